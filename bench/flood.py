@@ -52,7 +52,7 @@ def outputs() -> dict[str, bytes]:
 
 def scan_figures() -> list[Figure]:
     """CPU of the screen model beside that of the library, which parses the same."""
-    from sam_tui.adapters.terminal.screen import EmulatedScreen
+    from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 
     figures: list[Figure] = []
     for name, data in outputs().items():

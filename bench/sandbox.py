@@ -16,8 +16,8 @@ import time
 from pathlib import Path
 
 from bench.figures import Figure, judged, options
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.authorization.secrets import Secrets
 from sam_tui.core.ports.processes.terminals import CommandRequest
 

@@ -26,7 +26,7 @@ from rich.text import Text
 from bench.figures import Figure, judged, options
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.terminal.screen import EmulatedScreen
+    from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
     from sam_tui.ui.widgets.terminal.cells import Painter
 
 COLUMNS, ROWS = 120, 40
@@ -103,7 +103,7 @@ def medians_ms(*steps: Callable[[int], None]) -> list[float]:
 
 def frame_figures() -> list[Figure]:
     """Feed and draw: whole frames of several kinds, and one row."""
-    from sam_tui.adapters.terminal.screen import EmulatedScreen
+    from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
     from sam_tui.ui.widgets.terminal.cells import Painter
 
     figures: list[Figure] = []
@@ -191,8 +191,8 @@ class Drained:
 
 async def drained(path: Path, times: int) -> Drained:
     """``cat`` a file so often through a session whose screen is looked at 60 times a second."""
-    from sam_tui.adapters.terminal.confinement import Sandbox
-    from sam_tui.adapters.terminal.sessions import PtyTerminals
+    from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+    from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
     from sam_tui.core.ports.processes.terminals import SessionSpec
 
     sandbox = Sandbox()

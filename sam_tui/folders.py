@@ -1,8 +1,11 @@
-"""Where this system keeps a program's settings and data, for a user who has a home folder."""
+"""Where this program lies, and where this system keeps its settings and data for a user."""
 
 import os
 
 from sam_tui.core.errors import ConfigurationError
+
+IMPORT_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+"""The folder that this program is imported from, for processes that are started without a search path."""
 
 
 def data_folder() -> str:

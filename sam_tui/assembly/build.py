@@ -43,7 +43,7 @@ def load_workbench() -> None:
     """Import what every workbench uses at once. Takes 0.1 s: call it on a thread."""
     for leaf in ("storage", "prompts", "llm.choice", "terminal.commands", "terminal.sessions"):
         importlib.import_module(f"sam_tui.adapters.{leaf}")
-    importlib.import_module("sam_tui.adapters.terminal.screen")
+    importlib.import_module("sam_tui.adapters.terminal.emulator.screen")
 
 
 def warm(runtime: Runtime) -> None:

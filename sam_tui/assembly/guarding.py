@@ -49,7 +49,7 @@ def make_guard(
         return leaves.commands.confinement.kind == "live"
 
     def serves(port: int) -> bool:
-        from sam_tui.adapters.terminal.own_servers import OwnServers
+        from sam_tui.adapters.terminal.sandbox.network.own_servers import OwnServers
 
         return OwnServers(leaves.leaders).serves(port)
 

@@ -33,13 +33,13 @@ else:
     from sam_tui.adapters.skills import FileSkills
     from sam_tui.adapters.storage import Storage
     from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
-    from sam_tui.adapters.terminal.background import PortedCommands
-    from sam_tui.adapters.terminal.commands import ShellCommands
-    from sam_tui.adapters.terminal.confinement import Sandbox
-    from sam_tui.adapters.terminal.piped import PipedCommands
-    from sam_tui.adapters.terminal.recordings import CastRecordings
-    from sam_tui.adapters.terminal.rehearsal import BranchRehearsals
-    from sam_tui.adapters.terminal.sessions import PtyTerminals
+    from sam_tui.adapters.terminal.commands.background import PortedCommands
+    from sam_tui.adapters.terminal.commands.piped import PipedCommands
+    from sam_tui.adapters.terminal.commands.shell import ShellCommands
+    from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+    from sam_tui.adapters.terminal.recordings.library import CastRecordings
+    from sam_tui.adapters.terminal.rehearsal.rehearsal import BranchRehearsals
+    from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
     from sam_tui.core.accesses import Location
     from sam_tui.core.ids import ConversationId
     from sam_tui.core.ports.code import Insight
@@ -214,7 +214,7 @@ class Leaves:
         """What holds commands."""
         from sam_tui.adapters.policy import SandboxPlan
         from sam_tui.adapters.policy.reading import free_reads
-        from sam_tui.adapters.terminal.confinement import Sandbox
+        from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
         from sam_tui.core.ports.processes.sandbox import ReadTerms
 
         plan = self.sandbox_plan() if self.sandbox_plan else SandboxPlan()
@@ -236,15 +236,15 @@ class Leaves:
     @once
     def commands(self) -> "ShellCommands":
         """Shell commands."""
-        from sam_tui.adapters.terminal.commands import ShellCommands
+        from sam_tui.adapters.terminal.commands.shell import ShellCommands
 
         return ShellCommands(self.sandbox)
 
     @once
     def terminals(self) -> "PtyTerminals":
         """Terminal sessions."""
-        from sam_tui.adapters.terminal.held import Holders
-        from sam_tui.adapters.terminal.sessions import PtyTerminals
+        from sam_tui.adapters.terminal.holders.client import Holders
+        from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 
         folder = f"{self._options.data_dir}/terminals"
         holders = Holders(folder) if self._options.keeps_terminals else None
@@ -259,14 +259,14 @@ class Leaves:
     @once
     def background(self) -> "PortedCommands":
         """Commands that go on while the agent does something else."""
-        from sam_tui.adapters.terminal.background import PortedCommands
+        from sam_tui.adapters.terminal.commands.background import PortedCommands
 
         return PortedCommands(self.commands)
 
     @once
     def piped(self) -> "PipedCommands":
         """Programs that are spoken to, such as MCP servers."""
-        from sam_tui.adapters.terminal.piped import PipedCommands
+        from sam_tui.adapters.terminal.commands.piped import PipedCommands
 
         return PipedCommands(self.sandbox)
 
@@ -277,7 +277,7 @@ class Leaves:
     @once
     def recordings(self) -> "CastRecordings":
         """Recordings of terminals."""
-        from sam_tui.adapters.terminal.recordings import CastRecordings
+        from sam_tui.adapters.terminal.recordings.library import CastRecordings
 
         folder = f"{self._options.data_dir}/recordings"
         recordings = CastRecordings(folder, self._environ, self.workspace.root)
@@ -286,7 +286,7 @@ class Leaves:
     @once
     def rehearsals(self) -> "BranchRehearsals":
         """Commands on a copy of the workspace."""
-        from sam_tui.adapters.terminal.rehearsal import BranchRehearsals
+        from sam_tui.adapters.terminal.rehearsal.rehearsal import BranchRehearsals
 
         return BranchRehearsals(self.commands, self.sandbox)
 

@@ -150,7 +150,7 @@ class Serving:
 
     def _files(self) -> "list[ServerFile]":
         from sam_tui.adapters.mcp_client import PROJECT_FILE, ServerFile, SettingsReader
-        from sam_tui.adapters.terminal.environment import PROVIDER_KEYS
+        from sam_tui.adapters.terminal.processes.environment import PROVIDER_KEYS
 
         environ, trust = self._leaves.environ, self._trust
         paths = self._paths()

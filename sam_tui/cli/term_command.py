@@ -13,7 +13,7 @@ from sam_tui.folders import data_folder
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.terminal.held import Holders, KeptSession
+    from sam_tui.adapters.terminal.holders.client import Holders, KeptSession
 
 _DATA = click.option(
     "--data-dir", metavar="PATH", envvar="SAM_TUI_DATA_DIR", help="Where sam-tui keeps its data."
@@ -53,7 +53,7 @@ def attach_command(**values: Any) -> int:
         raise UsageError("term attach needs a terminal on standard input and output.")
 
     async def attaching() -> int | None:
-        from sam_tui.adapters.terminal.attaching import attach
+        from sam_tui.adapters.terminal.sessions.attachment import attach
 
         holders = _holders(values)
         return await attach(holders, await _one(holders, values["session"]))
@@ -99,8 +99,8 @@ def kill_command(**values: Any) -> int:
 )
 def play_command(**values: Any) -> int:
     """Play an asciicast v2 recording here. Space pauses and goes on, q ends it."""
-    from sam_tui.adapters.terminal.attaching import show
-    from sam_tui.adapters.terminal.recording import Recording
+    from sam_tui.adapters.terminal.recordings.asciicast import Recording
+    from sam_tui.adapters.terminal.sessions.attachment import show
 
     recording = Recording(values["recording"])
     asyncio.run(show(recording, speed=values["speed"], longest_pause=values["idle_limit"]))
@@ -115,7 +115,7 @@ def export_command(**values: Any) -> int:
 
     Known secrets are those of the environment and of .env here; others are known by their form.
     """
-    from sam_tui.adapters.terminal.recordings import CastRecordings
+    from sam_tui.adapters.terminal.recordings.library import CastRecordings
 
     masked = CastRecordings("", os.environ, ".").export_now(values["recording"], values["copy"])
     click.echo(f"{values['copy']}: {masked} masked", err=True)
@@ -123,7 +123,7 @@ def export_command(**values: Any) -> int:
 
 
 def _holders(values: dict[str, Any]) -> "Holders":
-    from sam_tui.adapters.terminal.held import Holders
+    from sam_tui.adapters.terminal.holders.client import Holders
 
     folder = os.path.abspath(os.path.expanduser(values["data_dir"] or data_folder()))
     return Holders(os.path.join(folder, "terminals"))

@@ -33,15 +33,15 @@ MODULES = {
 NAMES = {"stdio_client", "StdioServerParameters"}
 
 HELD = {
-    "sam_tui/adapters/terminal/processes.py": "starts every command, held as it is told",
-    "sam_tui/adapters/terminal/pty.py": "starts every terminal, held as it is told",
-    "sam_tui/adapters/terminal/commands.py": "waits for what processes.py started",
-    "sam_tui/adapters/terminal/holder.py": "confines itself before it becomes the shell",
-    "sam_tui/adapters/terminal/rehearsal.py": "tries whether a branch can be mounted: /bin/true",
+    "sam_tui/adapters/terminal/processes/launch.py": "starts every command, held as it is told",
+    "sam_tui/adapters/terminal/pty/pty.py": "starts every terminal, held as it is told",
+    "sam_tui/adapters/terminal/commands/shell.py": "waits for what launch.py started",
+    "sam_tui/adapters/terminal/holders/process.py": "confines itself before it becomes the shell",
+    "sam_tui/adapters/terminal/rehearsal/rehearsal.py": "tries whether a branch can be mounted: /bin/true",
     "sam_tui/adapters/terminal/sandbox/ability.py": "tries whether bubblewrap works: true",
-    "sam_tui/adapters/terminal/sandbox/branching.py": "confines itself before it becomes the command",
+    "sam_tui/adapters/terminal/rehearsal/branch.py": "confines itself before it becomes the command",
     "sam_tui/adapters/terminal/sandbox/detached.py": "starts parts of this program itself",
-    "sam_tui/adapters/terminal/sandbox/island.py": "starts the holder of networks, this program itself",
+    "sam_tui/adapters/terminal/sandbox/kernel/network_namespace.py": "starts this program itself",
     "sam_tui/adapters/search/run.py": "ripgrep of our own wheel, which runs nothing else",
     "sam_tui/ui/programs.py": "the person's own editor, pager and browser, at their key",
 }
@@ -109,7 +109,9 @@ def test_no_module_starts_a_process_around_the_sandbox() -> None:
         and not (name := str(file.relative_to(ROOT))).startswith("sam_tui/demo/sample/")
     }
     assert {name: lines for name, lines in found.items() if name not in HELD} == {}
-    assert set(HELD) - set(found) <= {"sam_tui/adapters/terminal/commands.py"}, "no longer needed"
+    assert set(HELD) - set(found) <= {"sam_tui/adapters/terminal/commands/shell.py"}, (
+        "no longer needed"
+    )
 
 
 @pytest.mark.requirement("house:processes-held")

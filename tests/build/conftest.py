@@ -15,8 +15,8 @@ from sam_tools.build_and_version_control import BuildAndVersionControl
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grants
 from sam_tui.core.authorization.guard import Guard

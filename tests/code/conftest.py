@@ -12,8 +12,8 @@ from sam_tui.adapters.code import SqliteJournal, open_insight
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.search import RipgrepSearch
 from sam_tui.adapters.storage import open_storage
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grants

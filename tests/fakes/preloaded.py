@@ -148,7 +148,7 @@ def _preload() -> None:
         module = importlib.import_module(waiting.pop())
         below = pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}.")
         waiting += [found.name for found in below if not found.name.startswith(LATER)]
-    sys.modules["sam_tui.adapters.terminal.screen"].EmulatedScreen(80, 24).text()
+    sys.modules["sam_tui.adapters.terminal.emulator.screen"].EmulatedScreen(80, 24).text()
     gc.collect()
     gc.freeze()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from tests.fakes.preloaded import SCRIPT
 
 Call = Callable[[str, dict[str, object]], bool]

@@ -15,8 +15,8 @@ from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.llm.scripted import ScriptedModel
 from sam_tui.adapters.search import RipgrepSearch
 from sam_tui.adapters.storage import open_storage
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.web import GuardedWeb
 from sam_tui.adapters.workflows import DefinitionFiles
 from sam_tui.core.agent.budget import Budget, Budgets

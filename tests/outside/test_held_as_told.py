@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.terminal import confinement
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement import sandbox
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.ability import Ability, bubblewrap
-from sam_tui.adapters.terminal.sandbox.landlock import LEAST_ABI, abi
+from sam_tui.adapters.terminal.sandbox.kernel.landlock import LEAST_ABI, abi
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiry import Approval
 
@@ -39,7 +39,7 @@ def older_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Landlock without system calls that can wait, as before Linux 5.14."""
     if abi() < LEAST_ABI:
         pytest.skip("the kernel offers no Landlock")
-    monkeypatch.setattr(confinement, "ability", lambda: Ability(abi(), None, "an older kernel"))
+    monkeypatch.setattr(sandbox, "ability", lambda: Ability(abi(), None, "an older kernel"))
 
 
 @pytest.mark.requirement("outside:secrets-hidden")
@@ -207,7 +207,7 @@ async def test_strict_is_bubblewrap_by_flag_and_by_file(desk: Desk) -> None:
 async def test_strict_without_bubblewrap_does_not_start(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confinement, "bubblewrap", lambda: None)
+    monkeypatch.setattr(sandbox, "bubblewrap", lambda: None)
     with pytest.raises(ConfigurationError, match="needs bubblewrap") as refused:
         desk.open(sandbox="strict")
     assert not open_below(desk.folder), refused  # nothing stays open of what did not start

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
 from sam_tui.core.inquiry import Approval
 from tests.fakes.interpreter import INTERPRETER

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.policy.trust import FileTrust
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.repositories import linked_repositories
+from sam_tui.adapters.terminal.confinement.rulesets import linked_repositories
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.inquiry import Approval
 
 Desk = Any

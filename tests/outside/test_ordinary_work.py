@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.policy.trust import FileTrust
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.inquiry import Approval
 from tests.fakes.interpreter import INTERPRETER
 

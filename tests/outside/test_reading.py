@@ -2,7 +2,7 @@
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.inquiry import Approval
 from tests.outside.conftest import YES, Desk
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.display import Diff
 from sam_tui.core.inquiry import Approval
 

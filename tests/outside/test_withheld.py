@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.events import Noticed
 from tests.outside.conftest import Desk
 

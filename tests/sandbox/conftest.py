@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.rehearsal import MOUNTS, Branch, BranchRehearsals
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.rehearsal.rehearsal import MOUNTS, Branch, BranchRehearsals
 from sam_tui.core.ports.processes.rehearsal import Rehearsed
 from sam_tui.core.ports.processes.sandbox import AskOutside, HostTerms, Network
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult

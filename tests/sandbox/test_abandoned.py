@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.scratch import Scratch, sweep
+from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch, sweep
 from tests.fakes.preloaded import SCRIPT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 PROGRAM = """
     import asyncio, json, os, signal, sys
-    from sam_tui.adapters.terminal.commands import ShellCommands
-    from sam_tui.adapters.terminal.confinement import Sandbox
+    from sam_tui.adapters.terminal.commands.shell import ShellCommands
+    from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
     from sam_tui.core.ports.processes.terminals import CommandRequest
 
     async def main():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
@@ -99,8 +99,8 @@ def test_nobody_is_asked_for_what_is_not_theirs(short_path: Path) -> None:
     script = """
         import asyncio, os, sys
         folder, outside = sys.argv[1:]
-        from sam_tui.adapters.terminal.commands import ShellCommands
-        from sam_tui.adapters.terminal.confinement import Sandbox
+        from sam_tui.adapters.terminal.commands.shell import ShellCommands
+        from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
         from sam_tui.core.ports.processes.terminals import CommandRequest
         asked = []
         async def consent(access):

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.policy.files import parse_policy
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.piped import PipedCommands
+from sam_tui.adapters.terminal.commands.piped import PipedCommands
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.processes.piped import PipedRequest
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from sam_tui.adapters.terminal.sandbox.filter import ALLOW, FAIL, NOTIFY, program
-from sam_tui.adapters.terminal.sandbox.machine import BEYOND, MACHINES, Machine
+from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import BEYOND, MACHINES, Machine
+from sam_tui.adapters.terminal.sandbox.kernel.seccomp import ALLOW, FAIL, NOTIFY, program
 
 machines = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 

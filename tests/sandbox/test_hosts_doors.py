@@ -9,9 +9,9 @@ from typing import Protocol
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.sandbox.island import has_islands
-from sam_tui.adapters.terminal.sandbox.listeners import listening
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.sandbox.kernel.listeners import listening
+from sam_tui.adapters.terminal.sandbox.kernel.network_namespace import has_islands
 from sam_tui.core.ports.processes.sandbox import HostTerms
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER

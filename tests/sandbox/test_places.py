@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
@@ -302,8 +302,8 @@ def test_places_hold_for_a_normal_user_as_well(short_path: Path) -> None:
     script = """
         import asyncio, os, sys
         folder, attempts = sys.argv[1:]
-        from sam_tui.adapters.terminal.commands import ShellCommands
-        from sam_tui.adapters.terminal.confinement import Sandbox
+        from sam_tui.adapters.terminal.commands.shell import ShellCommands
+        from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
         from sam_tui.core.ports.processes.terminals import CommandRequest
         import difflib, sam_tui.adapters.terminal.sandbox.supervisor
         asked = []

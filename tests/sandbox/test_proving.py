@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.terminal.sandbox.ability import ability
-from sam_tui.adapters.terminal.sandbox.machine import machine
+from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import machine
 from tests.fakes.preloaded import SCRIPT
 
 pytestmark = pytest.mark.skipif(
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 REFUSING = """
     import json, os, struct, sys
-    from sam_tui.adapters.terminal.sandbox.entry import install
+    from sam_tui.adapters.terminal.sandbox.kernel.entry import install
     numbers, error, *words = json.loads(sys.argv[1])
     steps = [(0x20, 0, 0, 0)]
     for number in numbers:

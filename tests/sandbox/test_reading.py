@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.policy.reading import free_reads
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import ReadTerms
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
@@ -170,8 +170,8 @@ def test_the_same_holds_for_a_normal_user(short_path: Path) -> None:
     code = f"""
 import asyncio, os, tempfile
 from sam_tui.adapters.policy.reading import free_reads
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox import free_reads as reads, reading, reaching, supervisor
 from sam_tui.core.ports.processes.sandbox import ReadTerms
 from sam_tui.core.ports.processes.terminals import CommandRequest

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.rehearsal import Branch
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.rehearsal.rehearsal import Branch
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.rehearsal import Rehearsed
 

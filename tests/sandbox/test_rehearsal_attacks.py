@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.rehearsal import Branch, BranchRehearsals
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.rehearsal.rehearsal import Branch, BranchRehearsals
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.rehearsal import Rehearsed
 from tests.fakes.interpreter import INTERPRETER

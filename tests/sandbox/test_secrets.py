@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.sandbox.devices import raw_devices
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.sandbox.kernel.devices import raw_devices
 from sam_tui.core.ports.processes.terminals import CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal import confinement
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.holding import Wanted
+from sam_tui.adapters.terminal.confinement import sandbox
+from sam_tui.adapters.terminal.confinement.run import Wanted
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
-from sam_tui.adapters.terminal.sandbox.landlock import Bounds
+from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.seatbelt import profile, seatbelt_command
 from sam_tui.core.ports.processes.terminals import CommandResult, Confinement
 
@@ -126,7 +126,7 @@ def test_on_macos_terminals_begin_with_the_same_profile(
     def described(_: object, *, strict: bool) -> Confinement:
         return Confinement("seatbelt", f"sandbox-exec on Darwin, strict {strict}")
 
-    monkeypatch.setattr(confinement, "describe", described)
+    monkeypatch.setattr(sandbox, "describe", described)
     box = Sandbox(live=False)
     try:
         words = box.prefix((str(workspace),), "off")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.preloaded import SCRIPT
@@ -44,8 +44,8 @@ async def test_without_its_supervisor_a_command_can_do_less_not_more(
 BEREFT = """
 import asyncio, ctypes, os, signal, sys
 from pathlib import Path
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.terminals import CommandRequest
 folder, outside = sys.argv[1:]
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # its supervisor becomes a child of this process

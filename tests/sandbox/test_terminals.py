@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.environment import session_environment
-from sam_tui.adapters.terminal.holding import Wanted
-from sam_tui.adapters.terminal.pty import Child, Pty, PtyLaunch
+from sam_tui.adapters.terminal.confinement.run import Wanted
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.processes.environment import session_environment
+from sam_tui.adapters.terminal.pty.pty import Child, Pty, PtyLaunch
 from sam_tui.core.ports.processes.sandbox import AskOutside, HostTerms, OutsideAccess
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer

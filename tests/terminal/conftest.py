@@ -13,10 +13,10 @@ import pytest
 
 from sam_tools.terminal_operations import TerminalOperations
 from sam_tui.adapters.files import LocalFiles
-from sam_tui.adapters.terminal.background import PortedCommands
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.commands.background import PortedCommands
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.accesses import Location
 from sam_tui.core.events import Event
 from sam_tui.core.ids import CallId, ConversationId

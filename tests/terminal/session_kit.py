@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.held import Holders
+from sam_tui.adapters.terminal.holders.client import Holders
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.terminals import SessionSpec, TerminalSession
 from tests.fakes.preloaded import SCRIPT
@@ -79,9 +79,9 @@ async def crashed(
     """
     script = """
         import asyncio, os, signal, sys
-        from sam_tui.adapters.terminal.confinement import Sandbox
-        from sam_tui.adapters.terminal.held import Holders
-        from sam_tui.adapters.terminal.sessions import PtyTerminals
+        from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+        from sam_tui.adapters.terminal.holders.client import Holders
+        from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
         from sam_tui.core.ports.processes.terminals import SessionSpec
         async def main():
             terminals = PtyTerminals(Sandbox(), Holders(sys.argv[1]))

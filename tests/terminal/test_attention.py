@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.attention import blocked
+from sam_tui.adapters.terminal.pty.input_wait import blocked
 
 HELPER_POLLS = """
 import os, select, sys, threading

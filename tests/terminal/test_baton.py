@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from sam_tools.terminal_operations import TerminalOperations
-from sam_tui.adapters.terminal.baton import Baton
-from sam_tui.adapters.terminal.sessions import PtyTerminals
-from sam_tui.adapters.terminal.veils import VEIL
+from sam_tui.adapters.terminal.person_input.baton import Baton
+from sam_tui.adapters.terminal.person_input.redaction import VEIL
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.errors import ToolError

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.terminal.held import Holders
+from sam_tui.adapters.terminal.holders.client import Holders
 from tests.fakes.preloaded import SCRIPT
 from tests.hooks.conftest import write
 

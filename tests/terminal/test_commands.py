@@ -174,8 +174,8 @@ async def test_of_a_long_output_head_and_tail_are_kept_and_the_rest_is_counted(r
 def test_fifty_megabytes_pass_without_being_held(workspace: Path) -> None:
     script = """
         import asyncio, resource, sys
-        from sam_tui.adapters.terminal.commands import ShellCommands
-        from sam_tui.adapters.terminal.confinement import Sandbox
+        from sam_tui.adapters.terminal.commands.shell import ShellCommands
+        from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
         from sam_tui.core.ports.processes.terminals import CommandRequest
         def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         async def main():

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.pty import Child, Pty, PtyLaunch
-from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.pty.pty import Child, Pty, PtyLaunch
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ports.processes.terminals import SessionSpec
 from tests.terminal.session_kit import ONE, Until
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.baton import Baton, Hold
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.held import Holders
-from sam_tui.adapters.terminal.sessions import PtyTerminals
-from sam_tui.adapters.terminal.typed import characters, without_replies
-from sam_tui.adapters.terminal.veils import VEIL
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.holders.client import Holders
+from sam_tui.adapters.terminal.person_input.baton import Baton, Hold
+from sam_tui.adapters.terminal.person_input.decoder import characters, without_replies
+from sam_tui.adapters.terminal.person_input.redaction import VEIL
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ports.processes.terminals import SessionSpec
 from tests.terminal.session_kit import DEADLINE, ME, Until, confined, crashed
 

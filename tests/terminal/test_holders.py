@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.held import Holders
-from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.holders.client import Holders
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.sandbox import OutsideAccess, OutsideAnswer
 from sam_tui.core.ports.processes.terminals import SessionSpec
@@ -277,7 +277,7 @@ async def test_a_holder_loads_the_standard_library_alone(
 def modules() -> set[str]:
     """The top-level names of what a holder imports."""
     script = (
-        "import sys; sys.path.append(sys.argv[1]); import sam_tui.adapters.terminal.holder;"
+        "import sys; sys.path.append(sys.argv[1]); import sam_tui.adapters.terminal.holders.process;"
         "import sam_tui.adapters.terminal.sandbox.supervisor; print(*sorted(sys.modules))"
     )
     argv = [sys.executable, "-I", "-S", "-c", script, str(Path(__file__).parents[2])]

@@ -15,9 +15,9 @@ import pytest
 from sam_tools.terminal_operations.answers import left_notes, limit_notes
 from sam_tui.adapters.policy.files import parse_policy
 from sam_tui.adapters.policy.usage import tightened
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.sandbox.amounts import memory_of
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import memory_of
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.processes.sandbox import CommandLimits
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult

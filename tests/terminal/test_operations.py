@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sam_tools.terminal_operations import TerminalOperations
-from sam_tui.adapters.terminal.background import PortedCommands
-from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.commands.background import PortedCommands
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.accesses import Write
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError

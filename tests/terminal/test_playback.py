@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.playback import CastPlayback
-from sam_tui.adapters.terminal.recording import Recording, Stage, play
-from sam_tui.adapters.terminal.recordings import CastRecordings
+from sam_tui.adapters.terminal.recordings.asciicast import Recording, Stage, play
+from sam_tui.adapters.terminal.recordings.library import CastRecordings
+from sam_tui.adapters.terminal.recordings.playback import CastPlayback
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.recordings import Playback
 

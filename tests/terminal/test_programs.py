@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ports.processes.screens import MouseInput
 from sam_tui.core.ports.processes.terminals import KeyPress, SessionSpec, TerminalSession
 from tests.fakes.programs import needs

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.adapters.terminal.recording import Recorder, Recording, Stage, export, play
-from sam_tui.adapters.terminal.screen import EmulatedScreen
-from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from sam_tui.adapters.terminal.recordings.asciicast import Recorder, Recording, Stage, export, play
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.terminals import SessionSpec, TerminalSession

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sam_reminders.background_commands import BackgroundCommandsReminder
-from sam_tui.adapters.terminal.background import PortedCommands
+from sam_tui.adapters.terminal.commands.background import PortedCommands
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.reminders import TurnView

@@ -7,8 +7,8 @@ from types import FrameType
 
 import pytest
 
-from sam_tui.adapters.terminal.rectangles import MOST_CELLS
-from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.adapters.terminal.emulator.rectangles import MOST_CELLS
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 
 SIZE = 120, 40
 PIECE = 32 * 1024

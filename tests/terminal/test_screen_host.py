@@ -2,8 +2,8 @@ import time
 
 import pytest
 
-from sam_tui.adapters.terminal import host
-from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.adapters.terminal.emulator import host
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.core.ports.processes.screens import ClipboardRequest, MouseInput, TextSpan
 from sam_tui.core.ports.processes.terminals import CellRun
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.terminals import SessionSpec
 from tests.terminal.session_kit import ONE, TWO, Until, ended

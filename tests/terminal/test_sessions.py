@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.history import OutputHistory
-from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.processes.output import OutputHistory
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.terminals import SessionSpec
 from tests.terminal.session_kit import ONE, TWO, Until, ended
@@ -270,8 +270,8 @@ async def test_a_shell_that_cannot_run_is_replaced_by_one_that_can(
 def test_a_session_nobody_looks_at_never_loads_the_emulator(workspace: Path) -> None:
     script = """
         import asyncio, sys
-        from sam_tui.adapters.terminal.confinement import Sandbox
-        from sam_tui.adapters.terminal.sessions import PtyTerminals
+        from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+        from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
         from sam_tui.core.ports.processes.terminals import SessionSpec
         async def main():
             terminals = PtyTerminals(Sandbox())

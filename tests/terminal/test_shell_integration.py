@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tui.adapters.terminal.sessions import PtyTerminals
-from sam_tui.adapters.terminal.shell_integration import Mark, MarkStream, integrate
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
+from sam_tui.adapters.terminal.shell_integration.marks import Mark, MarkStream, integrate
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.terminals import CommandRecord, SessionSpec, TerminalSession
 from tests.terminal.session_kit import SHELLS
@@ -215,7 +215,7 @@ async def test_a_program_that_waits_for_keys_is_told_from_one_that_works(
 async def test_a_command_that_prints_nothing_for_long_is_quiet(
     open_shell: Open, until: Until, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sam_tui.adapters.terminal.activity._QUIET", 0.2)
+    monkeypatch.setattr("sam_tui.adapters.terminal.sessions.activity._QUIET", 0.2)
     session = await open_shell("bash")
     session.write(b"echo be''gun; sleep 300\r")
     await until(session, "begun\r\n")
@@ -247,7 +247,7 @@ async def test_a_command_is_ended_by_as_much_as_it_takes_and_the_shell_stays(
     open_shell: Open, monkeypatch: pytest.MonkeyPatch, until: Until, command: str, code: int
 ) -> None:
     if code == 137:
-        monkeypatch.setattr("sam_tui.adapters.terminal.activity._RUNG", 0.3)
+        monkeypatch.setattr("sam_tui.adapters.terminal.sessions.activity._RUNG", 0.3)
     session = await open_shell("bash")
     session.write(command.encode() + b"\r")
     await until(session, "ready\r\n")

@@ -12,13 +12,13 @@ from typing import Any
 import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 
-from sam_tui.adapters.terminal.attaching import Tame
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.held import Holders
-from sam_tui.adapters.terminal.recording import Recorder, Recording, Stage, play
-from sam_tui.adapters.terminal.screen import EmulatedScreen
-from sam_tui.adapters.terminal.sessions import PtyTerminals
-from sam_tui.adapters.terminal.veils import VEIL
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from sam_tui.adapters.terminal.holders.client import Holders
+from sam_tui.adapters.terminal.person_input.redaction import VEIL
+from sam_tui.adapters.terminal.recordings.asciicast import Recorder, Recording, Stage, play
+from sam_tui.adapters.terminal.sessions.attachment import Tame
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.screens import KeyPress, MouseInput
 from sam_tui.core.ports.processes.terminals import SessionSpec, TerminalSession

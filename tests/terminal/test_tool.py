@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from sam_tools.terminal_operations.arguments import RunCommand
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.accesses import CommandAccess, Read, Type
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.terminal.veils import VEIL
+from sam_tui.adapters.terminal.person_input.redaction import VEIL
 from sam_tui.core.ports.processes.terminals import TerminalSession
 from tests.terminal.session_kit import DEADLINE, SHELLS, shown
 from tests.terminal.typing_kit import leaked

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.cells import split_graphemes
 
-from sam_tui.adapters.terminal.recording import Recording, Stage, play
-from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from sam_tui.adapters.terminal.recordings.asciicast import Recording, Stage, play
 
 Look = tuple[object, object, frozenset[str]]
 """Foreground, background and attributes."""

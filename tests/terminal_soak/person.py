@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from tests.fakes.openai_server import Call, FakeServer, Recorded, Reply
 from tests.terminal_soak.pane import (
     Difference,

@@ -15,7 +15,7 @@ from typing import Any
 
 import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 
-from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.core.ports.processes.screens import KeyPress
 
 MARK = "SAM_SOAK_RUN"

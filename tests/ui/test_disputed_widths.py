@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 
 ROWS = 30
 WIDTHS = (121, 90, 104)

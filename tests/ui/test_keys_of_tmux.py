@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from textual import constants, events
 
-from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.core.ports.processes.screens import KeyPress
 from sam_tui.ui.driver.keys import KeyParser, tell_alt
 

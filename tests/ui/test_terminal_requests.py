@@ -7,7 +7,7 @@ from textual import constants, events
 from textual.color import Color
 from textual.strip import Strip
 
-from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.core.inquiry import Approval, Inquiry
 from sam_tui.core.ports.policy import DecisionFilter
 from sam_tui.core.ports.processes.screens import KeyPress

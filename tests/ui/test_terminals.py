@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.geometry import Region
 from textual.strip import Strip
 
-from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.core.events import TerminalOpened
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall

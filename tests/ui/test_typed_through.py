@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from tests.fakes.programs import found, needs
 
 SECONDS = 45.0

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.picture import drawn
-from sam_tui.adapters.terminal.screen import EmulatedScreen
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from sam_tui.adapters.terminal.recordings.picture import drawn
 from sam_tui.core.ports.processes.screens import CellRun
 from sam_tui.core.text.underlines import drawn_by
 from tests.ui.test_disputed_widths import Outside

@@ -10,9 +10,9 @@ import pytest
 
 from sam_tools.terminal_operations import TerminalOperations
 from sam_tui.adapters.llm.scripted import ScriptedModel
-from sam_tui.adapters.terminal.commands import ShellCommands
-from sam_tui.adapters.terminal.confinement import Sandbox
-from sam_tui.adapters.terminal.sessions import PtyTerminals
+from sam_tui.adapters.terminal.commands.shell import ShellCommands
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
-from sam_tui.adapters.terminal.sandbox import landlock
-from sam_tui.adapters.terminal.sandbox.entry import install, install_listening
-from sam_tui.adapters.terminal.sandbox.filter import passing
-from sam_tui.adapters.terminal.sandbox.kernel import ProcessMemory, call, capabilities
-from sam_tui.adapters.terminal.sandbox.machine import machine
+from sam_tui.adapters.terminal.sandbox.kernel import landlock
+from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import machine
+from sam_tui.adapters.terminal.sandbox.kernel.calls import ProcessMemory, call, capabilities
+from sam_tui.adapters.terminal.sandbox.kernel.entry import install, install_listening
+from sam_tui.adapters.terminal.sandbox.kernel.seccomp import passing
+from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 from sam_tui.adapters.terminal.sandbox.supervision import Host
-from sam_tui.adapters.terminal.sandbox.targets import stat_fields
 from sam_tui.core.ports.processes.sandbox import Protection
 from sam_tui.core.ports.processes.terminals import Confinement
 

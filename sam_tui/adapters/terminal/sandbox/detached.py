@@ -7,10 +7,11 @@ import sys
 import threading
 from collections.abc import Callable
 
+from sam_tui.folders import IMPORT_ROOT
+
 _START = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
 _DETACHED = '"$@" &'
 """Run by sh: what it starts becomes nobody's child, and may outlive this program."""
-_DEPTH = __name__.count(".") + 1
 _LETS_THREADS_RUN = (3, 11, 4)
 """From here on Python lets go of its lock until what it starts by vfork runs another program."""
 
@@ -32,11 +33,8 @@ def start_detached(module: str, control: socket.socket) -> None:
     It sees the standard library and this program, and nothing of the environment. Raises OSError and
     ``subprocess.SubprocessError`` when that fails.
     """
-    root = os.path.abspath(__file__)
-    for _ in range(_DEPTH):
-        root = os.path.dirname(root)
     start = _START.format(module=module)
-    argv = ["/bin/sh", "-c", _DETACHED, "sh", sys.executable, "-I", "-S", "-c", start, root]
+    argv = ["/bin/sh", "-c", _DETACHED, "sh", sys.executable, "-I", "-S", "-c", start, IMPORT_ROOT]
     subprocess.run(
         [*argv, str(control.fileno())],
         pass_fds=(control.fileno(),),

@@ -10,8 +10,8 @@ import socket
 import sys
 from typing import Any, cast
 
-from sam_tui.adapters.terminal.sandbox.census import GRACE, Census
-from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
+from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
+from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE, Census
 
 
 def watch(control: socket.socket) -> Census | None:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 
-from sam_tui.adapters.terminal.sandbox.landlock import Bounds
+from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.core.ports.processes.sandbox import Network
 
 _EMPTIED = ("/run", "/tmp", "/var/tmp")

@@ -12,9 +12,9 @@ from dataclasses import asdict
 from typing import Any, Literal, cast
 
 from sam_tui.adapters.terminal.sandbox.detached import start_beside, start_detached
-from sam_tui.adapters.terminal.sandbox.entry import enrolment
-from sam_tui.adapters.terminal.sandbox.landlock import Bounds
-from sam_tui.adapters.terminal.sandbox.protocol import MESSAGE
+from sam_tui.adapters.terminal.sandbox.kernel.entry import enrolment
+from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
+from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.sandbox import (
     AskOutside,

@@ -16,27 +16,30 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from sam_tui.adapters.terminal.sandbox.amounts import system_amounts
-from sam_tui.adapters.terminal.sandbox.census import GRACE, Census
-from sam_tui.adapters.terminal.sandbox.connecting import connection_handlers
-from sam_tui.adapters.terminal.sandbox.drafts import Drafts
-from sam_tui.adapters.terminal.sandbox.filter import TRUNCATION_HELD
-from sam_tui.adapters.terminal.sandbox.free_reads import Reads
-from sam_tui.adapters.terminal.sandbox.kernel import ProcessMemory, unshare_place
-from sam_tui.adapters.terminal.sandbox.kin import kin_handlers
-from sam_tui.adapters.terminal.sandbox.machine import machine
-from sam_tui.adapters.terminal.sandbox.messages import Messages
-from sam_tui.adapters.terminal.sandbox.metadata import metadata_handlers
-from sam_tui.adapters.terminal.sandbox.names import name_handlers
-from sam_tui.adapters.terminal.sandbox.notifications import Notification, NotificationListener
-from sam_tui.adapters.terminal.sandbox.objects import object_handlers
-from sam_tui.adapters.terminal.sandbox.own import Own
-from sam_tui.adapters.terminal.sandbox.protocol import GO, LISTENING, MESSAGE
-from sam_tui.adapters.terminal.sandbox.targets import own_rights
-from sam_tui.adapters.terminal.sandbox.watch import RunTerms, Watch
+from sam_tui.adapters.terminal.sandbox.judgement.drafts import Drafts
+from sam_tui.adapters.terminal.sandbox.judgement.metadata import metadata_handlers
+from sam_tui.adapters.terminal.sandbox.judgement.names import name_handlers
+from sam_tui.adapters.terminal.sandbox.judgement.process_calls import kin_handlers
+from sam_tui.adapters.terminal.sandbox.judgement.shared_objects import object_handlers
+from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import machine
+from sam_tui.adapters.terminal.sandbox.kernel.calls import ProcessMemory, unshare_place
+from sam_tui.adapters.terminal.sandbox.kernel.notifications import (
+    Notification,
+    NotificationListener,
+)
+from sam_tui.adapters.terminal.sandbox.kernel.protocol import GO, LISTENING, MESSAGE
+from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import system_amounts
+from sam_tui.adapters.terminal.sandbox.kernel.seccomp import TRUNCATION_HELD
+from sam_tui.adapters.terminal.sandbox.network.connections import connection_handlers
+from sam_tui.adapters.terminal.sandbox.network.datagrams import Messages
+from sam_tui.adapters.terminal.sandbox.supervised.caller import own_rights
+from sam_tui.adapters.terminal.sandbox.supervised.free_reads import Reads
+from sam_tui.adapters.terminal.sandbox.supervised.own_objects import Own
+from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE, Census
+from sam_tui.adapters.terminal.sandbox.supervised.run import RunTerms, Watch
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.terminal.sandbox.reaching import Doors
+    from sam_tui.adapters.terminal.sandbox.network.host_connections import Doors
 
 _COUNT_SECONDS = 0.1
 """Between two looks at how many processes there are: less than it takes to start a thousand."""
@@ -184,7 +187,7 @@ class Supervisor:
 
     def _open_doors(self) -> "Doors":
         if self._doors is None:
-            from sam_tui.adapters.terminal.sandbox.reaching import Doors
+            from sam_tui.adapters.terminal.sandbox.network.host_connections import Doors
 
             self._doors = Doors(self._listen_to)
         return self._doors

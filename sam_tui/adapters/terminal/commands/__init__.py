@@ -1,0 +1,1 @@
+"""Shell commands that run to their end, beside the conversation, or with a pipe for each stream."""

@@ -1,0 +1,348 @@
+"""Runs shell commands to their end: bounded output, deadlines for the whole process group."""
+
+import asyncio
+import contextlib
+import math
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from sam_tui.adapters.terminal.confinement.processes import TrackedRun, words
+from sam_tui.adapters.terminal.confinement.run import Holding, Wanted, refusals
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.processes.ends import ProcessEnd, end_session
+from sam_tui.adapters.terminal.processes.environment import command_environment
+from sam_tui.adapters.terminal.processes.groups import strike
+from sam_tui.adapters.terminal.processes.launch import Launch, start
+from sam_tui.adapters.terminal.processes.output import BoundedOutput, LiveText
+from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Confinement
+
+MOST_RUNS = 5
+"""How often one call runs a command, the person willing."""
+_READ = 64 * 1024
+_SETTLED = 0.02
+"""Seconds after which a command has started, and a way in for the next one is made ready."""
+_STAGES = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
+_GRACE = 0.1
+"""Seconds that processes left behind may still print after the shell itself ended."""
+_LAST_READS = 32
+"""More than any pipe holds, so that what the shell itself printed is whole."""
+
+
+class ShellCommands:
+    """The ``Commands`` port: ``bash -c`` in its own session, stdin empty, both streams in one pipe."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+        self.leaders: set[int] = set()
+        """The processes of the confined commands that run, each the leader of its session."""
+
+    @property
+    def confinement(self) -> Confinement:
+        """What confined commands are held by."""
+        return self._sandbox.confinement
+
+    @property
+    def expected(self) -> Confinement:
+        """The same as far as is known; nothing is run to find out."""
+        return self._sandbox.expected
+
+    @property
+    def limits(self) -> Mapping[str, str]:
+        """How much a command may use up, in words, by the name of each limit."""
+        return words(self._sandbox.tracking.limits)
+
+    def warm(self) -> None:
+        """Start ahead of the first command what it would have to wait for."""
+        self._sandbox.warm()
+
+    async def run(self, request: CommandRequest) -> CommandResult:
+        """Run and wait for the shell; what it left in the background is not waited for.
+
+        At the timeout, and when cancelled, everything in its session gets TERM, a second later KILL.
+        The time in which a person is asked something does not count. Where nobody can be asked while
+        it runs, the person may have it run again afterwards. Raises ``ToolError`` when it cannot be
+        started.
+        """
+        live = self._sandbox.confinement.kind == "live"
+        if request.confined and not live:
+            return await self._run_and_ask(request)
+        return await self._run_once(request)
+
+    async def _run_and_ask(self, request: CommandRequest) -> CommandResult:
+        """Run, and again with more to write to for as long as the person says so."""
+        request = replace(request, writable=(*request.writable, *request.granted))
+        result = await self._run_once(request)
+        while result.refused and request.again is not None and result.runs < MOST_RUNS:
+            more = [p for p in await request.again(result.refused) if p not in request.writable]
+            if not more:
+                break
+            request = replace(request, writable=(*request.writable, *more))
+            runs = result.runs + 1
+            result = replace(await self._run_once(request), runs=runs)
+        return result
+
+    async def _run_once(self, request: CommandRequest) -> CommandResult:
+        holding = None
+        if request.confined:
+            terms = Wanted(request.writable, request.ask, request.network, request.readable)
+            holding = self._sandbox.hold(terms)
+            if holding is not None:
+                # Not at once, when this one is starting and wants answers of the supervisor.
+                loop = asyncio.get_running_loop()
+                loop.call_later(_SETTLED, self._sandbox.prepare, terms, holding)
+        try:
+            return await self.run_held(request, holding)
+        finally:
+            if holding is not None:
+                holding.close()
+
+    async def run_held(self, request: CommandRequest, holding: Holding | None) -> CommandResult:
+        """``run`` for a command that is held in a way of the caller's; None leaves it free."""
+        scratch = self._sandbox.scratch if holding is not None else None
+        run = self._sandbox.tracking.run(holding)
+        environment = {
+            **command_environment(scratch, self._sandbox.passed),
+            **self._sandbox.variables(request.network, scratch),
+            **request.variables,
+            **run.variables,
+        }
+        began = time.monotonic()
+        with contextlib.ExitStack() as ends, contextlib.ExitStack() as failed:
+            reading, writing = _pipe(ends, failed)
+            wrong = _pipe(ends, failed) if request.apart else None
+            process = start(
+                Launch(
+                    request.command,
+                    request.cwd,
+                    environment,
+                    writing,
+                    () if holding is None else holding.prefix,
+                    () if holding is None else holding.passed,
+                    None if wrong is None else wrong[1],
+                    _input(request.stdin, ends) if request.stdin else None,
+                ),
+                None if holding is None else holding.entrance(),
+                run.started,
+            )
+            failed.pop_all()
+        if request.on_start is not None:
+            request.on_start(process.pid)
+        if holding is not None:
+            self.leaders.add(process.pid)
+            holding.handle.when_abandoned = run.kill
+        pipes = [_Pipe(reading, LiveText(request.on_output))]
+        if wrong is not None:
+            pipes.append(_Pipe(wrong[0], LiveText(lambda _: None)))
+        execution = _Execution(process, pipes, holding, run)
+        execution.unhurried = request.unhurried or _never
+        try:
+            timed_out = not await execution.wait(request.timeout)
+            if holding is not None:
+                await holding.finish()
+                if holding.handle.exceeded:
+                    # They were killed at once, and the first of them may be gone before the last.
+                    await run.end()
+        finally:
+            execution.close()
+            self.leaders.discard(process.pid)
+            if holding is not None:
+                holding.handle.when_abandoned = None
+                holding.close()
+        output, dropped = pipes[0].output.text()
+        errors = pipes[1].output.text()[0] if wrong is not None else ""
+        code = process.returncode
+        missed = self._missed(request.command, output + errors) if code else ()
+        return CommandResult(
+            output=output,
+            exit_code=code if code is not None and code >= 0 else None,
+            signal=_signal_name(code),
+            seconds=time.monotonic() - began,
+            timed_out=timed_out,
+            dropped=dropped,
+            refused=() if holding is None else refusals(holding, output + errors, code),
+            errors=errors,
+            withheld=missed,
+            left=run.left(),
+            exceeded=() if holding is None else tuple(sorted(holding.handle.exceeded)),
+            abandoned=holding is not None and holding.handle.abandoned,
+        )
+
+    def _missed(self, command: str, output: str) -> tuple[str, ...]:
+        return self._sandbox.misses.of(self._sandbox.passed, command, output)
+
+
+class _Pipe:
+    """What comes out of one pipe of a command: kept within bounds, and passed on."""
+
+    def __init__(self, reading: int, live: LiveText) -> None:
+        self.output = BoundedOutput()
+        self._reading = reading
+        self._live = live
+        self._loop = asyncio.get_running_loop()
+        self.drained: asyncio.Future[None] = self._loop.create_future()
+        os.set_blocking(reading, False)
+        self._loop.add_reader(reading, self._read)
+
+    def empty(self) -> None:
+        """Read what it holds now."""
+        for _ in range(_LAST_READS):
+            if self.drained.done() or not self._read():
+                break
+
+    def close(self) -> None:
+        """Read no more, and pass on the last of it."""
+        if not self.drained.done():
+            self._loop.remove_reader(self._reading)
+            self.drained.set_result(None)
+        os.close(self._reading)
+        self._live.close()
+
+    def _read(self) -> bool:
+        """Take one piece from the pipe; False when there is none now."""
+        try:
+            data = os.read(self._reading, _READ)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._reading)
+            self.drained.set_result(None)
+            return False
+        self.output.add(data)
+        self._live.add(data)
+        return True
+
+
+class _Execution:
+    """One running command: its pipes, its end, and how it is made to end."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        pipes: Sequence[_Pipe],
+        holding: Holding | None,
+        run: TrackedRun,
+    ) -> None:
+        self.unhurried: Callable[[], bool] = _never
+        self._run = run
+        self._holding = holding
+        self._process = process
+        self._pipes = pipes
+        self._loop = asyncio.get_running_loop()
+        self._exited: asyncio.Future[None] = self._loop.create_future()
+        self._ending: asyncio.Task[None] | None = None
+        self._end = ProcessEnd(process.pid, self._on_exit)
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for the shell; False when the time was up and it was ended."""
+        try:
+            await self._last(seconds)
+            if self._exited.done():
+                await self._drain()
+                return True
+            await self._stop()
+            return False
+        except asyncio.CancelledError:
+            await self._stop()
+            raise
+
+    async def _last(self, seconds: float) -> None:
+        """Wait until it ended, or until its time is up; while a person is asked, time stands still."""
+        began = self._loop.time()
+        while not self._exited.done():
+            handle = None if self._holding is None else self._holding.handle
+            paused = 0.0 if handle is None else handle.asked_seconds
+            left = seconds + paused - (self._loop.time() - began)
+            if handle is not None and handle.asking:
+                answered = self._loop.create_task(handle.answered())
+                try:
+                    await asyncio.wait(
+                        [self._exited, answered], return_when=asyncio.FIRST_COMPLETED
+                    )
+                finally:
+                    answered.cancel()
+            elif left > 0:
+                await asyncio.wait([self._exited], timeout=left)
+            elif self.unhurried():
+                seconds = math.inf
+            else:
+                return
+
+    def close(self) -> None:
+        """Reap the shell, close the pipes, pass on the last output."""
+        for pipe in self._pipes:
+            pipe.close()
+        self._end.close()
+        # Only a process stuck in the kernel is still there; the subprocess module reaps it later.
+        self._process.poll()
+
+    async def _drain(self) -> None:
+        """Read what the pipes hold; wait a moment longer where somebody else keeps one open."""
+        for pipe in self._pipes:
+            pipe.empty()
+        if waiting := [pipe.drained for pipe in self._pipes if not pipe.drained.done()]:
+            await asyncio.wait(waiting, timeout=_GRACE)
+
+    async def _stop(self) -> None:
+        """End all of its session. A cancellation on the way makes it immediate, and never skips it."""
+        if self._ending is None:
+            self._ending = self._loop.create_task(self._end_all())
+        while not self._ending.done():
+            try:
+                await asyncio.shield(self._ending)
+            except asyncio.CancelledError:
+                strike(self._process.pid, signal.SIGKILL)
+        await self._drain()
+
+    async def _end_all(self) -> None:
+        """End its session, and those that its processes began."""
+        self._run.terminate()
+        try:
+            await end_session(self._process.pid, _STAGES)
+        finally:
+            self._run.kill()
+
+    def _on_exit(self) -> None:
+        self._exited.set_result(None)
+
+
+def _pipe(ends: contextlib.ExitStack, failed: contextlib.ExitStack) -> tuple[int, int]:
+    """A pipe whose writing end goes with ``ends``, and its reading end with ``failed``."""
+    reading, writing = os.pipe()
+    ends.callback(os.close, writing)
+    failed.callback(os.close, reading)
+    return reading, writing
+
+
+def _input(data: bytes, ends: contextlib.ExitStack) -> int:
+    """A nameless file that holds ``data``: nobody has to write while it is read, or is not."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("input", os.MFD_CLOEXEC)
+    else:
+        descriptor, path = tempfile.mkstemp()
+        os.unlink(path)
+    ends.callback(os.close, descriptor)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _never() -> bool:
+    return False
+
+
+def _signal_name(code: int | None) -> str:
+    """The name of the signal behind a negative return code, else nothing."""
+    if code is None or code >= 0:
+        return ""
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

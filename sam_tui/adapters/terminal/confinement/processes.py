@@ -1,0 +1,208 @@
+"""What commands started: restrained from the start, known when its command ends, ended with the program."""
+
+import asyncio
+import json
+import resource
+import secrets
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from typing import TypeVar
+
+from sam_tui.adapters.terminal.confinement.run import Holding
+from sam_tui.adapters.terminal.sandbox.detached import start_detached
+from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import tasks_of_the_system
+from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE, MARK, Census, name_of
+from sam_tui.core.ports.processes.sandbox import CommandLimits, RunningProcess
+
+_FIRST_TO_GO = 500
+"""Of 1000 (oom_score_adj in proc_pid_oom_score_adj(5)): without memory commands go before the program."""
+
+
+def words(limits: CommandLimits) -> dict[str, str]:
+    """Each limit in words, by its name in the policy file."""
+    return {
+        "memory": f"{_size(limits.memory)} of memory for one process",
+        "processes": f"{limits.processes} processes at once",
+        "file_size": f"{_size(limits.file_size)} for one file",
+        "total_memory": f"{_size(limits.total_memory)} of memory for all processes together",
+        "open_files": f"{limits.open_files} open files for one process",
+    }
+
+
+def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
+    """Hold a process that has started nothing yet, and all that it will start.
+
+    With ``counted`` somebody else counts its processes. Never raises: where the system refuses, as
+    macOS does, nothing holds.
+    """
+    if sys.platform != "linux":
+        return
+    most = {
+        # Of the address space programs reserve far more than they use; this counts what they can write.
+        resource.RLIMIT_DATA: limits.memory,
+        resource.RLIMIT_FSIZE: limits.file_size,
+        resource.RLIMIT_NOFILE: limits.open_files,
+    }
+    if not counted:
+        most[resource.RLIMIT_NPROC] = tasks_of_the_system() + limits.processes
+    with suppress(OSError, ValueError):
+        for which, value in most.items():
+            soft, hard = _own(which)
+            bound = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.prlimit(pid, which, (bound if soft < 0 else min(soft, bound), bound))
+    with suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "r+b", buffering=0) as score:
+        if int(score.read()) < _FIRST_TO_GO:
+            score.seek(0)
+            score.write(b"%d" % _FIRST_TO_GO)
+
+
+@cache
+def _own(which: int) -> tuple[int, int]:
+    return resource.getrlimit(which)
+
+
+def _size(count: int) -> str:
+    size = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} GiB"
+
+
+_Seen = TypeVar("_Seen")
+_MOST_LOOKS = 50
+_MODULE = "sam_tui.adapters.terminal.sandbox.leftovers"
+
+
+class Tracking:
+    """All runs of a sandbox. What no supervisor ends that outlives the program is ended by a small
+    process of its own, which starts with the first such run."""
+
+    def __init__(self, limits: CommandLimits) -> None:
+        self.limits = limits
+        self.apart = False
+        """Whether the supervisor outlives the program."""
+        self._mark = secrets.token_hex(8)
+        self._runs = 0
+        self._control: socket.socket | None = None
+
+    def run(self, holding: Holding | None) -> "TrackedRun":
+        """Make ready to start a command."""
+        self._runs += 1
+        return TrackedRun(self, holding, f"{self._mark}-{self._runs}")
+
+    def watches(self, holding: Holding | None) -> bool:
+        """Whether the process beside has to end what is held like that."""
+        return holding is None or not holding.supervised or not self.apart
+
+    def report_session(self, session: int, since: int) -> None:
+        """Tell that process of a session, and when its leader started; 0 says that it is over.
+
+        Never raises.
+        """
+        with suppress(OSError, subprocess.SubprocessError):
+            if self._control is None:
+                self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                with theirs:
+                    start_detached(_MODULE, theirs)
+                self._control.send(json.dumps({"mark": self._mark}).encode())
+            self._control.send(json.dumps({"session": session, "since": since}).encode())
+
+    def close(self) -> None:
+        """Nothing more is started; what still runs is ended."""
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+
+
+class TrackedRun:
+    """One command and what it started."""
+
+    def __init__(self, tracking: Tracking, holding: Holding | None, mark: str) -> None:
+        self._tracking = tracking
+        self._holding = holding
+        self._marked = holding is None or not holding.supervised
+        self._census = Census(mark=mark if self._marked else "")
+        self._told: set[int] = set()
+        self._leader = 0
+        self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
+        """What its environment has to hold."""
+
+    def started(self, pid: int) -> None:
+        """Its shell runs and has started nothing yet."""
+        self._leader = pid
+        restrain(pid, self._tracking.limits, counted=not self._marked)
+        since = self._census.add(pid)
+        if self._holding is not None:
+            self._holding.begin(pid)
+        self._watch(pid, since)
+
+    def left(self) -> "TrackedRun | None":
+        """Itself where something still runs of it, now that its shell has ended."""
+        whole = self._holding is not None and self._holding.ends_whole
+        if not whole and self.processes():
+            return self
+        self._over()
+        return None
+
+    def processes(self) -> tuple[RunningProcess, ...]:
+        """What still runs of it."""
+        # Only what came later is looked at: a system has hundreds of others.
+        living = self._looked(lambda: self._census.living(after=self._leader))
+        return tuple(RunningProcess(pid, name_of(pid)) for pid in living)
+
+    def terminate(self) -> None:
+        """Ask all of it to end."""
+        self._looked(self._census.terminate)
+
+    def kill(self) -> None:
+        """End all of it at once."""
+        self._looked(self._census.end)
+        self._over()
+
+    async def end(self) -> None:
+        """Ask what still runs of it to end, and kill it when it does not."""
+        self._learn()
+        for _ in range(_MOST_LOOKS):
+            count = len(self._told)
+            await asyncio.to_thread(self._census.end, grace=GRACE)
+            self._learn()
+            if len(self._told) == count:
+                break
+        self._over()
+
+    def _over(self) -> None:
+        if self._tracking.watches(self._holding):
+            for session in self._told:
+                self._tracking.report_session(session, 0)
+
+    def _looked(self, look: Callable[[], _Seen]) -> _Seen:
+        """What a look at its processes gives, taken again while some left for sessions of their own."""
+        self._learn()
+        seen = look()
+        for _ in range(_MOST_LOOKS):
+            count = len(self._told)
+            self._learn()
+            if len(self._told) == count:
+                break
+            seen = look()
+        return seen
+
+    def _learn(self) -> None:
+        """Take in which sessions its processes began."""
+        if self._holding is not None:
+            self._holding.handle.receive()
+            for session, since in self._holding.handle.sessions.items():
+                self._census.add(session, since)
+                self._watch(session, since)
+
+    def _watch(self, session: int, since: int) -> None:
+        if session not in self._told:
+            self._told.add(session)
+            if self._tracking.watches(self._holding):
+                self._tracking.report_session(session, since)

@@ -1,0 +1,172 @@
+"""The Landlock rulesets of a program, each kept for as long as what it was made from stays the same."""
+
+import os
+import stat
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sam_tui.adapters.terminal.sandbox.kernel import landlock
+from sam_tui.adapters.terminal.sandbox.kernel.devices import raw_devices
+from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
+from sam_tui.adapters.terminal.sandbox.kernel.protected_paths import kept_within, ways
+from sam_tui.core.authorization import git_config
+from sam_tui.core.errors import ToolError
+
+_LONGEST = 64 * 1024
+_POINTER = "gitdir: "
+
+
+def linked_repositories(roots: Iterable[str]) -> tuple[str, ...]:
+    """Real folders in which git keeps what belongs to these real folders, where that is elsewhere.
+
+    What a workspace says of itself may be somebody else's text, so the repository, which lies outside of
+    it, must say that it is its own: git notes that for a work tree, and for a submodule.
+    """
+    return tuple(dict.fromkeys(repository for root in roots if (repository := _repository(root))))
+
+
+def _repository(root: str) -> str:
+    try:
+        pointer = _text(f"{root}/.git")
+    except (OSError, ValueError):
+        return ""  # a folder, or nothing: the ordinary case
+    if not pointer.startswith(_POINTER):
+        return ""
+    folder = _resolved(root, pointer.removeprefix(_POINTER))
+    try:
+        repository = _common(folder, root) if os.path.lexists(f"{folder}/commondir") else folder
+        if repository == folder and not _is_tree(folder, root):
+            return ""
+    except (OSError, ValueError):
+        return ""
+    whole = os.path.isfile(f"{repository}/HEAD") and os.path.isdir(f"{repository}/objects")
+    return repository if whole and not f"{root}/".startswith(f"{repository}/") else ""
+
+
+def _common(folder: str, root: str) -> str:
+    """The repository of a linked work tree; empty unless both know each other (gitrepository-layout(5))."""
+    tree = _resolved(folder, _text(f"{folder}/gitdir"))
+    repository = _resolved(folder, _text(f"{folder}/commondir"))
+    mine = tree == f"{root}/.git" and os.path.dirname(folder) == f"{repository}/worktrees"
+    return repository if mine else ""
+
+
+def _is_tree(folder: str, root: str) -> bool:
+    """Whether a submodule's repository names a folder as its work tree."""
+    for key, value in git_config.entries(_text(f"{folder}/config")):
+        if key == "core.worktree":
+            return _resolved(folder, value) == root
+    return False
+
+
+def _resolved(folder: str, path: str) -> str:
+    return os.path.realpath(os.path.join(folder, path.rstrip("\n")))
+
+
+def _text(path: str) -> str:
+    """What a regular file says. Raises OSError and ValueError."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError("no regular file")
+        return os.read(handle, _LONGEST).decode()
+    finally:
+        os.close(handle)
+
+
+_KEPT = 16
+_SEEN_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ruleset:
+    """One ruleset of the kernel. Two are the same only when they are one object."""
+
+    descriptor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What one run is held to: its bounds, and the ruleset that was made of them."""
+
+    bounds: Bounds
+    ruleset: Ruleset
+
+
+class Rulesets:
+    """Makes them for a Landlock version, and closes the oldest of many."""
+
+    def __init__(self, version: int) -> None:
+        self._version = version
+        self._kept: dict[tuple[Any, ...], Ruleset] = {}
+        self._seen: tuple[float, Bounds, tuple[str, ...]] | None = None
+        self._within: tuple[float, tuple[str, ...], tuple[str, ...]] | None = None
+
+    def of(self, bounds: Bounds) -> Ruleset:
+        """The ruleset of some bounds as the files are now. Raises ``ToolError``."""
+        paths = [landlock.identity(path) for path in bounds.writable]
+        masked = self._masked(bounds)
+        listed = [landlock.identity(path, listing=True) for path in landlock.splits(masked)]
+        opened = [landlock.identity(path) for path in bounds.opened]
+        listed += [
+            landlock.identity(split, listing=True)
+            for folder in (bounds.writable if bounds.unwritable else ())
+            for split in ways(folder, bounds.unwritable)
+        ]
+        key = (
+            *paths,
+            *listed,
+            *masked,
+            *opened,
+            bounds.unwritable,
+            bounds.watched,
+            bounds.devices,
+            bounds.tcp,
+            *map(landlock.identity, bounds.readable or ()),
+        )
+        cached = self._kept.get(key)
+        if cached is not None:
+            return cached
+        present = tuple(path for path, _, inode, _ in paths if inode)
+        try:
+            ruleset = Ruleset(landlock.build(self._version, replace(bounds, writable=present)))
+        except OSError as error:
+            raise ToolError(f"The sandbox could not be set up: {error.strerror}.") from error
+        while len(self._kept) >= _KEPT:
+            os.close(self._kept.pop(next(iter(self._kept))).descriptor)
+        self._kept[key] = ruleset
+        return ruleset
+
+    def keeps(self, ruleset: Ruleset) -> bool:
+        """Whether it was not closed yet."""
+        return any(ruleset is ruleset_kept for ruleset_kept in self._kept.values())
+
+    def secrets_within(
+        self, secrets: tuple[str, ...], writable: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        """Which secrets lie in what may be changed, looked at once a second."""
+        now = time.monotonic()
+        if self._within is None or self._within[0] < now or self._within[1] != writable:
+            self._within = (
+                now + _SEEN_SECONDS,
+                writable,
+                kept_within((*secrets, *raw_devices()), writable),
+            )
+        return self._within[2]
+
+    def close(self) -> None:
+        """Release them all."""
+        while self._kept:
+            os.close(self._kept.popitem()[1].descriptor)
+
+    def _masked(self, bounds: Bounds) -> tuple[str, ...]:
+        """Which secrets are there, looked at once a second: there are a hundred places to look at.
+
+        A new one beside others is seen at once all the same, because the listing of its folder changed.
+        """
+        now = time.monotonic()
+        if self._seen is None or self._seen[0] < now or self._seen[1] != bounds:
+            self._seen = (now + _SEEN_SECONDS, bounds, landlock.maskable(bounds))
+        return self._seen[2]

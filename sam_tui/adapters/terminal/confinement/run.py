@@ -1,0 +1,181 @@
+"""One run in the sandbox, entered now or made ready for the command that comes next."""
+
+import re
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+
+from sam_tui.adapters.terminal.confinement.rulesets import Rules, linked_repositories
+from sam_tui.adapters.terminal.processes.launch import HeldStart
+from sam_tui.adapters.terminal.sandbox.supervision import Held
+from sam_tui.core.ports.processes.sandbox import AskOutside, Network, OutsideAccess
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How a run is held: real folders it writes to, who is asked, the network, folders it reads, too."""
+
+    writable: tuple[str, ...]
+    ask: AskOutside | None = None
+    network: Network = "on"
+    readable: tuple[str, ...] = ()
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Where it writes, with what git keeps elsewhere for these folders."""
+        return (*self.writable, *linked_repositories(self.writable))
+
+
+@dataclass(frozen=True, slots=True)
+class Supervised:
+    """What a supervised run is held to, and what its supervisor is told: which session its command
+    leads, and that it ended.
+
+    ``finish`` waits for the answers to what the run wrote where it is asked for.
+    """
+
+    rules: Rules
+    begin: Callable[[int], None]
+    finish: Callable[[], Coroutine[None, None, None]]
+
+
+class Holding:
+    """One run in the sandbox: the way in, or the words that go before its command line."""
+
+    def __init__(
+        self,
+        handle: Held,
+        release: Callable[[], None],
+        *,
+        supervised: Supervised | None = None,
+        prefix: tuple[str, ...] = (),
+        passed: tuple[int, ...] = (),
+        ends_whole: bool = False,
+    ) -> None:
+        self.handle = handle
+        self._supervised = supervised
+        self.prefix = prefix
+        self.passed = passed
+        self.ends_whole = ends_whole
+        """Whether the kernel ends all its processes with the first: a process namespace of its own."""
+        self.ready: HeldStart | None = None
+        """Somebody who is in there already, and waits for the command."""
+        self._release: Callable[[], None] | None = release
+
+    @property
+    def supervised(self) -> bool:
+        """Whether a supervisor follows it."""
+        return self._supervised is not None
+
+    @property
+    def rules(self) -> Rules | None:
+        """What it is held to, if a supervisor follows it."""
+        return None if self._supervised is None else self._supervised.rules
+
+    @property
+    def descriptor(self) -> int | None:
+        """The descriptor through which a terminal enters; what ``PtyLaunch`` takes."""
+        return None if self.prefix else self.handle.descriptor
+
+    def entrance(self) -> HeldStart | None:
+        """Where the command starts, once; None where the words before its line hold it."""
+        if self.prefix:
+            return None
+        entrance, self.ready = self.ready, None
+        return entrance or HeldStart(self.handle.descriptor)
+
+    def begin(self, session: int) -> None:
+        """The command leads that session."""
+        if self._supervised is not None:
+            self._supervised.begin(session)
+
+    async def finish(self) -> None:
+        """Wait for the answers to what the run wrote where it is asked for."""
+        if self._supervised is not None:
+            await self._supervised.finish()
+
+    def close(self) -> None:
+        """The run ended: nothing is asked for it any more. What it was refused is complete now."""
+        if self.ready is not None:
+            self.ready.close()
+        release, self._release = self._release, None
+        if release is not None:
+            release()
+
+
+class Spare:
+    """At most one run that was made ready ahead, in case the next one is to be held alike."""
+
+    def __init__(self) -> None:
+        self._ready: tuple[object, Holding] | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is one."""
+        return self._ready is not None
+
+    def keep(self, terms: object, holding: Holding) -> None:
+        """Let a run wait for its command, inside the sandbox."""
+        holding.ready = HeldStart(holding.handle.descriptor)
+        self._ready = (terms, holding)
+
+    def take(self, terms: object, rules: Rules) -> Holding | None:
+        """The waiting run where its terms and rules are these; any other is given up."""
+        ready, self._ready = self._ready, None
+        if ready is None:
+            return None
+        known_terms, holding = ready
+        lives = holding.handle.lives and holding.ready is not None and holding.ready.waits
+        if lives and holding.rules == rules and known_terms == terms:
+            return holding
+        holding.close()
+        return None
+
+    def drop(self) -> None:
+        """Give up what waits."""
+        ready, self._ready = self._ready, None
+        if ready is not None:
+            ready[1].close()
+
+
+_MOST = 20
+_PRINTED = re.compile(
+    r"(?P<before>[^\n]*?)[:\]] ?(?:\[Errno (?:13|30|1)\] )?"
+    r"(?:Permission denied|Read-only file system|Operation not permitted)(?:: (?P<after>[^\n]*))?"
+)
+_QUOTED = re.compile(r"['\"‘`](/[^'\"’\n]+)['\"’]")
+_BARE = re.compile(r"(?:^|[\s:])(/[^\s:'\"]+)")
+_DELETES = re.compile(r"\b(?:remove|unlink|rmdir|delete)\b")
+_METADATA = re.compile(r"\b(?:mode|permissions|ownership|owner|timestamp|times|touch|attribute)\b")
+_RENAMES = re.compile(r"\b(?:move|rename)\b")
+
+
+def refusals(holding: Holding, output: str, code: int | None) -> tuple[OutsideAccess, ...]:
+    """Each refused access once. What is only read from output has no process, and may be wrong."""
+    if holding.supervised or not code:
+        return tuple(holding.handle.refused)
+    return printed_refusals(output)
+
+
+def printed_refusals(output: str) -> tuple[OutsideAccess, ...]:
+    """The accesses that messages such as ``sh: /etc/x: Permission denied`` speak of."""
+    refusals: dict[OutsideAccess, None] = {}
+    for match in _PRINTED.finditer(output):
+        line = match["before"] or ""
+        after = match["after"] or ""
+        paths = _QUOTED.findall(after) or _QUOTED.findall(line) or _BARE.findall(line)
+        paths = paths or _BARE.findall(after)
+        if paths:
+            refusals[_access(line, paths)] = None
+        if len(refusals) >= _MOST:
+            break
+    return tuple(refusals)
+
+
+def _access(line: str, paths: list[str]) -> OutsideAccess:
+    if _RENAMES.search(line) and len(paths) > 1:
+        return OutsideAccess("rename", paths[0], to=paths[1])
+    if _DELETES.search(line):
+        return OutsideAccess("delete", paths[0])
+    if _METADATA.search(line):
+        return OutsideAccess("metadata", paths[0])
+    return OutsideAccess("write", paths[-1])

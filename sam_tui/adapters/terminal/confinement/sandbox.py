@@ -1,0 +1,391 @@
+"""What holds commands: folders they may write to, a private temporary folder, and who is asked."""
+
+import functools
+import json
+import os
+import socket
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, replace
+
+from sam_tui.adapters.terminal.confinement.processes import Tracking
+from sam_tui.adapters.terminal.confinement.proof import fault
+from sam_tui.adapters.terminal.confinement.rulesets import Rules, Rulesets
+from sam_tui.adapters.terminal.confinement.run import Holding, Spare, Supervised, Wanted
+from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
+from sam_tui.adapters.terminal.processes.environment import NONE_PASSED, PROVIDER_KEYS, Misses
+from sam_tui.adapters.terminal.sandbox.ability import (
+    UNHELD,
+    Ability,
+    ability,
+    bubblewrap,
+    describe,
+    weaker,
+)
+from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import machine
+from sam_tui.adapters.terminal.sandbox.kernel.calls import unshare_descriptors
+from sam_tui.adapters.terminal.sandbox.kernel.entry import enrolment, restrict
+from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
+from sam_tui.adapters.terminal.sandbox.kernel.seccomp import program as filter_program
+from sam_tui.adapters.terminal.sandbox.seatbelt import seatbelt_command
+from sam_tui.adapters.terminal.sandbox.strict import strict_command
+from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
+from sam_tui.core.authorization.variables import PassedVariables
+from sam_tui.core.errors import ConfigurationError, ToolError
+from sam_tui.core.ports.processes.sandbox import (
+    NETWORKS,
+    CommandLimits,
+    HostTerms,
+    Network,
+    OutsideAccess,
+    ReadTerms,
+    SandboxChoice,
+)
+from sam_tui.core.ports.processes.terminals import Confinement
+
+__all__ = ["Sandbox", "Wanted", "restrict", "unshare_descriptors"]
+
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
+_SHARED = ("/dev/pts", "/dev/ptmx", "/dev/shm")
+"""Where terminals and shared memory are made. A supervisor opens these itself, only the run's own."""
+
+_PROVEN: set[Ability] = set()
+"""What commands were held by already, in this process."""
+_NAMES_BY_STREAM = {"RES_OPTIONS": "use-vc"}
+"""Has the C library ask for names by TCP (resolv.conf(5)), which works on every kernel."""
+
+
+class Sandbox:
+    """What holds commands of one runtime.
+
+    ``live`` false keeps to Landlock and a fixed filter, a text says where the supervisor runs; None
+    finds out. ``abi`` is the newest Landlock to use. ``kind`` strict runs commands under bubblewrap and
+    raises ``ConfigurationError`` where there is none; off holds nothing. ``secrets`` are paths that
+    commands may not read, but for what is ``opened`` of them, ``caches`` what they may fill outside.
+    """
+
+    def __init__(
+        self,
+        *,
+        live: bool | Host | None = None,
+        abi: int | None = None,
+        kind: SandboxChoice = "default",
+        secrets: Sequence[str] = (),
+        opened: Sequence[str] = (),
+        caches: Sequence[str] = (),
+    ) -> None:
+        off, strict = kind == "off", kind == "strict"
+        able = Ability(0, None, "switched off") if off else ability()
+        if live is False:
+            able = replace(able, host=None, why_not_live="switched off")
+        elif isinstance(live, str) and able.host is not None:
+            able = replace(able, host=live)
+        if abi is not None:
+            able = replace(able, landlock=min(able.landlock, abi))
+        self._strict = strict
+        self.secrets = tuple(secrets)
+        """What commands may not read."""
+        self.opened = tuple(map(os.path.realpath, opened))
+        """What they may read of it."""
+        self._caches = tuple(caches)
+        self._network: Network = "on"
+        self._hosts = HostTerms()
+        self._redirected: Mapping[str, str] = {}
+        self.reads: Callable[[], ReadTerms] = ReadTerms
+        """What runs may read without a question, from now on."""
+        self.passed = NONE_PASSED
+        self.misses = Misses()
+        """What of the environment's secrets commands start with."""
+        if strict and bubblewrap() is None:
+            raise ConfigurationError(
+                "The strict sandbox needs bubblewrap, which is not installed or not permitted here.",
+                hint="Install bubblewrap, or choose --sandbox default.",
+            )
+        self.tracking = Tracking(CommandLimits())
+        """What was started."""
+        self._scratch: str | None = None
+        self._spare = Spare()
+        # Apart from the sandbox, so that it outlives it by a moment.
+        self._closing = ExitStack()
+        self._closing.callback(self.tracking.close)
+        self._trust(able, UNHELD if off else describe(able, strict=strict))
+        self._closing.callback(self._spare.drop)
+        self._proving = threading.RLock()
+        self._close = weakref.finalize(self, self._closing.close)
+
+    def _trust(self, able: Ability, confinement: Confinement) -> None:
+        """Hold commands by that from now on."""
+        self._ability, self._confinement = able, confinement
+        self._proven = able in _PROVEN or confinement.kind == "none"
+        self._rulesets = Rulesets(able.landlock)
+        self._closing.callback(self._rulesets.close)
+        self._supervision = None
+        if able.host is not None:
+            self._supervision = Supervision(able.host, able.landlock)
+            self._closing.callback(self._supervision.close)
+        self.tracking.apart = able.host == "process"
+
+    @property
+    def expected(self) -> Confinement:
+        """What will hold them as far as is known; nothing is run to find out."""
+        return self._confinement
+
+    @property
+    def confinement(self) -> Confinement:
+        """What confined commands are held by. The first look runs one, and takes some milliseconds."""
+        with self._proving:
+            while not self._proven:
+                self._prove()
+        return self._confinement
+
+    def _prove(self) -> None:
+        """Run one command, and fall back to what is weaker where that does not work."""
+        self._proven = True
+        why = fault(lambda folders: self._hold(Wanted(folders)))
+        if not why:
+            _PROVEN.add(self._ability)
+            return
+        if self._strict:
+            raise ConfigurationError(
+                f"The strict sandbox does not work here: {why}.", hint="Choose --sandbox default."
+            )
+        able = weaker(self._ability, why)
+        self._trust(able, describe(able, strict=False))
+
+    @property
+    def scratch(self) -> str:
+        """The real path of the private temporary folder; it goes with the sandbox."""
+        if self._scratch is None:
+            folder = Scratch()
+            self._scratch = folder.path
+            self._closing.callback(folder.remove)
+        return self._scratch
+
+    def warm(self) -> None:
+        """Start ahead of the first command what it would have to wait for. Never raises."""
+        if self._supervision is not None:
+            self._supervision.warm()
+        with suppress(ConfigurationError):  # the first command says so
+            self.confinement  # noqa: B018
+
+    def settle(self) -> None:
+        """Take in what the supervisor said by now, as the event loop otherwise does."""
+        if self._supervision is not None:
+            self._supervision.receive()
+
+    def hold(self, terms: Wanted) -> Holding | None:
+        """Make ready for one run; None where the kernel can enforce nothing.
+
+        Raises ``ToolError`` when the kernel refuses.
+        """
+        self.confinement  # noqa: B018 # what holds is found out before the first command
+        return self._hold(terms)
+
+    def _hold(self, terms: Wanted) -> Holding | None:
+        match self._confinement.kind:
+            case "none":
+                return None
+            case "bubblewrap":
+                return self._wrap(terms, bubblewrap())
+            case "seatbelt":
+                return self._wrap(terms, None)
+            case _:
+                rules = self._rules(terms)
+                return self._take(terms, rules) or self._enter(terms, rules)
+
+    def prepare(self, terms: Wanted, like: Holding) -> None:
+        """Make the next run ready while one that is held alike runs. Never raises.
+
+        Entering takes a third of a millisecond, which the next command then need not wait for. It is
+        used only if all is as it was when ``like`` began: the same folders, secrets and network.
+        """
+        if self._confinement.kind != "live" or self._spare.waiting or not self._close.alive:
+            return
+        alike = terms if terms.ask is None else replace(terms, ask=_unattended)
+        rules = like.rules if like.rules and self._rulesets.keeps(like.rules.ruleset) else None
+        with suppress(ToolError, RuntimeError):
+            self._spare.keep(self._terms(terms), self._enter(alike, rules or self._rules(alike)))
+
+    def _terms(self, terms: Wanted) -> object:
+        """What two runs must have in common for one way in to fit both."""
+        asks = terms.ask is not None
+        return replace(terms, ask=None), asks, self.network(terms.network), self._hosts
+
+    def _take(self, terms: Wanted, rules: Rules) -> Holding | None:
+        """The run that was made ready, where it is what is wanted now."""
+        holding = self._spare.take(self._terms(terms), rules)
+        if holding is not None:
+            holding.handle.attend(terms.ask)
+        return holding
+
+    def apart(
+        self, terms: Wanted, scratch: str
+    ) -> "tuple[int, tuple[Supervision, socket.socket] | None] | None":
+        """A way in for a session that outlives this program, with a supervisor that others run.
+
+        Gives the way, and the supervision with the end that its supervisor serves, where runs are
+        supervised; None where the kernel can enforce nothing. ``scratch`` is its temporary folder.
+        """
+        if self._confinement.kind == "none":
+            return None
+        if not self._ability.holds:
+            raise ToolError("This system can confine commands, but not terminals.")
+        if self._supervision is None:
+            entry = self._enter(terms, self._rules(terms, scratch)).descriptor
+            return None if entry is None else (entry, None)
+        supervision, theirs = Supervision.apart(self._ability.landlock)
+        entry = self._enter(terms, self._rules(terms, scratch), supervision).descriptor
+        return None if entry is None else (entry, (supervision, theirs))
+
+    def _rules(self, terms: Wanted, scratch: str | None = None) -> Rules:
+        """What a run that begins now is held to, as the files are."""
+        bounds = self._bounds(terms, scratch)
+        return Rules(bounds, self._rulesets.of(bounds))
+
+    def _enter(self, terms: Wanted, rules: Rules, apart: Supervision | None = None) -> Holding:
+        bounds, ruleset = rules.bounds, rules.ruleset.descriptor
+        network = self.network(terms.network)
+        table = machine()
+        if self._supervision is None:
+            filtered = table is not None and self._ability.filters
+            code = filter_program(table, network, live=False) if table and filtered else b""
+            return _plain(ruleset, code)
+        assert table is not None
+        supervision = apart or self._supervision
+        code = filter_program(
+            table, network, live=True, landlock=self._ability.landlock, reads=True
+        )
+        hosts = self._hosts if network == "hosts" else None
+        limits = self.tracking.limits.together
+        number, handle = supervision.hold(
+            bounds, ruleset, code, terms.ask, hosts=hosts, limits=limits
+        )
+        return Holding(
+            handle,
+            functools.partial(supervision.release, number),
+            supervised=Supervised(
+                rules,
+                functools.partial(supervision.begin, number),
+                functools.partial(supervision.finish, number),
+            ),
+        )
+
+    def limit(self, limits: CommandLimits) -> None:
+        """From now on commands may use up that much."""
+        self.tracking.limits = limits
+
+    def hold_network(self, network: Network, hosts: HostTerms) -> None:
+        """From now on no run has more than ``network``, and where that is a list, it is ``hosts``.
+
+        Where nobody watches, a list is as good as off.
+        """
+        self._network, self._hosts = network, hosts
+
+    def redirect(self, variables: Mapping[str, str]) -> None:
+        """Have programs fill folders of the private temporary one: the variable of each, and its name."""
+        self._redirected = variables
+
+    def pass_variables(self, patterns: Sequence[str]) -> None:
+        """Commands start with these variables although they look like secrets."""
+        self.passed = PassedVariables(tuple(patterns), PROVIDER_KEYS)
+
+    def variables(self, network: Network, scratch: str | None) -> Mapping[str, str]:
+        """What a run or terminal with that temporary folder has to start with; nothing without one."""
+        if scratch is None:
+            return {}
+        variables = {name: f"{scratch}/{folder}" for name, folder in self._redirected.items()}
+        if self._supervision is not None and self.network(network) == "hosts":
+            variables |= _NAMES_BY_STREAM
+        return variables
+
+    def network(self, chosen: Network) -> Network:
+        """The narrower of what is wanted and what there may be; what was granted is on."""
+        if chosen == "granted":
+            return "on"
+        return NETWORKS[max(map(NETWORKS.index, (chosen, self._network)))]
+
+    def reached(self, chosen: Network) -> str:
+        """What a run reaches of the network, in words that differ where that does."""
+        network = self.network(chosen)
+        return network if network != "hosts" else f"hosts {json.dumps(asdict(self._hosts))}"
+
+    def _bounds(self, wanted_terms: Wanted, scratch: str | None = None) -> Bounds:
+        supervised = self._supervision is not None
+        watched = wanted_terms.folders
+        writable = (*watched, *self._caches, scratch or self.scratch)
+        terms = self.reads().with_own(wanted_terms.readable + self.opened)
+        return Bounds(
+            writable,
+            _DEVICES if supervised else (*_DEVICES, *_SHARED),
+            self.secrets,
+            tcp=supervised or self.network(wanted_terms.network) == "on",
+            opened=self.opened,
+            unwritable=self._rulesets.secrets_within(self.secrets, writable) if supervised else (),
+            watched=watched if supervised else (),
+            reads=terms if supervised else ReadTerms(),
+        )
+
+    def prefix(self, writable: Sequence[str], network: Network = "on") -> tuple[str, ...]:
+        """The words before a terminal's own command line that hold it; none where ``ruleset`` does."""
+        if self._confinement.kind != "seatbelt":
+            return ()
+        return self._wrap(Wanted(tuple(writable), network=network), None).prefix
+
+    def ruleset(self, terms: Wanted) -> int | None:
+        """``hold`` for what is never told its end, such as a terminal: the way in alone.
+
+        Also in strict mode: terminals are held by Landlock and the supervisor.
+        """
+        if self._confinement.kind in ("none", "seatbelt"):
+            return None
+        if not self._ability.holds:
+            raise ToolError("This system can confine commands, but not terminals.")
+        return self._enter(terms, self._rules(terms)).descriptor
+
+    def _wrap(self, terms: Wanted, program: str | None) -> Holding:
+        """Put bubblewrap, or sandbox-exec where ``program`` is None, before the command line."""
+        folders = (*terms.folders, *self._caches, self.scratch)
+        bounds = Bounds(folders, secrets=self.secrets, opened=self.opened)
+        network = self.network(terms.network)
+        if program is None:
+            words = seatbelt_command(bounds, network, self._hosts)
+            return Holding(Held(-1), _nothing, prefix=words)
+        code, release = -1, _nothing
+        if (table := machine()) is not None:
+            code = os.memfd_create("filter", os.MFD_CLOEXEC)
+            os.write(code, filter_program(table, network, live=False))
+            os.lseek(code, 0, os.SEEK_SET)
+            release = functools.partial(os.close, code)
+        return Holding(
+            Held(code),
+            release,
+            prefix=strict_command(program, bounds, network, None if code < 0 else code),
+            passed=() if code < 0 else (code,),
+            ends_whole=True,
+        )
+
+    def close(self) -> None:
+        """End the supervisor, release the rulesets and remove the private temporary folder."""
+        self._close()
+
+
+async def _unattended(access: OutsideAccess) -> bool:
+    """Nobody is asked yet, so it is refused."""
+    return False
+
+
+def _nothing() -> None:
+    """There is nothing to release."""
+
+
+def _plain(ruleset: int, code: bytes) -> Holding:
+    """A run that nobody watches: Landlock, and the filter where there is one."""
+    try:
+        theirs, ours = enrolment(ruleset, code, live=False)
+    except OSError as error:
+        raise ToolError(f"The sandbox could not be set up: {error.strerror}.") from error
+    ours.close()
+    handle = Held(theirs.detach())
+    return Holding(handle, handle.shut)

@@ -1,0 +1,207 @@
+"""Operations on rectangles (VT420: DECFRA, DECERA, DECSERA, DECCRA), which the library has not.
+
+They are made of what it has: moving, printing and erasing, with modes put aside meanwhile. The checksum of
+a rectangle (DECRQCRA) is left out: it would tell any program what others have left on the screen.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from sam_tui.adapters.terminal.emulator.ghostty import (
+    cell_layout,
+    drawn_as_output,
+    packed_cell,
+    set_mode,
+)
+
+_PUT_ASIDE = ((4, True), (6, False), (7, False))
+"""IRM, DECOM and DECAWM: the mode's number, and whether it is ANSI's."""
+MOST_CELLS = 32 * 1024
+"""Cells that one piece of output may have filled, erased or copied: a few bytes ask for a whole screen."""
+_LEAST_CELLS = 64
+"""What even the smallest operation counts as."""
+_PLAIN_PEN, _ASCII = b"\x1b[m", b"\x0f\x1b(B"
+_ORIGIN, _MARGINS = 6, 69
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A rectangle of cells: first and last column and row, from 0."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+
+class Rectangles:
+    """Acts on one terminal.
+
+    ``ask`` gives what the library says of a setting (DECRQSS), ``sets`` what brings the character sets
+    back after G0 was made ASCII.
+    """
+
+    def __init__(
+        self, terminal: Any, ask: Callable[[bytes], bytes], sets: Callable[[], bytes]
+    ) -> None:
+        self._terminal = terminal
+        self._ask, self._sets = ask, sets
+        self._protected_at = cell_layout()["protected"][0]
+        self._left = MOST_CELLS
+
+    def renew(self) -> None:
+        """Another piece of output comes."""
+        self._left = MOST_CELLS
+
+    def act(self, body: bytes) -> None:
+        """Do what a sequence says, given without its ESC: numbers, ``$`` and a letter."""
+        numbers = [int(part or 0) for part in body[1:-2].split(b";")]
+        _OPERATIONS[body[-1:]](self, numbers)
+
+    def fill(self, numbers: list[int]) -> None:
+        """DECFRA: a character, in the present colours."""
+        character, *edges = numbers
+        rectangle = self._rectangle(edges)
+        if rectangle is None or not (32 <= character <= 126 or 160 <= character <= 255):
+            return
+        text = chr(character).encode()
+        with self._steady():
+            for first, last in self._spans(rectangle.left, rectangle.right):
+                for row in range(rectangle.top, rectangle.bottom + 1):
+                    self._terminal.feed(_at(row, first) + text * (last - first + 1))
+
+    def erase(self, numbers: list[int]) -> None:
+        """DECERA."""
+        rectangle = self._rectangle(numbers)
+        if rectangle is not None:
+            with self._steady():
+                for row in range(rectangle.top, rectangle.bottom + 1):
+                    self._erase(row, rectangle.left, rectangle.right)
+
+    def erase_unprotected(self, numbers: list[int]) -> None:
+        """DECSERA: what DECSCA does not protect."""
+        rectangle = self._rectangle(numbers)
+        if rectangle is None:
+            return
+        with self._steady():
+            for row in range(rectangle.top, rectangle.bottom + 1):
+                for first, last in self._unprotected(row, rectangle.left, rectangle.right):
+                    self._erase(row, first, last)
+
+    def copy(self, numbers: list[int]) -> None:
+        """DECCRA: characters and their colours to another place; there are no pages."""
+        rectangle = self._rectangle(numbers[:4])
+        if rectangle is None:
+            return
+        area, origin = self._area()
+        top, left = (max(1, number) - 1 for number in [*numbers[5:7], 1, 1][:2])
+        top, left = top + origin[1], left + origin[0]
+        last = min(left + rectangle.right - rectangle.left, area.right)
+        if left > last or top > area.bottom:
+            return
+        bottom = min(rectangle.bottom, rectangle.top + area.bottom - top)
+        # All is read before anything is written: the two may lie over each other.
+        parts = [
+            (
+                first,
+                end,
+                self._drawn(
+                    rectangle.left + first - left,
+                    rectangle.left + end - left,
+                    rectangle.top,
+                    bottom,
+                ),
+            )
+            for first, end in self._spans(left, last)
+        ]
+        pen, sets = self._ask(b"m"), self._sets()
+        with self._steady():
+            if sets:
+                self._terminal.feed(_ASCII)
+            for first, end, rows in parts:
+                for row, text in enumerate(rows, top):
+                    self._terminal.feed(_PLAIN_PEN)
+                    self._erase(row, first, end)
+                    self._terminal.feed(_at(row, first) + text)
+            self._terminal.feed(b"\x1b[" + pen + sets)
+
+    def _drawn(self, left: int, right: int, top: int, bottom: int) -> list[bytes]:
+        return drawn_as_output(self._terminal, (left, top), (right, bottom))
+
+    def _spans(self, left: int, right: int) -> list[tuple[int, int]]:
+        """Columns in parts that can be printed: printing stops at the right margin."""
+        columns = self._terminal.size[0]
+        margin = _numbers(self._ask(b"s"))[1] if self._terminal.mode(_MARGINS) else columns
+        parts = ((left, min(right, margin - 1)), (max(left, margin), right))
+        return [(first, last) for first, last in parts if first <= last]
+
+    def _area(self) -> tuple[Area, tuple[int, int]]:
+        """What may be touched, and the column and row that count as the first."""
+        columns, rows = self._terminal.size
+        if not self._terminal.mode(_ORIGIN):
+            return Area(0, 0, columns - 1, rows - 1), (0, 0)
+        top, bottom = _numbers(self._ask(b"r"))
+        left, right = _numbers(self._ask(b"s")) if self._terminal.mode(_MARGINS) else (1, columns)
+        return Area(left - 1, top - 1, right - 1, bottom - 1), (left - 1, top - 1)
+
+    def _rectangle(self, edges: list[int]) -> Area | None:
+        """The cells meant, where there are any and not too many in this piece of output."""
+        area, (across, down) = self._area()
+        first_row, first_column, last_row, last_column = [*edges, 0, 0, 0, 0][:4]
+        top, left = max(first_row, 1) - 1 + down, max(first_column, 1) - 1 + across
+        bottom = min(last_row - 1 + down if last_row else area.bottom, area.bottom)
+        right = min(last_column - 1 + across if last_column else area.right, area.right)
+        if top > bottom or left > right:
+            return None
+        self._left -= max(_LEAST_CELLS, (bottom - top + 1) * (right - left + 1))
+        return Area(left, top, right, bottom) if self._left >= 0 else None
+
+    @contextmanager
+    def _steady(self) -> Generator[None]:
+        """Without wrapping, inserting or an origin, and with the cursor back where it was."""
+        column, row = self._terminal.cursor
+        before = [(mode, ansi) for mode, ansi in _PUT_ASIDE if self._terminal.mode(mode, ansi=ansi)]
+        for mode, ansi in before:
+            set_mode(self._terminal, mode, False, ansi=ansi)
+        try:
+            yield
+        finally:
+            self._terminal.feed(_at(row, column))
+            for mode, ansi in before:
+                set_mode(self._terminal, mode, True, ansi=ansi)
+
+    def _erase(self, row: int, left: int, right: int) -> None:
+        self._terminal.feed(_at(row, left) + b"\x1b[%dX" % (right - left + 1))
+
+    def _unprotected(self, row: int, left: int, right: int) -> list[tuple[int, int]]:
+        """Stretches of a row that DECSCA does not protect."""
+
+        def protected(column: int) -> int:
+            return packed_cell(self._terminal, column, row) >> self._protected_at & 1
+
+        stretches = [
+            (key, list(cells)) for key, cells in groupby(range(left, right + 1), protected)
+        ]
+        return [(cells[0], cells[-1]) for key, cells in stretches if not key]
+
+
+def _at(row: int, column: int) -> bytes:
+    return b"\x1b[%d;%dH" % (row + 1, column + 1)
+
+
+def _numbers(setting: bytes) -> tuple[int, int]:
+    """The two numbers of a setting such as ``2;4r``."""
+    first, second = setting[:-1].split(b";")
+    return int(first), int(second)
+
+
+_OPERATIONS: Mapping[bytes, Callable[[Rectangles, list[int]], None]] = {
+    b"x": Rectangles.fill,
+    b"z": Rectangles.erase,
+    b"{": Rectangles.erase_unprotected,
+    b"v": Rectangles.copy,
+}
+"""By the last byte."""

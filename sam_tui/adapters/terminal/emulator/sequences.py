@@ -1,0 +1,353 @@
+"""Sequences that the emulation library leaves out, acted on where they stand in the output.
+
+Soft reset, tab stops that outlive a new size, titles put aside, reports and settings that terminals
+of this kind answer, modes that change more than themselves, the cursor's left margin, and the wish to
+read the clipboard.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sam_tui.adapters.terminal.emulator.ghostty import copied, set_mode, set_option, string
+from sam_tui.adapters.terminal.emulator.line_drawing import DRAW_LINES, LineDrawing
+from sam_tui.adapters.terminal.emulator.rectangles import Rectangles
+from sam_tui.adapters.terminal.emulator.scanner import following, unfinished
+from sam_tui.adapters.terminal.emulator.special_colours import SpecialColours
+
+_MARGINS = 69
+_WRAP, _BACK_OVER_WRAPS = 7, (45, 1045)
+_WIDE, _WIDE_ALLOWED = b"3", b"40"
+_MICE = (b"9", b"1000", b"1002", b"1003")
+_CHANGE_MORE = frozenset((_WIDE, _WIDE_ALLOWED, b"%d" % _MARGINS, *_MICE))
+_TITLES = 10
+_MODE = re.compile(rb"\[(\??)(\d+)\$p")
+_NEVER_SET = {
+    b"": frozenset((1, 3, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19)),
+    b"?": frozenset((57, 60, 61, 64, 68, 81, 100, 101, 102, 103, 104, 106)),
+}
+"""Modes of ECMA-48 and DEC that are known, and that stay as they are after a reset (DECRQM: 4)."""
+_SETTING = re.compile(rb"\x1bP1\$r([^\x1b]*)\x1b\\")
+_SOFT_RESET = (
+    b'\x1b[?25h\x1b[4l\x1b[?6l\x1b[?7h\x1b[?45l\x1b[?1045l\x1b[?1l\x1b>\x1b[?69l\x1b[r\x1b[m\x1b[0"q'
+    b"\x0f\x1b(B\x1b)B\x1b*B\x1b+B\x1b[H\x1b7"
+)
+"""VT510 DECSTR, with autowrap left on as xterm does. The cursor is put back after it."""
+_FULL_RESET = b"\x1bc\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\"
+"""RIS; the library leaves the colours that programs chose."""
+_REPORTS = {
+    b"[?15n": b"[?13n",  # DSR: no printer
+    b"[?25n": b"[?20n",  # keys are not locked
+    b"[?26n": b"[?27;1;0;0n",  # a keyboard
+    b"[?53n": b"[?50n",  # no locator
+    b"[?55n": b"[?50n",
+    b"[?56n": b"[?57;0n",
+    b"[?75n": b"[?70n",  # nothing is wrong
+    b"[?85n": b"[?83n",  # one session
+    b"[11t": b"[1t",  # XTWINOPS: no icon
+    b"[13t": b"[3;0;0t",
+    b"[13;2t": b"[3;0;0t",
+    b"[x": b"[2;1;1;128;128;1;0x",  # DECREQTPARM
+    b"[0x": b"[2;1;1;128;128;1;0x",
+    b"[1x": b"[3;1;1;128;128;1;0x",
+}
+"""What is answered always the same."""
+Act = Callable[[bytes], None]
+
+
+class Sequences:
+    """Passes one terminal's output on, and does what the library would not.
+
+    What it says goes to ``answers``. ``size`` is that of the terminal, in cells and pixels.
+    """
+
+    def __init__(self, terminal: Any, answers: list[bytes], size: Any) -> None:
+        self.clipboard: list[str] = []
+        """From where programs want to read the clipboard, oldest first; whoever looks empties it."""
+        self._terminal = terminal
+        self._answers = answers
+        self._size = size
+        self._titles: list[bytes] = []
+        self._stops: dict[int, bool] = {}
+        self._no_stops = False
+        self._margins = self._wide_allowed = False
+        self._rest = b""
+        self._drawing = LineDrawing()
+        self._colours = SpecialColours(terminal.feed, self._say)
+        self._rectangles = Rectangles(terminal, self._setting, self._drawn_sets)
+
+    def feed(self, data: bytes) -> None:
+        """Let output act on the terminal. The start of a sequence that is ours waits for its rest."""
+        if self._rest:
+            data, self._rest = self._rest + data, b""
+        if b"\x7f" in data:
+            data = data.replace(b"\x7f", b"")  # no character, but the library would show one
+        drawing = self._drawing
+        if b"\x1b" not in data and not (self._margins or drawing.active):
+            self._terminal.feed(data)
+            return
+        self._rectangles.renew()
+        cut = unfinished(data)
+        blanked = drawing.active
+        if blanked:
+            cut = min(cut, drawing.unfinished(data))
+        if cut < len(data):
+            data, self._rest = data[:cut], data[cut:]
+        if blanked:
+            data = drawing.blanked(data)
+        done = at = 0
+        while match := following(data, at, margins=self._margins):
+            at = match.end()
+            body = match[0].removeprefix(b"\x1b")
+            if body in DRAW_LINES and not blanked:
+                self._terminal.feed(data[done : match.start()])
+                drawing.blanked(match[0])  # from here on it is active
+                data, self._rest = data[match.start() :] + self._rest, b""
+                self.feed(data)
+                return
+            act = self._act(body)
+            if act is not None:
+                self._terminal.feed(data[done : match.start()])
+                done = at
+                act(body)
+        self._terminal.feed(data[done:] if done else data)
+
+    def refit(self) -> None:
+        """The terminal has another width, at which the library sets its tab stops anew."""
+        if not (self._stops or self._no_stops):
+            return
+        column, _ = self._terminal.cursor
+        stops = b"".join(
+            b"\x1b[%dG%s" % (at + 1, b"\x1bH" if stop else b"\x1b[0g")
+            for at, stop in self._stops.items()
+            if at < self._size.columns
+        )
+        clear = b"\x1b[3g" if self._no_stops else b""
+        self._terminal.feed(clear + stops + b"\x1b[%dG" % (column + 1))
+
+    # ---- what there is to be done
+
+    def _act(self, body: bytes) -> Act | None:
+        """What to do for a sequence, given without its ESC; None leaves it to the library."""
+        if body.endswith((b"h", b"l")):
+            own_modes = body.startswith(b"[?") and not _CHANGE_MORE.isdisjoint(_modes(body))
+            return self._switch if own_modes else None
+        if body in _REPORTS:
+            return self._report
+        if body.endswith(b"$p"):
+            return self._say_never if _never_set(body) else None
+        handler = _KNOWN.get(body)
+        if handler is None:
+            handler = next((candidate for form, candidate in _FORMS if form.fullmatch(body)), None)
+        return None if handler is None else lambda body: handler(self, body)
+
+    def count_once(self, body: bytes) -> None:
+        """A count of 0 is 1; the library does nothing."""
+        self._terminal.feed(b"\x1b[" + body[2:])
+
+    def _say(self, answer: bytes) -> None:
+        self._answers.append(b"\x1b" + answer)
+
+    def _report(self, body: bytes) -> None:
+        self._say(_REPORTS[body])
+
+    def report_size(self, body: bytes) -> None:
+        """The size of the screen around, or of the text in pixels: it is all one here."""
+        size = self._size
+        if body == b"[19t":
+            self._say(b"[9;%d;%dt" % (size.rows, size.columns))
+        else:
+            kind = 5 if body == b"[15t" else 4
+            height, width = size.rows * size.cell_height, size.columns * size.cell_width
+            self._say(b"[%d;%d;%dt" % (kind, height, width))
+
+    def report_cursor(self, _body: bytes) -> None:
+        """DECXCPR, which counts as the library's own report does, from the region in origin mode."""
+        self._terminal.feed(b"\x1b[6n")
+        self._say(b"[?" + self._answers.pop().removeprefix(b"\x1b["))
+
+    def _own_setting(self, name: bytes) -> bytes:
+        """DECRQSS: what the library does not know of, or says is wrong; nothing of others."""
+        size = self._size
+        settings = {
+            b'"p': b'62;1"p',
+            b"$|": b"%d$|" % size.columns,
+            b"*|": b"%d*|" % size.rows,
+            b"t": b"%dt" % size.rows,
+            b"$}": b"0$}",  # there is no status line
+            b"$~": b"0$~",
+        }
+        if not self._terminal.mode(_MARGINS):
+            settings[b"s"] = b"1;%ds" % size.columns
+        return settings.get(name, b"")
+
+    def tell_setting(self, body: bytes) -> None:
+        """DECRQSS. Nothing of a question that is none of ours comes back."""
+        setting = self._setting(body[3:-2])
+        self._say((b"P1$r" + setting if setting else b"P0$r") + b"\x1b\\")
+
+    def _setting(self, name: bytes) -> bytes:
+        """What a setting is, as DECRQSS tells it; nothing where there is none such."""
+        if reported := self._own_setting(name):
+            return reported
+        before = len(self._answers)
+        self._terminal.feed(b"\x1bP$q" + name + b"\x1b\\")
+        match = _SETTING.fullmatch(self._answers.pop()) if len(self._answers) > before else None
+        return match[1] if match else b""
+
+    def _say_never(self, body: bytes) -> None:
+        """DECRQM of a mode that is never set."""
+        self._say(body[:-2] + b";4$y")
+
+    def special_colour(self, body: bytes) -> None:
+        """Set, tell or set back colours that the library does not keep."""
+        self._colours.act(body, self._plain_colour)
+
+    def _plain_colour(self, number: int) -> bytes:
+        """The colour of text (10) or ground (11), as the library tells it."""
+        self._terminal.feed(b"\x1b]%d;?\x07" % number)
+        return self._answers.pop()[len(b"\x1b]10;") : -1]
+
+    def _drawn_sets(self) -> bytes:
+        return self._drawing.designations if self._drawing.active else b""
+
+    def tell_capabilities(self, body: bytes) -> None:
+        """XTGETTCAP: the library says nothing of what it does not know, and a program would wait."""
+        for name in body[3:-2].split(b";"):
+            before = len(self._answers)
+            self._terminal.feed(b"\x1bP+q" + name + b"\x1b\\")
+            if len(self._answers) == before:
+                self._say(b"P0+r\x1b\\")
+
+    def ask_clipboard(self, body: bytes) -> None:
+        """OSC 52 with a question."""
+        self.clipboard.append(body.split(b";")[1].decode())
+
+    def leave_icon(self, _body: bytes) -> None:
+        """XTWINOPS: the icon has no title, and its stack is not the window's."""
+
+    def rectangle(self, body: bytes) -> None:
+        """DECFRA, DECERA, DECSERA, DECCRA."""
+        self._rectangles.act(body)
+
+    def keep_title(self, body: bytes) -> None:
+        """XTWINOPS: put the window's title aside, or take the last one back."""
+        if body.startswith(b"[22"):
+            title = copied(self._terminal.get("title", "GhosttyString"))
+            self._titles = [*self._titles[1 - _TITLES :], title]
+        elif self._titles:
+            set_option(self._terminal, "TITLE", string(self._titles.pop()))
+
+    def reset(self, _body: bytes) -> None:
+        """RIS."""
+        self._stops, self._no_stops = {}, False
+        self._margins = self._wide_allowed = False
+        self._colours.reset()
+        self._terminal.feed(_FULL_RESET)
+
+    def reset_softly(self, _body: bytes) -> None:
+        """DECSTR."""
+        column, row = self._terminal.cursor
+        self._margins = False
+        self._terminal.feed(_SOFT_RESET + b"\x1b[%d;%dH" % (row + 1, column + 1))
+
+    def set_stop(self, body: bytes) -> None:
+        """HTS and TBC: set or clear the tab stop at the cursor."""
+        column = self._terminal.cursor[0]
+        self._stops[column] = body == b"H"
+        # The library hears the other spelling only with its parameter.
+        self._terminal.feed(b"\x1bH" if self._stops[column] else b"\x1b[0g")
+
+    def clear_stops(self, body: bytes) -> None:
+        """TBC 3 and DECST8C: no tab stops, or those at every eighth column."""
+        self._stops, self._no_stops = {}, body == b"[3g"
+        self._terminal.feed(b"\x1b" + body)
+
+    # ---- modes that change more than themselves
+
+    def _switch(self, body: bytes) -> None:
+        """DECSET and DECRST."""
+        on, last = body.endswith(b"h"), body[-1:]
+        for mode in _modes(body):
+            if mode == _WIDE_ALLOWED:
+                self._wide_allowed = on
+            elif mode == _WIDE:
+                self._set_columns(on)
+            else:
+                if mode in _MICE:  # one at most, and ending any ends all
+                    self._terminal.feed(b"\x1b[?" + b";".join(_MICE) + b"l")
+                self._terminal.feed(b"\x1b[?" + mode + last)
+        self._margins = self._terminal.mode(_MARGINS)
+
+    def _set_columns(self, on: bool) -> None:
+        """DECCOLM, where it is allowed: all it does but for the width, which is that of the pane."""
+        if self._wide_allowed:
+            self._terminal.feed(b"\x1b[?69l\x1b[r\x1b[2J\x1b[H")
+            set_mode(self._terminal, int(_WIDE), on)
+
+    # ---- left and right margins
+
+    def go_back(self, body: bytes) -> None:
+        """Backspace and CUB, which stop at the left margin; the library goes on to the edge."""
+        count = int(body[1:-1] or 1) or 1 if body != b"\b" else 1
+        left = self._left_margin()
+        column = self._terminal.cursor[0]
+        if 0 < left <= column and not self._goes_back_over_wraps():
+            count = min(count, column - left)
+        if count:
+            self._terminal.feed(b"\b" if body == b"\b" else b"\x1b[%dD" % count)
+
+    def _goes_back_over_wraps(self) -> bool:
+        """Reverse wrap, in which the library knows of the margin."""
+        mode = self._terminal.mode
+        return mode(_WRAP) and any(map(mode, _BACK_OVER_WRAPS))
+
+    def _left_margin(self) -> int:
+        """The first column within the margins, from 0."""
+        if not self._terminal.mode(_MARGINS):
+            return 0
+        return int(self._setting(b"s").partition(b";")[0] or 1) - 1
+
+
+def _never_set(body: bytes) -> bool:
+    """Whether a DECRQM asks for a mode that stays as it is after a reset."""
+    match = _MODE.fullmatch(body)
+    return match is not None and int(match[2]) in _NEVER_SET[match[1]]
+
+
+def _modes(body: bytes) -> list[bytes]:
+    """The numbers of a DECSET or DECRST."""
+    return body[2:-1].split(b";")
+
+
+_KNOWN: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
+    b"c": Sequences.reset,
+    b"[!p": Sequences.reset_softly,
+    b"[?6n": Sequences.report_cursor,
+    b"[14;2t": Sequences.report_size,
+    b"[15t": Sequences.report_size,
+    b"[19t": Sequences.report_size,
+    b"H": Sequences.set_stop,
+    b"[g": Sequences.set_stop,
+    b"[0g": Sequences.set_stop,
+    b"[3g": Sequences.clear_stops,
+    b"[?5W": Sequences.clear_stops,
+}
+"""By the whole sequence. Kept outside, so that a terminal is freed with its last reference."""
+
+_FORMS: tuple[tuple[re.Pattern[bytes], Callable[[Sequences, bytes], None]], ...] = tuple(
+    (re.compile(form, re.DOTALL), handler)
+    for form, handler in (
+        (rb"\[0[LMPSTIZae]", Sequences.count_once),
+        (rb"\]52;.*", Sequences.ask_clipboard),
+        (rb"\](?:5|105|1[3-9]|11[3-9])[;\x07\x1b].*", Sequences.special_colour),
+        (rb"\]4;(?:.*;)?(?:25[6-9]|260);.*", Sequences.special_colour),
+        (rb"P\+q.*", Sequences.tell_capabilities),
+        (rb"P\$q.*", Sequences.tell_setting),
+        (rb"\[[0-9;]*\$[xz{v]", Sequences.rectangle),
+        (rb"\[2[23](?:;[02]?(?:;\d*)?)?t", Sequences.keep_title),
+        (rb"\[2[23];1(?:;\d*)?t", Sequences.leave_icon),
+        (rb"\x08|\[\d*D", Sequences.go_back),
+    )
+)
+"""By what the sequence looks like, where it is none of those above."""

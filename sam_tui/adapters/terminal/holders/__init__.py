@@ -1,0 +1,1 @@
+"""Small processes that keep agent sessions when the program crashes or is started again."""

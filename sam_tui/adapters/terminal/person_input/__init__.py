@@ -1,0 +1,1 @@
+"""What a person types into a session: whose turn it is, the text of it, and its redaction."""

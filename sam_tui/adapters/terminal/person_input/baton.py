@@ -1,0 +1,178 @@
+"""Who types into a session, and what the person typed while it was theirs."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sam_tui.adapters.terminal.person_input.decoder import (
+    TypedLine,
+    characters,
+    moved,
+    without_releases,
+)
+from sam_tui.adapters.terminal.person_input.redaction import Known, Veils
+from sam_tui.core.ports.processes.terminals import Handover, Holder
+
+NOT_RECORDED = "\r\n[the person typed here; what happened meanwhile is not recorded]\r\n"
+"""Stands in a session's output for all that was printed while the person held it."""
+_MOST_TOLD = 16 * 1024
+"""Characters of what was typed that are told to whoever keeps the session."""
+_ENDS = re.compile(rb"[\r\n\x03]")
+"""Enter and Ctrl+C: nothing of a line is left after them."""
+_KILLS = b"\x15\x17"
+"""Ctrl+U, Ctrl+W: what was typed before them stands no longer beside what follows."""
+_PASTE = re.compile(rb"(\x1b\[20[01]~)")
+_PASTED, _PASTE_OVER = b"\x1b[200~", b"\x1b[201~"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What of a baton has to outlive the program.
+
+    Who holds it, why, what is to be veiled, whether what was typed may stand in an unfinished line,
+    and the line that was set aside for the person.
+    """
+
+    holder: Holder = "agent"
+    reason: str = ""
+    typed: tuple[str, ...] = ()
+    unfinished: bool = False
+    aside: str = ""
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> "Hold":
+        """From what the keeper of the session gave back; nothing known is the agent's."""
+        return cls(
+            data.get("holder", "agent"),
+            data.get("reason", ""),
+            tuple(data.get("typed", ())),
+            bool(data.get("unfinished")),
+            str(data.get("aside", "")),
+        )
+
+
+class Baton:
+    """One session's holder. What is typed while the person holds an agent's session stays here.
+
+    It is kept in memory alone, so that it can be taken out of what the agent reads later.
+    """
+
+    def __init__(self, *, personal: bool) -> None:
+        self.holder: Holder = "person" if personal else "agent"
+        self.reason = ""
+        self.handover: Handover | None = None
+        self.open = False
+        """Whether keys of the person may stand in a line that has not been ended."""
+        self.touched = False
+        """Whether the person typed at all since they took it, or since nothing of it was left."""
+        self.aside = ""
+        """The line that the person left unfinished, until they take the session again."""
+        self._personal = personal
+        self._veils = Veils()
+        self._known: Known | None = None
+        self._line = TypedLine()
+        self._pasting = False
+        self._typed: dict[str, None] = {}
+        self._count = 0
+
+    @property
+    def withheld(self) -> bool:
+        """Whether what happens now is the person's business in a session of the agent."""
+        return not self._personal and self.holder == "person"
+
+    @property
+    def hold(self) -> Hold:
+        """What has to outlive this program; of much that was typed the newest."""
+        typed: list[str] = []
+        left = _MOST_TOLD
+        for line in reversed([*self._typed, *self._line.readings()]):
+            if left <= 0:
+                break
+            typed.append(line[:left])
+            left -= len(typed[-1])
+        lines = tuple(reversed(typed))
+        return Hold(self.holder, self.reason, lines, self.touched, self.aside)
+
+    def resume(self, hold: Hold) -> None:
+        """Go on where an earlier program stopped."""
+        for line in hold.typed:
+            self.veil(line)
+        self.holder, self.reason = hold.holder, hold.reason
+        self.open = self.touched = hold.unfinished
+        self.aside = hold.aside
+
+    def take(self, reason: str, printed: str) -> None:
+        """The person types from now on; ``printed`` is what the agent can have read."""
+        if not self.withheld:
+            self._known = Known(printed)
+            self.open = self.touched = False
+        self.holder, self.reason = "person", reason
+
+    def watch_only(self) -> None:
+        """Nobody types from now on."""
+        self.holder, self.reason = "watch", ""
+
+    def hand_back(self, changed: str) -> None:
+        """The agent types again; ``changed`` is what it may see of what is new on the screen."""
+        if self.withheld:
+            self._end_line()
+            self._count += 1
+            self.handover = Handover(self._count, self.reason, self.veiled(changed))
+        self.holder, self.reason = "agent", ""
+
+    def typed(self, data: bytes) -> None:
+        """The person typed this while they held it."""
+        if not self.withheld:
+            return
+        for part in _PASTE.split(data):
+            if part in (_PASTED, _PASTE_OVER):
+                self._pasting = part == _PASTED
+            elif without_releases(part):
+                self._part(part)
+
+    def _part(self, data: bytes) -> None:
+        """Keys, or text that is pasted: an Enter in that ends nothing."""
+        keys = characters(moved(data))
+        end = (
+            None
+            if self._pasting
+            else max(keys.rfind(b"\r"), keys.rfind(b"\n"), keys.rfind(b"\x03"))
+        )
+        self.touched = True
+        self.open = end is None or end < len(keys) - 1
+        for at, piece in enumerate(_ENDS.split(keys)):
+            if at:
+                self._end_line()
+            for byte in piece:
+                if byte in _KILLS:
+                    self._note()
+                self._line.key(byte)
+
+    def saw(self, line: str) -> None:
+        """The screen, or the shell, showed this while the person held it."""
+        self.veil((self._known.without(line) if self._known is not None else line).strip())
+
+    def reveal(self, text: str) -> None:
+        """The agent typed this itself, or was told."""
+        self._veils.reveal(text)
+
+    def veil(self, line: str) -> None:
+        """Take a text out of what the agent reads from now on."""
+        if line and line not in self._typed:
+            self._typed[line] = None
+            self._veils.add(line, self._known)
+
+    def veiled(self, text: str, part: tuple[int, int] | None = None) -> str:
+        """Text, or a part of it, without what the person typed."""
+        for line in self._line.readings():
+            self._veils.add(line, self._known)
+        return self._veils.over(text, part)
+
+    def _note(self) -> None:
+        for line in self._line.readings():
+            self.veil(line)
+
+    def _end_line(self) -> None:
+        self._note()
+        self._line = TypedLine()

@@ -1,0 +1,1 @@
+"""Starting processes, their groups, their environment, and what they print."""

@@ -1,0 +1,119 @@
+"""How processes end: knowing when one did, and ending everything of a session in time."""
+
+import asyncio
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+
+from sam_tui.adapters.terminal.processes.groups import members, strike
+
+Stages = Sequence[tuple[signal.Signals, float]]
+"""Signals in order, each with the seconds that it is given to work."""
+_MOMENT = 0.02
+
+
+def end_descriptor(pid: int) -> int:
+    """A descriptor that becomes readable once the process ended; it reaps nothing.
+
+    Raises ProcessLookupError when there is no such process.
+    """
+    if sys.platform == "linux":
+        try:
+            return os.pidfd_open(pid)
+        except ProcessLookupError:
+            raise
+        except OSError:
+            return _watched(pid)  # some containers refuse it
+    queue = select.kqueue()
+    event = select.kevent(pid, select.KQ_FILTER_PROC, select.KQ_EV_ADD, fflags=select.KQ_NOTE_EXIT)
+    queue.control([event], 0)
+    handle = os.dup(queue.fileno())
+    queue.close()
+    return handle
+
+
+def _watched(pid: int) -> int:
+    """The same by a thread: it waits for a child of this program, and looks for any other process."""
+    os.kill(pid, 0)
+    reading, writing = os.pipe()
+
+    def wait() -> None:
+        try:
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        except ChildProcessError:
+            while os.path.exists(f"/proc/{pid}"):
+                select.select([], [], [], _MOMENT)
+        os.close(writing)
+
+    threading.Thread(target=wait, name="process-end", daemon=True).start()
+    return reading
+
+
+class ProcessEnd:
+    """Calls ``ended`` once on the loop when a process is over. The process is left to be reaped."""
+
+    def __init__(self, pid: int, ended: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._ended = ended
+        self._handle = end_descriptor(pid)
+        self._loop.add_reader(self._handle, self._over)
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._handle >= 0:
+            self._loop.remove_reader(self._handle)
+            os.close(self._handle)
+            self._handle = -1
+
+    def _over(self) -> None:
+        self.close()
+        self._ended()
+
+
+async def end_session(leader: int, stages: Stages, foreground: int = 0) -> None:
+    """Signal all groups of a session, stage after stage, until nobody is left.
+
+    Cancelling kills at once. Processes that moved to a session of their own are not reached.
+    """
+    try:
+        for sent, seconds in stages:
+            if not await _gone(strike(leader, sent, foreground), seconds):
+                continue
+            if not members(leader) or sys.platform != "linux":
+                return
+    except asyncio.CancelledError:
+        strike(leader, signal.SIGKILL, foreground)
+        raise
+
+
+async def _gone(pids: dict[int, int], seconds: float) -> bool:
+    """Wait until all processes ended; False when the time was too short."""
+    left = len(pids)
+    done = asyncio.Event()
+
+    def count() -> None:
+        nonlocal left
+        left -= 1
+        if left <= 0:
+            done.set()
+
+    watches: list[ProcessEnd] = []
+    try:
+        for pid in pids:
+            try:
+                watches.append(ProcessEnd(pid, count))
+            except OSError:
+                count()
+        if left <= 0:
+            return True
+        async with asyncio.timeout(seconds):
+            await done.wait()
+        return True
+    except TimeoutError:
+        return False
+    finally:
+        for watch in watches:
+            watch.close()

@@ -1,0 +1,206 @@
+"""Starting a shell command in a session of its own, confined or not, without forking the program."""
+
+import functools
+import os
+import shlex
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+from typing import TypeVar
+
+from sam_tui.adapters.terminal.sandbox.kernel.calls import unshare_descriptors
+from sam_tui.adapters.terminal.sandbox.kernel.entry import restrict
+from sam_tui.core.errors import ToolError
+
+Started = TypeVar("Started")
+
+
+class HeldStart:
+    """A way in for one command.
+
+    Landlock holds a thread and what it starts, so nothing has to run between fork and exec: the
+    start stays a vfork, whose price does not grow with the program's memory, and it is safe beside
+    other threads. While that thread lives, though, the command shares its domain and could trace
+    it. So the command first waits for the end of a pipe whose other end only this thread holds, in a
+    descriptor table of its own: the kernel closes it when the thread is gone, and opens the gate.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._way = descriptor
+        self._given: SimpleQueue[Callable[[int, int], None] | None] = SimpleQueue()
+        self._news = SimpleQueue[bool]()
+        """Whether the command was started; False follows in any case when the thread ends."""
+        self._failed: OSError | None = None
+        self._thread = threading.Thread(target=self._enter, name="confined-start", daemon=True)
+        self._thread.start()
+
+    @property
+    def waits(self) -> bool:
+        """Whether the thread is still there: it ends by itself when it cannot enter."""
+        return self._thread.is_alive()
+
+    def start(
+        self, spawn: Callable[[int, int], Started], ready: Callable[[Started], None]
+    ) -> Started:
+        """Start a command, once. Raises OSError when the sandbox cannot be entered.
+
+        ``spawn`` makes the first descriptor its input, and has it wait until the second is closed.
+        ``ready`` is called, out here, while it waits.
+        """
+        started: list[Started] = []
+        opened = SimpleQueue[None]()
+
+        def enter(gate: int, control: int) -> None:
+            started.append(spawn(gate, control))
+            self._news.put(True)
+            opened.get()
+
+        self._given.put(enter)
+        try:
+            if self._news.get():
+                ready(started[0])
+        finally:
+            opened.put(None)
+            self._thread.join()
+        if started:
+            return started[0]
+        raise self._failed or OSError("the thread that starts it died")
+
+    def close(self) -> None:
+        """Nothing will be started here."""
+        self._given.put(None)
+        self._thread.join()
+
+    def _enter(self) -> None:
+        try:
+            restrict(self._way)
+            spawn = self._given.get()
+            if spawn is None:
+                return
+            # Only now: until then the copy would keep open what the program closes meanwhile.
+            unshare_descriptors()
+            spawn(*os.pipe())
+        except OSError as error:
+            self._failed = error
+        finally:
+            self._news.put(False)
+
+
+_GATE = 'read -r _; exec <{input}; eval "shift;$1"'
+"""Waits for the end of its input, then is the command. See ``HeldStart``."""
+_OUTER_GATE = 'read -r _; exec <{input}; exec "$@"'
+"""The same before the words of a program that confines it, which also starts others."""
+_BASH_GATE = "exec <{input}; unset BASH_ENV"
+"""The same for bash, which reads it to its end from its input before it looks at the command.
+
+So the command stays bash's own last word, and bash becomes a single program instead of forking it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What to start. Output goes to the descriptor ``output``, errors to ``errors`` where that is given;
+    ``stdin`` is read. All three stay the caller's.
+
+    ``prefix`` are words before the shell's own, such as those of a program that confines it; that
+    program inherits the descriptors ``passed``.
+    """
+
+    command: str
+    cwd: str
+    environment: Mapping[str, str]
+    output: int
+    prefix: tuple[str, ...] = ()
+    passed: tuple[int, ...] = ()
+    errors: int | None = None
+    stdin: int | None = None
+
+
+@functools.cache
+def shell() -> str:
+    """The shell that runs commands: bash, or sh where there is none."""
+    for path in ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"):
+        if os.access(path, os.X_OK):
+            return path
+    return "/bin/sh"
+
+
+def start(
+    launch: Launch, entrance: HeldStart | None, ready: Callable[[int], None]
+) -> subprocess.Popen[bytes]:
+    """Start a command as the leader of its own session, in the sandbox unless ``entrance`` is None.
+
+    ``ready`` is called with its process id while it waits and has started nothing. Returns once the
+    shell runs (a millisecond or two). Raises ``ToolError`` when it cannot.
+    """
+    if not os.path.isdir(launch.cwd):
+        raise ToolError(f"The working directory does not exist: {launch.cwd}")
+    if "\0" in launch.command:
+        raise ToolError("The command holds a NUL character, which no shell can take.")
+    spawn = functools.partial(_spawn_gated, launch)
+    try:
+        if entrance is None:
+            return _start_free(spawn, ready)
+        return entrance.start(spawn, lambda process: ready(process.pid))
+    except OSError as error:
+        raise ToolError(f"The command could not be started: {error.strerror or error}.") from error
+
+
+def _start_free(
+    spawn: Callable[[int, int], subprocess.Popen[bytes]], ready: Callable[[int], None]
+) -> subprocess.Popen[bytes]:
+    """Start it behind a gate that this thread opens."""
+    gate, control = os.pipe()
+    try:
+        process = spawn(gate, control)
+        ready(process.pid)
+    finally:
+        os.close(gate)
+        os.close(control)
+    return process
+
+
+def _spawn_gated(launch: Launch, gate: int, control: int) -> subprocess.Popen[bytes]:
+    """Start the command behind the gate: it goes on once ``control`` is closed."""
+    read = "/dev/null" if launch.stdin is None else f"/dev/fd/{launch.stdin}"
+    if launch.prefix:
+        words = [*launch.prefix, shell(), "-c", launch.command]
+        return _spawn(launch, ("/bin/sh", "-c", _OUTER_GATE.format(input=read), "sh", *words), gate)
+    if _name() == "bash" and launch.stdin is not None:
+        read = f"&{launch.stdin}"  # also where /proc is hidden
+    if _name() != "bash" or not os.path.exists("/dev/fd/0"):
+        script = _GATE.format(input=read)
+        return _spawn(launch, (_name(), "-c", script, _name(), launch.command), gate)
+    before = launch.environment.get("BASH_ENV")
+    script = _BASH_GATE.format(input=read)
+    script = script if before is None else f"{script}; {_restored(before)}"
+    os.write(control, f"{script}\n".encode("utf-8", "surrogateescape"))
+    environment = {**launch.environment, "BASH_ENV": "/dev/fd/0"}
+    words = (_name(), "-c", launch.command)
+    return _spawn(replace(launch, environment=environment), words, gate)
+
+
+def _restored(file: str) -> str:
+    """What makes bash read a file of the person's own before the command, as it would have."""
+    return f'export BASH_ENV={shlex.quote(file)}; [ ! -r "$BASH_ENV" ] || . "$BASH_ENV"'
+
+
+def _name() -> str:
+    """What the shell calls itself in its messages."""
+    return os.path.basename(shell())
+
+
+def _spawn(launch: Launch, words: Sequence[str], stdin: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        words,
+        executable=words[0] if launch.prefix else shell(),
+        cwd=launch.cwd,
+        env=launch.environment,
+        stdin=stdin,
+        stdout=launch.output,
+        stderr=launch.output if launch.errors is None else launch.errors,
+        start_new_session=True,
+        pass_fds=launch.passed if launch.stdin is None else (*launch.passed, launch.stdin),
+    )

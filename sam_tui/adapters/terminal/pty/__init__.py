@@ -1,0 +1,1 @@
+"""One shell on one pseudo-terminal, how its output is read, and whether it waits for input."""

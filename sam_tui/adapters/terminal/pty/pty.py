@@ -1,0 +1,362 @@
+"""One shell on one pseudo-terminal: started, read, written to and ended on the event loop."""
+
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+import termios
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Protocol
+
+import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
+
+from sam_tui.adapters.terminal.confinement.sandbox import restrict
+from sam_tui.adapters.terminal.person_input.baton import Hold
+from sam_tui.adapters.terminal.processes.ends import ProcessEnd, end_session
+from sam_tui.adapters.terminal.processes.groups import members
+from sam_tui.adapters.terminal.pty.input_wait import Modes, blocked, modes, pending, unread
+from sam_tui.adapters.terminal.pty.reader import Flood, Gathering
+from sam_tui.core.errors import ToolError
+
+_PtyProcess: Any = ptyprocess.PtyProcess
+
+_READ = 16 * 1024
+_UNREAD_LIMIT = 1024 * 1024
+_LAST_READS = 256
+_STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
+_NOTICE, _NOTICED = 0.02, 2.0
+"""Seconds between two looks whether a program has taken its new size in, and of all of them."""
+_POLLS_TERMINALS = sys.platform == "linux"
+"""macOS cannot be relied on to poll them: the loop, which asks otherwise, goes on reading there."""
+
+
+@dataclass(frozen=True, slots=True)
+class PtyLaunch:
+    """What to start on a new pseudo-terminal, and where. ``ruleset`` confines it, unless None."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    environment: dict[str, str]
+    columns: int
+    rows: int
+    ruleset: int | None
+
+
+class Process(Protocol):
+    """What a ``Pty`` runs: the program at the other side, however it was started."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def fd(self) -> int:
+        """The master side of its terminal."""
+        ...
+
+    def on_output(self, data: bytes) -> None:
+        """It printed this, and that may be kept."""
+        ...
+
+    def hold(self, hold: Hold) -> None:
+        """Who types into it changed, or what the person typed."""
+        ...
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give its terminal another size."""
+        ...
+
+    def reap(self) -> int | None:
+        """How it ended, once it did, and let go of it: its code, or 128 plus the signal."""
+        ...
+
+
+class Child:
+    """A program that was started here."""
+
+    def __init__(self, launch: PtyLaunch) -> None:
+        self._process = _spawn(launch)
+        self.fd: int = self._process.fd
+        self.pid: int = self._process.pid
+
+    def on_output(self, data: bytes) -> None:
+        """Nobody else has to know."""
+
+    def hold(self, hold: Hold) -> None:
+        """Nobody else has to know."""
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Give its terminal another size."""
+        self._process.setwinsize(rows, columns)
+
+    def reap(self) -> int | None:
+        """How it ended, and let go of it."""
+        code = None
+        if not self._process.isalive():
+            killed = self._process.signalstatus
+            code = self._process.exitstatus if killed is None else 128 + killed
+        # Not through PtyProcess.close, which would signal a process that no longer exists.
+        self._process.fileobj.close()
+        self._process.closed = True
+        return code
+
+
+class Pty:
+    """A running program and the master side of its terminal.
+
+    ``on_output`` is given each piece of output, ``ended`` is called once, after the last of it.
+    """
+
+    def __init__(
+        self, process: Process, on_output: Callable[[bytes], None], ended: Callable[[], None]
+    ) -> None:
+        self._heard = on_output
+        self._gathering = Gathering(on_output, self._flooded)
+        self._flood: Flood | None = None
+        self._on_end = ended
+        self._loop = asyncio.get_running_loop()
+        self._process = process
+        self._fd = process.fd
+        self._pid = process.pid
+        self._unwritten = bytearray()
+        self._over: asyncio.Future[None] = self._loop.create_future()
+        self._exit_code: int | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._restoring: asyncio.TimerHandle | None = None
+        self._size = (0, 0)
+        self.tty_name = _terminal_name(self._fd)
+        os.set_blocking(self._fd, False)
+        self._reading = True
+        self._loop.add_reader(self._fd, self._read)
+        self._end = ProcessEnd(self._pid, self._exited)
+
+    @property
+    def running(self) -> bool:
+        """Whether the program has not ended."""
+        return not self._over.done()
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended: its code, 128 plus the number of the signal, None while it runs."""
+        return self._exit_code
+
+    @property
+    def pid(self) -> int:
+        """The process id of the program, which leads the session of its terminal."""
+        return self._pid
+
+    @property
+    def modes(self) -> Modes:
+        """How its terminal treats input now."""
+        return modes(self._fd) if self.running else Modes(echo=True, lines=True)
+
+    def control(self, which: int) -> bytes:
+        """The key that ``termios`` calls so in its terminal; none where there is none."""
+        try:
+            key = termios.tcgetattr(self._fd)[6][which]
+        except (termios.error, OSError):
+            return b""
+        return b"" if not isinstance(key, bytes) or key in (b"\0", b"\xff") else key
+
+    @property
+    def unread(self) -> bool:
+        """Whether something that was typed has not been read by any program."""
+        return self.running and (bool(self._unwritten) or unread(self.tty_name))
+
+    def foreground(self) -> int:
+        """The process group that has the terminal; 0 when there is none."""
+        if not self.running:
+            return 0
+        try:
+            return max(0, os.tcgetpgrp(self._fd))
+        except OSError:
+            return 0
+
+    def catch_up(self) -> None:
+        """Hear now what was printed until now."""
+        self._calm()
+        for _ in range(_LAST_READS):
+            if not self._reading or not self._read():
+                break
+        self._gathering.finish()
+
+    def write(self, data: bytes) -> None:
+        """Type; what the terminal cannot take yet follows when the program reads.
+
+        Raises ``ToolError`` when it ended, or when more than a megabyte already waits.
+        """
+        if not self.running:
+            raise ToolError("The terminal session has ended.", hint="Create a new session.")
+        if len(self._unwritten) + len(data) > _UNREAD_LIMIT:
+            raise ToolError("The program in the terminal is not reading its input.")
+        idle = not self._unwritten
+        self._unwritten += data
+        if idle:
+            self._write()
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Tell the program its new size; nothing after its end."""
+        if self.running:
+            self._restored()
+            self._process.resize(columns, rows)
+
+    def redraw(self, columns: int, rows: int) -> None:
+        """Have the program draw anew: it gets one row more, and its size again once it took that in.
+
+        Told of both at once it would find the size that it knows, and draw nothing.
+        """
+        self._size = (columns, rows)
+        self._process.resize(columns, rows + 1)
+        self._restore(self._loop.time() + _NOTICED)
+
+    def _restore(self, deadline: float) -> None:
+        """Look again and again whether the program waits, and has taken in that its size changed."""
+        self._restoring = None
+        if not self.running:
+            return
+        group = self.foreground()
+        pids = [pid for pid, its in members(self._pid).items() if its == group]
+        # In this order: what handles a signal is not blocked.
+        resized = not any(pending(pid, signal.SIGWINCH) for pid in pids)
+        waiting = blocked(pids, self.tty_name)
+        if (resized and (waiting.reading or waiting.polling)) or self._loop.time() >= deadline:
+            self._process.resize(*self._size)
+        else:
+            self._restoring = self._loop.call_later(_NOTICE, self._restore, deadline)
+
+    def _restored(self) -> None:
+        """Give it its size again at once, where it waits for that."""
+        if self._restoring is not None:
+            self._restoring.cancel()
+            self._restoring = None
+            self._process.resize(*self._size)
+
+    async def close(self) -> None:
+        """End the whole session: HUP, TERM, KILL. Returns when it is over; safe to call again."""
+        if self._closing is None:
+            self._closing = self._loop.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    def leave(self) -> None:
+        """Let go of a program that somebody else keeps; it goes on."""
+        if self.running:
+            self._restored()
+            self._end.close()
+            self._stop_reading()
+            self._gathering.finish()
+            self._loop.remove_writer(self._fd)
+            self._over.set_result(None)
+
+    async def _close(self) -> None:
+        if not self.running:
+            return
+        # The session's leader must not be reaped before the last signal: see endings.strike.
+        self._end.close()
+        await end_session(self._pid, _STAGES, self.foreground())
+        self._exited()
+
+    def _exited(self) -> None:
+        """The shell is gone: take its last output, reap it, give the terminal back."""
+        self.catch_up()
+        self._end.close()
+        self._stop_reading()
+        self._loop.remove_writer(self._fd)
+        self._exit_code = self._process.reap()
+        self._over.set_result(None)
+        self._on_end()
+
+    def _read(self) -> bool:
+        """Take one piece of output; False when there is none now.
+
+        One only: the kernel hands out 4 KiB at most, and draining it in a loop is slower, because
+        the writer sleeps meanwhile, and keeps everybody else waiting.
+        """
+        try:
+            data = os.read(self._fd, _READ)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""  # Linux ends a terminal with EIO
+        if not data:
+            self._stop_reading()
+            return False
+        self._gathering.add(data)
+        return True
+
+    def _flooded(self) -> None:
+        """So much comes at once that a thread reads it from now on, until it is less."""
+        self._gathering.finish()
+        if self._reading and _POLLS_TERMINALS:
+            self._loop.remove_reader(self._fd)
+            self._flood = Flood(self._fd, self._heard, self._calm)
+
+    def _calm(self, over: bool = False) -> None:
+        """End a flood and hear all of it; the loop reads on, unless nothing will ever come again."""
+        flood, self._flood = self._flood, None
+        if flood is not None:
+            flood.finish()
+            self._reading = not over
+            if self._reading:
+                self._loop.add_reader(self._fd, self._read)
+
+    def _stop_reading(self) -> None:
+        self._calm()
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._fd)
+
+    def _write(self) -> None:
+        try:
+            written = os.write(self._fd, self._unwritten)
+        except BlockingIOError:
+            written = 0
+        except OSError:
+            self._unwritten.clear()  # it is ending, and will be told
+            written = 0
+        del self._unwritten[:written]
+        if self._unwritten:
+            self._loop.add_writer(self._fd, self._write)
+        else:
+            self._loop.remove_writer(self._fd)
+
+
+def require_folder(cwd: str) -> None:
+    """Raises ``ToolError`` when there is no such folder."""
+    if not os.path.isdir(cwd):
+        raise ToolError(f"The working directory does not exist: {cwd}")
+
+
+def _spawn(launch: PtyLaunch) -> Any:
+    """Start it; raises ``ToolError`` when the folder or the program is missing."""
+    require_folder(launch.cwd)  # PtyProcess would fail in the child, and run on there
+    ruleset = launch.ruleset
+    try:
+        with warnings.catch_warnings():
+            # Python 3.12 warns of any fork beside threads; what runs here is two system calls.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process = _PtyProcess.spawn(
+                list(launch.argv),
+                cwd=launch.cwd,
+                env=launch.environment,
+                dimensions=(launch.rows, launch.columns),
+                preexec_fn=None if ruleset is None else partial(restrict, ruleset),
+                pass_fds=() if ruleset is None else (ruleset,),
+            )
+    except (OSError, RuntimeError) as error:
+        raise ToolError(f"The shell could not be started: {error}") from error
+    process.delayafterclose = process.delayafterterminate = 0
+    return process
+
+
+@cache
+def _ptsname() -> Callable[[int], bytes | None]:
+    call = ctypes.CDLL(None, use_errno=True).ptsname
+    call.restype = ctypes.c_char_p
+    return call
+
+
+def _terminal_name(master: int) -> str:
+    """The path of the terminal whose master side this is, such as ``/dev/pts/3``."""
+    return os.fsdecode(_ptsname()(master) or b"")

@@ -1,0 +1,245 @@
+"""Reading a terminal on a thread while its program prints without a pause.
+
+The kernel hands out 4 KiB at most and its writer waits while nobody reads, so a loop that also feeds
+and draws keeps it waiting. Reading and feeding both run outside the interpreter's lock.
+"""
+
+import asyncio
+import contextvars
+import ctypes
+import errno
+import os
+import select
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+_GATHERING_SECONDS = 0.004
+"""Seconds that pieces are gathered after the first, which is passed on at once."""
+_GATHERED_BYTES = 256 * 1024
+"""Bytes that are passed on without waiting for the moment to end."""
+_FLOOD = 32 * 1024
+"""Bytes of one moment that make a flood."""
+
+
+class Gathering:
+    """Passes pieces of output on: the first after a rest at once, those close behind it together.
+
+    ``flooded`` is called when so much came in a moment that somebody else should read.
+    """
+
+    def __init__(self, deliver: Callable[[bytes], None], flooded: Callable[[], None]) -> None:
+        self._deliver = deliver
+        self._flooded = flooded
+        self._loop = asyncio.get_running_loop()
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, data: bytes) -> None:
+        """Another piece came."""
+        if self._timer is None:
+            self._timer = self._loop.call_later(_GATHERING_SECONDS, self._due)
+            self._deliver(data)
+            return
+        self._pieces.append(data)
+        self._size += len(data)
+        if self._size >= _GATHERED_BYTES:
+            self._pass_on()
+
+    def finish(self) -> None:
+        """Nothing more will come: pass on what is left."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._pass_on()
+
+    def _due(self) -> None:
+        self._timer = None
+        if self._size >= _FLOOD:
+            self._flooded()
+        elif self._pieces:
+            self._timer = self._loop.call_later(_GATHERING_SECONDS, self._due)
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        if self._pieces:
+            data = b"".join(self._pieces)
+            self._pieces.clear()
+            self._size = 0
+            self._deliver(data)
+
+
+_UNBUFFERED = 2
+"""``_IONBF`` of stdio.h."""
+_LATER = (errno.EAGAIN, errno.EINTR)
+
+
+class Unlocked:
+    """Reads a descriptor that does not block, ``most`` bytes at once; the descriptor stays the caller's."""
+
+    def __init__(self, descriptor: int, most: int) -> None:
+        self._library = _library()
+        self._most = most
+        self._buffer = ctypes.create_string_buffer(most)
+        copy = os.dup(descriptor)
+        self._stream = self._library.fdopen(copy, b"rb")
+        if not self._stream:
+            os.close(copy)
+            raise OSError(ctypes.get_errno(), "no stream for a terminal")
+        self._library.setvbuf(self._stream, None, _UNBUFFERED, 0)
+
+    def read(self) -> tuple[bytes, bool]:
+        """All that is there, and whether nothing will ever come after it."""
+        size = self._library.fread(self._buffer, 1, self._most, self._stream)
+        data = ctypes.string_at(self._buffer, size)
+        if size == self._most:
+            return data, False
+        # Read before the next call may change it; at an end there is none.
+        failed = ctypes.get_errno()
+        ended = bool(self._library.feof(self._stream)) or failed not in _LATER
+        self._library.clearerr(self._stream)
+        return data, ended
+
+    def close(self) -> None:
+        """Read no more; safe to call again."""
+        stream, self._stream = self._stream, None
+        if stream:
+            self._library.fclose(stream)
+
+
+@cache
+def _library() -> Any:
+    library = ctypes.CDLL(None, use_errno=True)
+    pointer, size = ctypes.c_void_p, ctypes.c_size_t
+    library.fdopen.argtypes, library.fdopen.restype = (ctypes.c_int, ctypes.c_char_p), pointer
+    library.setvbuf.argtypes = (pointer, pointer, ctypes.c_int, size)
+    library.fread.argtypes, library.fread.restype = (pointer, size, size, pointer), size
+    for name in ("feof", "clearerr", "fclose"):
+        getattr(library, name).argtypes = (pointer,)
+    return library
+
+
+_READ = 64 * 1024
+_BATCH = 32 * 1024
+"""Bytes that are worth waking the loop for."""
+_MOST = 256 * 1024
+"""Bytes that may wait for the loop; the program that prints them waits then too."""
+_MOMENT = 4
+"""Milliseconds without output after which less than a batch is passed on."""
+_LULL = 50
+"""Milliseconds without output after which the flood is over."""
+_WINDOW, _LEAST = 0.25, 256 * 1024
+"""A flood that brings no more bytes than these in so many seconds is none."""
+
+
+class Flood:
+    """Reads ``descriptor`` until there is little to read, and gives ``deliver`` all of it, on the loop.
+
+    ``over`` is called once on the loop when it ended by itself: true when nothing will ever come again.
+    """
+
+    def __init__(
+        self, descriptor: int, deliver: Callable[[bytes], None], over: Callable[[bool], None]
+    ) -> None:
+        self._descriptor = descriptor
+        self._source = Unlocked(descriptor, _READ)
+        self._deliver = deliver
+        self._over = over
+        self._loop = asyncio.get_running_loop()
+        # A thread has no context of its own, and those who hear may need theirs.
+        self._context = contextvars.copy_context()
+        self._pieces: deque[bytes] = deque()
+        # Each is counted by one thread alone.
+        self._read = self._given = 0
+        self._called = self._stopped = False
+        self._room = threading.Event()
+        self._bell, self._ringer = os.pipe()
+        self._thread = threading.Thread(target=self._run, name="terminal-flood", daemon=True)
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Read no more, and deliver what was read; safe to call again."""
+        if not self._stopped:
+            self._stopped = True
+            os.write(self._ringer, b"\0")
+            self._room.set()
+            self._thread.join()
+            self._source.close()
+            os.close(self._bell)
+            os.close(self._ringer)
+        self._pass_on()
+
+    # ---- on the loop
+
+    def _pass_on(self) -> None:
+        self._called = False
+        pieces = self._pieces
+        data = b"".join([pieces.popleft() for _ in range(len(pieces))])
+        self._given += len(data)
+        self._room.set()
+        if data:
+            self._deliver(data)
+
+    def _ended(self, forever: bool) -> None:
+        if not self._stopped:
+            self.finish()
+            self._over(forever)
+
+    # ---- on the thread
+
+    def _run(self) -> None:
+        waiting = select.poll()
+        waiting.register(self._descriptor, select.POLLIN)
+        waiting.register(self._bell, select.POLLIN)
+        began, before = time.monotonic(), 0
+        forever = False
+        while not (self._stopped or forever):
+            data, forever = self._source.read()
+            if data:
+                self._keep(data)
+            if len(data) == _READ or forever:
+                continue
+            now = time.monotonic()
+            if now - began >= _WINDOW:
+                if self._read - before <= _LEAST:
+                    break
+                began, before = now, self._read
+            if not waiting.poll(_MOMENT) and not self._lasts(waiting):
+                break
+        self._tell(lambda: self._ended(forever))
+
+    def _keep(self, data: bytes) -> None:
+        self._pieces.append(data)
+        self._read += len(data)
+        left = self._read - self._given
+        if left >= _BATCH:
+            self._call()
+            if left >= _MOST:
+                self._wait_for_room()
+
+    def _lasts(self, waiting: "select.poll") -> bool:
+        """After a moment without output: whether more comes soon."""
+        self._call()
+        return bool(waiting.poll(_LULL))
+
+    def _wait_for_room(self) -> None:
+        self._room.clear()
+        # Looked at again, because the loop may have made room just before.
+        if self._read - self._given >= _MOST and not self._stopped:
+            self._room.wait()
+
+    def _call(self) -> None:
+        """Have the loop take what is there, unless it is about to."""
+        if not self._called and self._pieces:
+            self._called = True
+            self._tell(self._pass_on)
+
+    def _tell(self, what: Callable[[], None]) -> None:
+        # A loop that is closed has nobody left who could read.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(what, context=self._context)

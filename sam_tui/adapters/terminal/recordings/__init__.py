@@ -1,0 +1,1 @@
+"""Recordings of terminal sessions: written, kept, drawn and played."""

@@ -1,0 +1,97 @@
+"""The recordings that a data directory keeps: where new ones go, lists, playing, copies without secrets."""
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping, Sequence
+
+from sam_tui.adapters.terminal.recordings.asciicast import Recording, export
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.processes.recordings import KeptRecording, Playback
+from sam_tui.core.redaction.settings_files import SettingsFiles
+from sam_tui.core.redaction.shield import Shield, secrets_of_environment
+
+_SUFFIX = ".cast"
+
+
+class CastRecordings:
+    """The ``Recordings`` port: files ``*.cast`` in ``folder``, and any other by its path.
+
+    Known secrets are those of ``environ`` and of the ``.env`` files in ``workspace``; others are
+    known by their form.
+    """
+
+    def __init__(self, folder: str, environ: Mapping[str, str], workspace: str) -> None:
+        self._folder = folder
+        self._environ = environ
+        self._workspace = workspace
+        self._playing: list[Playback] = []
+
+    def fresh(self) -> str:
+        """Where the next recording goes, its folder made. Raises ``ToolError``."""
+        try:
+            # What was printed may be anybody's secret: only its owner enters.
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise ToolError(f"{self._folder} cannot be made: {error.strerror}") from error
+        stem = time.strftime("terminal-%Y%m%d-%H%M%S")
+        names = (f"{stem}{again}{_SUFFIX}" for again in ("", *(f"-{n}" for n in range(2, 1000))))
+        paths = (os.path.join(self._folder, name) for name in names)
+        return next(path for path in paths if not os.path.lexists(path))
+
+    def recordings(self, *others: str) -> Sequence[KeptRecording]:
+        """Those of the data directory and directly in ``others``, newest first."""
+        recordings: dict[str, KeptRecording] = {}
+        for folder in (self._folder, *others):
+            for recording in _in(folder):
+                recordings.setdefault(os.path.realpath(recording.path), recording)
+        return sorted(recordings.values(), key=lambda recording: recording.at, reverse=True)
+
+    def open(self, path: str) -> Playback:
+        """One to play, standing at its beginning. Raises ``ToolError`` for what is none."""
+        # The emulator takes a tenth of a second to load.
+        from sam_tui.adapters.terminal.recordings.playback import CastPlayback
+
+        playback = CastPlayback(path)
+        self._playing.append(playback)
+        return playback
+
+    async def export(self, path: str, copy: str) -> int:
+        """Write a copy in which secrets are masked; how many were. Raises ``ToolError``."""
+        return await asyncio.to_thread(self.export_now, path, copy)
+
+    def export_now(self, path: str, copy: str) -> int:
+        """``export``, on the calling thread."""
+        shield = Shield(secrets_of_environment(self._environ))
+        shield.learn(SettingsFiles(self._workspace).changed())
+        masked = 0
+
+        def mask(text: str) -> str:
+            nonlocal masked
+            masked_text = shield.mask(text)
+            masked += masked_text.count
+            return masked_text.text
+
+        export(Recording(path), copy, mask)
+        return masked
+
+    def close(self) -> None:
+        """Let go of all that are played."""
+        for playback in self._playing:
+            playback.close()
+        self._playing.clear()
+
+
+def _in(folder: str) -> Sequence[KeptRecording]:
+    recordings: list[KeptRecording] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(_SUFFIX) and entry.is_file():
+                    status = entry.stat()
+                    recordings.append(
+                        KeptRecording(entry.path, entry.name, status.st_size, status.st_mtime)
+                    )
+    except OSError:
+        return recordings  # there is no such folder, or it may not be read
+    return recordings

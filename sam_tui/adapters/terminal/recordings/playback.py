@@ -1,0 +1,258 @@
+"""A recording played on a screen of its own: paused, sought, faster and slower, in bounded memory."""
+
+import asyncio
+import os
+import stat
+from collections.abc import Callable, Iterator
+
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from sam_tui.adapters.terminal.recordings.asciicast import CastEvent, Recording, size_of
+from sam_tui.core.errors import ToolError
+
+LONGEST_PAUSE = 2.0
+"""Seconds: what was recorded as a longer pause takes no longer."""
+SPEEDS = (0.1, 32.0)
+_PIECE = 64 * 1024
+_SLICE = 0.008
+"""Seconds that drawing may take at once, so that keys are heard while a recording is sought."""
+
+
+class CastPlayback:
+    """The ``Playback`` port over an asciicast v2 file, read from the disk as it goes.
+
+    Raises ``ToolError`` for a file that is none.
+    """
+
+    running = False
+    """No program takes keys."""
+
+    def __init__(self, path: str, *, longest_pause: float = LONGEST_PAUSE) -> None:
+        _require_file(path)
+        self.name = os.path.basename(path)
+        self.fault = ""
+        self.length: float | None = None
+        self._recording = Recording(path)
+        self._longest = longest_pause
+        self._loop = asyncio.get_running_loop()
+        self._watchers: list[Callable[[], None]] = []
+        self._timer: asyncio.Handle | None = None
+        self._speed = 1.0
+        self._playing = False
+        self._closed = False
+        self._goal: float | None = None
+        self._rewind()
+        self._measuring = self._loop.create_task(self._measure())
+
+    @property
+    def screen(self) -> EmulatedScreen:
+        """What it shows; another one after it was sought backwards."""
+        return self._screen
+
+    @property
+    def at(self) -> float:
+        """Where it is, or is on its way to."""
+        if self._goal is not None:
+            return self._goal
+        if not self._playing:
+            return self._base
+        now = self._base + (self._loop.time() - self._since) * self._speed
+        return now if self._next is None else min(now, self._next_at)
+
+    @property
+    def playing(self) -> bool:
+        """Whether it goes on by itself."""
+        return self._playing
+
+    @property
+    def seeking(self) -> bool:
+        """Whether it is on its way to another place."""
+        return self._goal is not None
+
+    @property
+    def over(self) -> bool:
+        """Whether it is at its end."""
+        return self._next is None and not self._rest
+
+    @property
+    def speed(self) -> float:
+        """How many times as fast as it was recorded."""
+        return self._speed
+
+    @speed.setter
+    def speed(self, times: float) -> None:
+        self._hold()
+        self._speed = min(max(times, SPEEDS[0]), SPEEDS[1])
+        self._go_on()
+
+    def play(self) -> None:
+        """Go on; at the end, begin anew."""
+        if self.over and not self.fault and self._goal is None:
+            self._rewind()
+        self._hold()
+        self._playing = not self.over  # nothing goes on in an empty one
+        self._go_on()
+        self._tell()
+
+    def pause(self) -> None:
+        """Stand still."""
+        self._hold()
+        self._playing = False
+        self._go_on()
+        self._tell()
+
+    def seek(self, at: float) -> None:
+        """Go to a place: forwards from here, backwards from the beginning."""
+        self._hold()
+        at = max(0.0, at if self.length is None else min(at, self.length))
+        if at < self._shown_at:
+            self._rewind()
+        self._goal = at
+        self._go_on()
+        self._tell()
+
+    def resize(self, columns: int, rows: int) -> None:
+        """The view's size is not the recording's: nothing to do."""
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call ``changed`` after every change; returns how to stop."""
+        self._watchers.append(changed)
+
+        def stop() -> None:
+            if changed in self._watchers:
+                self._watchers.remove(changed)
+
+        return stop
+
+    def close(self) -> None:
+        """Let go of it; safe to call again."""
+        self._closed = True
+        self._watchers.clear()
+        self._measuring.cancel()
+        self._unset()
+
+    # ---- going on
+
+    def _rewind(self) -> None:
+        """A new screen, and the file from its first line."""
+        head = self._recording.header
+        # No reply, bell or clipboard is listened to: what is printed acts on the screen alone.
+        self._screen = EmulatedScreen(head.columns, head.rows)
+        self._events = self._recording.events()
+        self._rest = b""
+        self._raw = 0.0
+        self._base = self._since = self._next_at = self._shown_at = 0.0
+        self._next: CastEvent | None = None
+        self._advance()
+
+    def _advance(self) -> None:
+        """Look at the next event, and when it is due."""
+        try:
+            self._next = next(self._events, None)
+        except ToolError as error:
+            self._next, self.fault = None, str(error)
+        if self._next is not None:
+            self._next_at += min(self._next.at - self._raw, self._longest)
+            self._raw = self._next.at
+
+    def _hold(self) -> None:
+        """Take the present place for where it stands."""
+        if self._goal is None:
+            self._base = self.at
+        self._unset()
+
+    def _unset(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _go_on(self) -> None:
+        """Let the next step come when it is due."""
+        self._since = self._loop.time()
+        if self._closed or self._timer is not None:
+            return
+        if self._goal is not None or self._rest:
+            self._timer = self._loop.call_soon(self._step)
+        elif self._playing and self._next is not None:
+            wait = (self._next_at - self._base) / self._speed
+            self._timer = self._loop.call_later(max(0.0, wait), self._step)
+
+    def _step(self) -> None:
+        """Draw what is due, for a moment at most."""
+        self._timer = None
+        self._base = self.at if self._goal is None else self._base
+        until = self._base if self._goal is None else self._goal
+        done = self._draw(until)
+        if self._goal is not None and done:
+            self._base, self._goal = self._reached(self._goal), None
+        if self.over and self._goal is None:
+            self._playing = False
+        if self._goal is None:
+            # Nothing in between is shown while it is sought.
+            self._tell()
+        self._go_on_soon(done)
+
+    def _go_on_soon(self, done: bool) -> None:
+        self._since = self._loop.time()
+        if done:
+            self._go_on()
+        elif not self._closed:
+            self._timer = self._loop.call_later(_SLICE / 4, self._step)
+
+    def _reached(self, goal: float) -> float:
+        """Where it stands after it was sought: the end is no further than its last event."""
+        return goal if self._next is not None else min(goal, self._next_at)
+
+    def _draw(self, until: float) -> bool:
+        """Draw what comes up to a place; whether all of it could be drawn in time."""
+        deadline = self._loop.time() + _SLICE
+        while self._loop.time() < deadline:
+            if self._rest:
+                self._screen.feed(self._rest[:_PIECE])
+                self._rest = self._rest[_PIECE:]
+            elif self._next is None or self._next_at > until:
+                return True
+            else:
+                self._take(self._next)
+                self._advance()
+        return False
+
+    def _take(self, event: CastEvent) -> None:
+        self._shown_at = self._next_at
+        if event.code == "o":
+            self._rest = event.data.encode(errors="replace")
+        elif event.code == "r" and (size := size_of(event)) is not None:
+            self._screen.resize(*size)
+
+    def _tell(self) -> None:
+        for changed in tuple(self._watchers):
+            changed()
+
+    # ---- how long it is
+
+    async def _measure(self) -> None:
+        """Look through the file beside the loop."""
+        self.length = await asyncio.to_thread(self._total)
+        self._tell()
+
+    def _total(self) -> float:
+        total = last = 0.0
+        events: Iterator[CastEvent] = self._recording.events()
+        try:
+            for event in events:
+                if self._closed:
+                    break
+                total += min(event.at - last, self._longest)
+                last = event.at
+        except ToolError:
+            pass  # it is played up to there, and then says so
+        return total
+
+
+def _require_file(path: str) -> None:
+    """Only files are read: a pipe or a device might never come to an end."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise ToolError(f"The recording cannot be read: {error.strerror}: {path}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise ToolError(f"{path} is no file.")

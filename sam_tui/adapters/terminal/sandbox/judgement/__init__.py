@@ -1,0 +1,1 @@
+"""Judging system calls that wait: files, names, metadata, processes and shared objects."""

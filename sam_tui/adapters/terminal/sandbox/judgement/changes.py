@@ -1,0 +1,298 @@
+"""Changes in the folders of a run, which the supervisor makes itself, so that places among them are judged.
+
+What was looked at is what is changed: real paths, opened without a link, and nobody else can change
+anything there. Every function raises OSError where the call fails.
+"""
+
+import errno
+import os
+import stat
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from sam_tui.adapters.terminal.sandbox.judgement.drafts import Drafts
+from sam_tui.adapters.terminal.sandbox.judgement.folder_moves import move_folder
+from sam_tui.adapters.terminal.sandbox.judgement.paths import judged, nameless
+from sam_tui.adapters.terminal.sandbox.kernel.calls import libc
+from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.supervised import file_calls
+from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target
+from sam_tui.adapters.terminal.sandbox.supervised.places import change_of
+from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
+from sam_tui.core.authorization.places import Place, leads_to_places
+
+_TMPFILE = getattr(os, "O_TMPFILE", 0)
+_EXCHANGE, _NO_REPLACE = 2, 1
+_IN_OPEN = 0x20
+_MOST_PIPES = threading.BoundedSemaphore(64)
+
+Act = Callable[[], None]
+
+
+def open_inside(
+    watch: Watch,
+    call: Notification,
+    drafts: Drafts,
+    spot: tuple[str, Place | None],
+    how: tuple[int, int],
+) -> None:
+    """Open for writing: a place by a draft, all else at once. ``how`` are flags and mode."""
+    real, kind = spot
+    flags, mode = how
+    nameless_one = bool(_TMPFILE and flags & _TMPFILE == _TMPFILE)
+    if kind is not None and not nameless_one:
+
+        def again() -> None:
+            try:
+                open_inside(watch, call, drafts, spot, how)
+            except OSError as error:
+                with suppress(OSError):
+                    watch.refuse(call, error.errno or errno.EACCES)
+
+        if not watch.later_run.waits(real, again):
+            drafts.open(watch, call, real, kind, flags, mode)
+        return
+    making = bool(flags & os.O_CREAT) or nameless_one
+    rights = Target(call.thread, watch.memory).rights_to(make=making)
+    if not watch.waits(call):
+        return
+    try:
+        with file_calls.acting_as(rights):
+            opened = file_calls.open_file(real, flags, mode & ~rights.umask)
+    except OSError as error:
+        if error.errno == errno.ENXIO and not flags & os.O_NONBLOCK and _is_pipe(real):
+            _open_pipe(watch, call, rights, real, flags)
+            return
+        raise
+    try:
+        watch.give(call, opened, flags)
+    finally:
+        os.close(opened)
+
+
+def opened_again(watch: Watch, call: Notification, drafts: Drafts, link: str, flags: int) -> bool:
+    """Open what a descriptor leads to that has no name any more; False for what is not the run's own."""
+    handle = nameless(watch, link)
+    if handle < 0:
+        return False
+    try:
+        drafts.reopened(handle)
+        rights = Target(call.thread, watch.memory).rights_to(make=False)
+        with file_calls.acting_as(rights):
+            opened = os.open(f"/proc/self/fd/{handle}", file_calls.known_flags(flags))
+    finally:
+        os.close(handle)
+    try:
+        watch.give(call, opened, flags)
+    finally:
+        os.close(opened)
+    return True
+
+
+def _is_pipe(real: str) -> bool:
+    try:
+        return stat.S_ISFIFO(os.lstat(real).st_mode)
+    except OSError:
+        return False
+
+
+def _open_pipe(watch: Watch, call: Notification, rights: Rights, real: str, flags: int) -> None:
+    """Open a named pipe once somebody reads from it, as the caller would have waited for that."""
+    if not _MOST_PIPES.acquire(blocking=False):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    def wait() -> None:
+        import select
+
+        events = int(libc().inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        try:
+            libc().inotify_add_watch(events, os.fsencode(real), _IN_OPEN)
+            while watch.waits(call):
+                try:
+                    with file_calls.acting_as(rights):
+                        opened = file_calls.open_file(real, flags & ~os.O_CREAT, 0)
+                except OSError as error:
+                    if error.errno != errno.ENXIO:
+                        watch.refuse(call, error.errno or errno.EACCES)
+                        return
+                    select.select([events], [], [], 1.0)
+                    with suppress(BlockingIOError):
+                        os.read(events, 4096)
+                else:
+                    watch.give(call, opened, flags)
+                    os.close(opened)
+                    return
+        except OSError:
+            return  # the caller is gone
+        finally:
+            os.close(events)
+            _MOST_PIPES.release()
+
+    threading.Thread(target=wait, name="pipe", daemon=True).start()
+
+
+def truncate_inside(
+    watch: Watch, call: Notification, real: str, kind: Place | None, size: int
+) -> None:
+    """truncate by path."""
+    rights = Target(call.thread, watch.memory).rights_to(make=False)
+    if kind is None:
+        watch.do(call, rights, lambda: file_calls.truncate(real, size))
+        return
+    with file_calls.acting_as(rights):
+        os.close(file_calls.open_file(real, os.O_WRONLY, 0))
+        content, mode = file_calls.read_file(real)
+    if size > file_calls.LARGEST_PLACE:
+        raise OSError(errno.EFBIG, "File too large")
+    put(watch, call, real, kind, (content[:size].ljust(size, b"\0"), mode), lambda: None)
+
+
+def put(
+    watch: Watch,
+    call: Notification,
+    real: str,
+    kind: Place,
+    new: tuple[bytes, int],
+    after: Act,
+) -> None:
+    """Give a place new content and permissions, at once or after the person agreed; then ``after``."""
+    rights = Target(call.thread, watch.memory).rights_to(make=False)
+    content, mode = new
+
+    def place_it() -> None:
+        with file_calls.acting_as(rights):
+            watch.later_run.put(real, kind, content, mode)
+            after()
+        watch.succeed(call)
+
+    change = watch.later_run.judge(real, kind, content)
+    if change is None:
+        if watch.waits(call):
+            place_it()
+    else:
+        watch.settle(call, OutsideWish("write", real, content=change.digest), place_it, change)
+
+
+def remove_inside(
+    watch: Watch, call: Notification, real: str, kind: Place | None, *, folder: bool
+) -> None:
+    """unlink and rmdir; what a place forbids is not removed without a question."""
+    rights = Target(call.thread, watch.memory).rights_to(make=False)
+
+    def remove() -> None:
+        if kind is not None:
+            watch.later_run.leaves(real)
+        file_calls.remove(real, folder=folder)
+
+    if kind is not None and kind.removal and os.path.lexists(real) and not folder:
+        why = f"{real} {kind.what}"
+        change = change_of(f"{why}, and would be gone", _content(real), b"")
+        watch.ask(call, OutsideWish("delete", real, content="gone"), change, rights, remove)
+    else:
+        watch.do(call, rights, remove)
+
+
+def make_inside(
+    watch: Watch,
+    call: Notification,
+    spot: tuple[str, Place | None],
+    make: Callable[[int], None],
+    *,
+    content: str = "",
+) -> None:
+    """Make a name: ``make`` is given the umask. ``content`` says what a place would be by it."""
+    real, kind = spot
+    rights = Target(call.thread, watch.memory).rights_to(make=True)
+
+    def act() -> None:
+        make(rights.umask)
+
+    linked = bool(content) and leads_to_places(real, watch.later_run.root_of(real), content)
+    if content and (linked or kind is not None) and not os.path.lexists(real):
+        change = change_of(
+            f"{real} is where programs look for what they start", None, content.encode()
+        )
+        watch.ask(call, OutsideWish("write", real, content=change.digest), change, rights, act)
+    else:
+        watch.do(call, rights, act)
+
+
+def link_inside(watch: Watch, call: Notification, old: str, new: str, handle: int = -1) -> None:
+    """Give a file a second name; ``handle`` is the file itself where it has none (O_TMPFILE).
+
+    A place is no file with two names: it gets a copy, and none can be made of it.
+    """
+    rights = Target(call.thread, watch.memory).rights_to(make=False)
+    kind = judged(watch, new)
+    if handle < 0 and judged(watch, old) is not None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+    if kind is None:
+        if handle >= 0:
+            watch.do(call, rights, lambda: file_calls.link_open(handle, new))
+        else:
+            watch.do(call, rights, lambda: file_calls.link(old, new))
+        return
+    if os.path.lexists(new):
+        raise FileExistsError(errno.EEXIST, "File exists")
+    with file_calls.acting_as(rights):
+        content = _opened(handle) if handle >= 0 else file_calls.read_file(old)
+    put(watch, call, new, kind, content, lambda: None)
+
+
+def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: int) -> None:
+    """rename: what comes to a place is judged by its content, and placed as it was judged."""
+    rights = Target(call.thread, watch.memory).rights_to(make=False)
+    leaves, kind = judged(watch, old), judged(watch, new)
+    status = os.lstat(old)
+    if stat.S_ISDIR(status.st_mode) or (flags & _EXCHANGE and os.path.isdir(new)):
+        move_folder(watch, call, (old, new), flags, rights)
+        return
+    if leaves is not None and leaves.removal:
+        change = change_of(f"{old} {leaves.what}, and would be gone", _content(old), b"")
+        wish = OutsideWish("rename", old, new, content="gone")
+        watch.ask(call, wish, change, rights, lambda: file_calls.rename(old, new, flags))
+        return
+    if flags & _EXCHANGE and (kind is not None or leaves is not None):
+        raise OSError(errno.EINVAL, "Invalid argument")
+    if stat.S_ISLNK(status.st_mode) or not stat.S_ISREG(status.st_mode):
+        root = watch.later_run.root_of(new)
+        if kind is not None or (root and leads_to_places(new, root)):
+            text = os.readlink(old) if stat.S_ISLNK(status.st_mode) else "a pipe, socket or device"
+            change = change_of(
+                f"{new} is where programs look for what they start", None, text.encode()
+            )
+            wish = OutsideWish("rename", old, new, content=change.digest)
+            watch.ask(call, wish, change, rights, lambda: file_calls.rename(old, new, flags))
+            return
+    if kind is None or not stat.S_ISREG(status.st_mode):
+        if leaves is not None:
+            watch.later_run.leaves(old)
+        watch.do(call, rights, lambda: file_calls.rename(old, new, flags))
+        return
+    if flags & _NO_REPLACE and os.path.lexists(new):
+        raise FileExistsError(errno.EEXIST, "File exists")
+    if os.path.isdir(new):
+        raise IsADirectoryError(errno.EISDIR, "Is a directory")
+    with file_calls.acting_as(rights):
+        content = file_calls.read_file(old)
+
+    def after() -> None:
+        if leaves is not None:
+            watch.later_run.leaves(old)
+        file_calls.remove(old, folder=False)
+
+    put(watch, call, new, kind, content, after)
+
+
+def _content(real: str) -> bytes | None:
+    try:
+        return file_calls.read_file(real)[0]
+    except OSError:
+        return None
+
+
+def _opened(handle: int) -> tuple[bytes, int]:
+    with open(f"/proc/self/fd/{handle}", "rb", buffering=0) as file:
+        mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        return file_calls.content_of(file.fileno()), mode

@@ -1,0 +1,1 @@
+"""What the kernel offers: system calls, seccomp, Landlock, namespaces, sockets."""

@@ -1,0 +1,214 @@
+"""Landlock rulesets: which folders may be written to, and which secrets may not be read."""
+
+import os
+import stat
+import struct
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from sam_tui.adapters.terminal.sandbox.kernel.calls import forbid_new_privileges, syscall
+from sam_tui.adapters.terminal.sandbox.kernel.devices import raw_devices
+from sam_tui.adapters.terminal.sandbox.kernel.protected_paths import carved
+from sam_tui.core.local_files.real_paths import RealPaths
+from sam_tui.core.ports.processes.sandbox import ReadTerms
+
+# The same numbers on every Linux architecture that has Landlock (x86-64, aarch64, riscv64 ...).
+_CREATE_RULESET = 444
+_ADD_RULE = 445
+_RESTRICT_SELF = 446
+_VERSION = 1
+_PATH_BENEATH = 1
+
+LEAST_ABI = 3
+"""Before this, truncation cannot be refused (linux/landlock.h), so without a supervisor outside files
+could be emptied."""
+LEAST_SUPERVISED_ABI = 1
+"""With one: what is missing, it carries out itself."""
+RENAME_ABI = 2
+NETWORK_ABI = 4
+DEVICE_ABI = 5
+SCOPE_ABI = 6
+
+_WRITE_FILE = 1 << 1
+_READ_FILE = 1 << 2
+_REFER = 1 << 13
+_TRUNCATE = 1 << 14
+_IOCTL_DEV = 1 << 15
+# write_file, then remove_dir .. make_sym (bits 4 to 12), refer and truncate: all but reading.
+_WRITES = _WRITE_FILE | sum(1 << bit for bit in range(4, 13)) | _REFER | _TRUNCATE
+_DEVICES = (1 << 6) | (1 << 11)
+"""Making character and block devices: with one, root reaches any disk. Allowed nowhere."""
+_ON_A_FILE = _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
+_MAKE_SOCKET = 1 << 9
+_TCP = 0b11
+_SCOPES = 0b11
+"""Abstract unix sockets and signals stay within the sandbox."""
+_MOST_SIBLINGS = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a ruleset holds to: real folders that may be changed, devices that may be written to, and
+    secrets that may not be read, but for what is ``opened`` of them."""
+
+    writable: tuple[str, ...]
+    devices: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    tcp: bool = True
+    opened: tuple[str, ...] = ()
+    unwritable: tuple[str, ...] = ()
+    """Real paths below the writable folders that stay as they are; for supervised runs alone."""
+    watched: tuple[str, ...] = ()
+    """Those of the writable folders in which the supervisor makes every change itself."""
+    reads: ReadTerms = field(default_factory=ReadTerms)
+    """What is read without a question; for supervised runs alone."""
+
+    @property
+    def readable(self) -> tuple[str, ...] | None:
+        """Real paths that may be read besides the writable; None means all that is no secret."""
+        if not self.reads.restricted:
+            return None
+        return (*self.reads.free, *self.reads.own)
+
+
+def abi() -> int:
+    """The Landlock version of the running kernel; 0 without."""
+    if sys.platform != "linux":
+        return 0
+    try:
+        return syscall(_CREATE_RULESET, None, 0, _VERSION)
+    except OSError:
+        return 0
+
+
+def build(version: int, bounds: Bounds) -> int:
+    """A ruleset descriptor. Raises OSError."""
+    writes = _WRITES | (_IOCTL_DEV if version >= DEVICE_ABI else 0)
+    writes &= ~((_TRUNCATE if version < LEAST_ABI else 0) | (_REFER if version < RENAME_ABI else 0))
+    masked = maskable(bounds)
+    split = splits(masked)
+    reads = _READ_FILE if split or bounds.readable is not None else 0
+    attributes = struct.pack(
+        "=QQQ",
+        writes | reads,
+        0 if bounds.tcp or version < NETWORK_ABI else _TCP,
+        _SCOPES if version >= SCOPE_ABI else 0,
+    )
+    size = 24 if version >= SCOPE_ABI else 16 if version >= NETWORK_ABI else 8
+    ruleset = syscall(_CREATE_RULESET, attributes[:size], size, 0)
+    try:
+        full = (writes & ~_DEVICES) | reads
+        for folder in bounds.writable:
+            # The supervisor makes no sockets: those are bound, not opened.
+            rights = _MAKE_SOCKET | reads if folder in bounds.watched else full
+            for path in carved(folder, bounds.unwritable):
+                _allow(ruleset, path, rights)
+        for path in bounds.devices:
+            _allow(ruleset, path, full)
+        for path in _read_within(bounds.readable, split, masked):
+            _allow(ruleset, path, reads)
+        for path in bounds.opened if reads else ():
+            _allow(ruleset, os.path.realpath(path), reads)
+    except OSError:
+        os.close(ruleset)
+        raise
+    return ruleset
+
+
+def restrict(ruleset: int) -> None:
+    """Hold the calling thread, and all it starts from now on, to a ruleset. Raises OSError."""
+    forbid_new_privileges()
+    syscall(_RESTRICT_SELF, ruleset, 0)
+
+
+def maskable(bounds: Bounds) -> tuple[str, ...]:
+    """The secrets and devices that can be masked: those that are there, and outside of what may be
+    written, or kept.
+
+    Landlock adds rights on the way down and takes none away, so all siblings on the way to a secret
+    are allowed one by one. Inside the workspace that would hide new files from their maker, unless a
+    supervisor opens them.
+    """
+    maskables: list[str] = []
+    real_paths = RealPaths()
+    below = tuple(f"{folder.rstrip('/')}/" for folder in bounds.writable)
+    for secret in (*bounds.secrets, *raw_devices()):
+        real = real_paths.of(secret)
+        inside = f"{real}/".startswith(below) and real not in bounds.unwritable
+        if real != "/" and not inside and os.path.lexists(real):
+            maskables.append(real)
+    return tuple(maskables)
+
+
+@lru_cache(8)
+def splits(masked: tuple[str, ...]) -> tuple[str, ...]:
+    """The folders whose entries are allowed one by one, so that a secret among them is not."""
+    folders: set[str] = set()
+    for secret in masked:
+        above = secret
+        while above != "/":
+            above = str(os.path.dirname(above))
+            folders.add(above)
+    return tuple(sorted(folders))
+
+
+def identity(path: str, *, listing: bool = False) -> tuple[str, int, int, int]:
+    """What changes when a path becomes another file, or with ``listing`` a folder gets an entry."""
+    try:
+        status = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return path, 0, 0, 0
+    return path, status.st_dev, status.st_ino, status.st_mtime_ns if listing else 0
+
+
+def _read_within(
+    readable: tuple[str, ...] | None, split: Sequence[str], masked: Sequence[str]
+) -> Iterable[str]:
+    """What may be read as a whole: everything beside the way to a secret, and below ``readable``."""
+    if readable is None:
+        return _readable(split, masked)
+    below = tuple(f"{path.rstrip('/')}/" for path in readable)
+    secret = tuple(f"{path}/" for path in masked)
+    apart = {*split, *masked}
+    whole = [path for path in readable if path not in apart and not path.startswith(secret)]
+    ways = [folder for folder in split if f"{folder.rstrip('/')}/".startswith(below)]
+    return [*whole, *_readable(ways, [*masked, *split])]
+
+
+def _readable(split: Sequence[str], masked: Sequence[str]) -> Iterable[str]:
+    """Everything beside the way to a secret."""
+    hidden = set(masked) | set(split)
+    allowed: list[str] = []
+    for folder in split:
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            continue
+        if len(names) > _MOST_SIBLINGS:
+            import logging  # a launcher that starts for each command has no use for it
+
+            message = "%s: too many entries to hide the secrets below it"
+            logging.getLogger(__name__).warning(message, folder)
+            allowed.append(folder)
+            continue
+        allowed += [path for name in names if (path := os.path.join(folder, name)) not in hidden]
+    return allowed
+
+
+def _allow(ruleset: int, path: str, rights: int) -> None:
+    """Add a rule for a path; one that is missing, or has become a link, gets none."""
+    try:
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return
+    try:
+        kind = os.fstat(handle).st_mode
+        if stat.S_ISLNK(kind):
+            return
+        allowed = rights if stat.S_ISDIR(kind) else rights & (_ON_A_FILE | _READ_FILE)
+        if allowed:
+            syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", allowed, handle), 0)
+    finally:
+        os.close(handle)

@@ -1,0 +1,397 @@
+"""The seccomp program: which system calls of a confined command pass, wait for an answer, or fail."""
+
+import errno
+import os
+import struct
+from collections.abc import Sequence
+from functools import cache
+
+from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import BEYOND, Machine
+from sam_tui.core.ports.processes.sandbox import Network
+
+ALLOW = 0x7FFF0000
+NOTIFY = 0x7FC00000
+FAIL = 0x00050000
+_NOTHING_READ = os.O_DIRECTORY | getattr(os, "O_PATH", 0)
+"""A folder is listed, or a place only named."""
+WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+NAME_CALLS = (
+    "creat", "truncate", "unlink", "unlinkat", "rmdir", "rename", "renameat", "renameat2", "mkdir",
+    "mkdirat", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat",
+)  # fmt: skip
+"""Change which names there are, or a file by its name. Landlock refuses these outside as well."""
+METADATA_CALLS = (
+    "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat", "utime",
+    "utimes", "futimesat", "utimensat", "setxattr", "lsetxattr", "fsetxattr", "removexattr",
+    "lremovexattr", "fremovexattr",
+)  # fmt: skip
+"""Change what is known of a file. Landlock knows nothing of these."""
+STARTING = ("execve", "execveat")
+"""Start a program, which shall find what was written before; they always proceed."""
+
+OBJECT_CALLS = (
+    "shmget", "semget", "msgget", "shmctl", "semctl", "msgctl", "shmat", "semop", "semtimedop",
+    "msgsnd", "msgrcv",
+)  # fmt: skip
+"""Shared memory, semaphores and queues of System V: the whole machine's, and without a path."""
+SCHEDULING = (
+    "sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity", "setpriority",
+    "ioprio_set",
+)  # fmt: skip
+ONE_PROCESS = {"setpriority": 0, "ioprio_set": 1}
+"""The first argument with which these mean one process (PRIO_PROCESS, IOPRIO_WHO_PROCESS)."""
+SIGNALLING = (
+    "kill",
+    "tkill",
+    "tgkill",
+    "rt_sigqueueinfo",
+    "rt_tgsigqueueinfo",
+    "pidfd_send_signal",
+)
+_F_SETOWN, _F_SETOWN_EX = 8, 15
+_OWNER_IOCTLS = (0x8901, 0x8902)
+"""FIOSETOWN and SIOCSPGRP. Like F_SETOWN they name who gets the signals of a descriptor, which can be
+any signal (F_SETSIG); but they name it in memory, which can change after it was seen."""
+
+RENAMING_HELD, TRUNCATION_HELD, SIGNALS_HELD = 2, 3, 6
+COMPLETE = SIGNALS_HELD
+"""The Landlock versions from which on these need no supervisor."""
+
+REFUSED = {
+    # File work and connections that no filter would see; metadata calls newer than the libraries.
+    errno.ENOSYS: (
+        "io_uring_setup", "io_uring_enter", "io_uring_register", "clone3", "setxattrat",
+        "removexattrat", "file_setattr", "open_tree_attr",
+    ),
+    # The machine, its clock, its keys and its mounts; files by handle; namespaces of others.
+    errno.EPERM: (
+        "mount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig",
+        "fsmount", "fspick", "mount_setattr", "setns", "open_by_handle_at", "init_module",
+        "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "swapon",
+        "swapoff", "acct", "settimeofday", "clock_settime", "sethostname", "setdomainname", "iopl",
+        "ioperm", "add_key", "request_key", "keyctl", "bpf", "quotactl", "quotactl_fd",
+        "fanotify_init", "vhangup", "mq_open", "mq_unlink",
+    ),
+}  # fmt: skip
+
+NAMESPACES = 0x7E020000
+"""CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET."""
+UNSHARED_TIME = 0x80
+
+TIOCSTI = 0x5412
+TIOCLINUX = 0x541C
+SETTING_IOCTLS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602)
+"""FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR and FS_IOC_SETVERSION: they ask for no writable descriptor."""
+_HARMLESS_IOCTLS = (0x40049409, 0x4020940D, 0xC0189436, 0xC020660B)
+"""FICLONE, FICLONERANGE, FIDEDUPERANGE (all want a writable descriptor), FS_IOC_FIEMAP."""
+_FILESYSTEM_TYPES = (0x66, 0x58, 0x76, 0x94, 0x4C)
+"""The letters of ioctls that file systems define: f, X, v, and btrfs; L, of loop devices, which are
+detached by a descriptor that only reads (Landlock holds that from version 5 on)."""
+
+AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_ALG = 1, 2, 10, 16, 38
+SOCK_STREAM, SOCK_DGRAM, SOCK_RAW = 1, 2, 3
+_KIND_OF_SOCKET = 0xF
+_TCP, _UDP = 6, 17
+_FAST_OPEN = 0x20000000
+"""MSG_FASTOPEN: connects while it sends."""
+_FAST_OPEN_CONNECT = 30
+HANDING_OVER = 0x01000000
+"""A flag that means nothing to the kernel: by it a starting command hands its listener over."""
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN, _AND, _SHIFT = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54, 0x74
+_JUMP = 0x05
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+_CHAINED = 3
+"""So few calls are compared one after the other."""
+
+Instruction = tuple[int, int, int, int]
+
+
+@cache
+def program(
+    machine: Machine,
+    network: Network,
+    *,
+    live: bool,
+    landlock: int = COMPLETE,
+    reads: bool = False,
+) -> bytes:
+    """The filter as the kernel reads it. Without ``live`` nothing waits: what would, is allowed.
+
+    Where ``landlock``, the version that runs beneath, leaves something open, the supervisor is asked;
+    with ``reads`` it opens what is read, too.
+
+    Calls are found by halving. The kernel walks the program once for every call number there is when
+    it takes it in, so a long chain of comparisons would cost each command a tenth of a millisecond.
+    """
+    built: list[Instruction] = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 1, 0, machine.audit),
+        _give(FAIL | errno.ENOSYS),
+        (_LOAD, 0, 0, _NUMBER),
+        (_AT_LEAST, 0, 1, BEYOND),  # with it go the numbers of x32
+        _give(FAIL | errno.ENOSYS),
+    ]
+    blocks = _blocks(network, live=live)
+    if live and landlock < SIGNALS_HELD:
+        blocks |= {name: [_give(NOTIFY)] for name in SIGNALLING}
+        blocks["fcntl"] = _owned()
+        refused = [step for number in _OWNER_IOCTLS for step in _refuse(number)]
+        blocks["ioctl"] = [_argument(1), *refused, *blocks["ioctl"]]
+    if live and reads:
+        blocks |= {"open": _opened(1), "openat": _opened(2)}
+    if live and landlock < TRUNCATION_HELD:
+        blocks["openat2"] = [
+            _give(FAIL | errno.ENOSYS)
+        ]  # its flags can change after they were seen
+    calls = machine.calls
+    entries = sorted((calls[name], block) for name, block in blocks.items() if name in calls)
+    built += _halved(entries)
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in built)
+
+
+def _halved(entries: Sequence[tuple[int, list[Instruction]]]) -> list[Instruction]:
+    """What leads from a call number to its block, and all others to ALLOW."""
+    if len(entries) <= _CHAINED:
+        chain: list[Instruction] = []
+        for number, block in entries:
+            chain += [(_EQUAL, 0, len(block), number), *block]
+        return [*chain, _give(ALLOW)]
+    middle = len(entries) // 2
+    below, above = _halved(entries[:middle]), _halved(entries[middle:])
+    # A condition reaches 255 instructions far, a plain jump any distance.
+    return [(_AT_LEAST, 0, 1, entries[middle][0]), (_JUMP, 0, 0, len(below)), *below, *above]
+
+
+def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
+    """For each call that is looked at: what decides it. Every block ends in an answer."""
+    blocks: dict[str, list[Instruction]] = {}
+    if live:
+        blocks["openat"] = _when_bits(2, WRITE_FLAGS, NOTIFY)
+        blocks["open"] = _when_bits(1, WRITE_FLAGS, NOTIFY)
+        for name in (*NAME_CALLS, *METADATA_CALLS, *STARTING, "openat2", "connect"):
+            blocks[name] = [_give(NOTIFY)]
+    for error, names in REFUSED.items():
+        for name in names:
+            blocks[name] = [_give(FAIL | error)]
+    # Starting a process never waits: a signal would interrupt that, which no program expects of a fork.
+    blocks["clone"] = _when_bits(0, NAMESPACES, FAIL | errno.EPERM)
+    if live:
+        blocks["setsid"] = [_give(NOTIFY)]
+    blocks["unshare"] = _when_bits(0, NAMESPACES | UNSHARED_TIME, FAIL | errno.EPERM)
+    blocks |= _objects_and_kin(live=live)
+    blocks["ioctl"] = _ioctl(live=live)
+    if network == "hosts" and live:
+        blocks |= _held_to_hosts()
+    else:
+        blocks["socket"] = _socket(network, live=live)
+        if live:
+            blocks |= _sends([])
+    blocks["socketpair"] = [_argument(0), (_EQUAL, 1, 0, AF_UNIX), _give(ALLOW), *_unix(live=live)]
+    blocks["prlimit64"] = _limits()
+    return blocks
+
+
+def _objects_and_kin(*, live: bool) -> dict[str, list[Instruction]]:
+    """System V objects and the scheduling of processes: a run's own alone, and the caller's own freely."""
+    if not live:
+        return {name: [_give(FAIL | errno.ENOSYS)] for name in OBJECT_CALLS}
+    blocks: dict[str, list[Instruction]] = {name: [_give(NOTIFY)] for name in OBJECT_CALLS}
+    for name in SCHEDULING:
+        itself = 0 if name not in ONE_PROCESS else 1
+        blocks[name] = [_argument(itself), (_EQUAL, 0, 1, 0), _give(ALLOW), _give(NOTIFY)]
+    for name, selector in ONE_PROCESS.items():
+        blocks[name] = [_argument(0), (_EQUAL, 1, 0, selector), _give(NOTIFY), *blocks[name]]
+    return blocks
+
+
+def _give(action: int) -> Instruction:
+    return (_RETURN, 0, 0, action)
+
+
+def _argument(index: int) -> Instruction:
+    """Load the low word of an argument; the kernel ignores the high one of all that are used here."""
+    return (_LOAD, 0, 0, _ARGUMENTS + 8 * index)
+
+
+def _when_bits(index: int, bits: int, action: int) -> list[Instruction]:
+    return [_argument(index), (_ANY_BIT, 0, 1, bits), _give(action), _give(ALLOW)]
+
+
+def _opened(flags: int) -> list[Instruction]:
+    """All that reads or writes a file waits; folders are listed, and places only named, freely."""
+    return [
+        _argument(flags),
+        (_ANY_BIT, 0, 1, WRITE_FLAGS),
+        _give(NOTIFY),
+        (_ANY_BIT, 0, 1, _NOTHING_READ),
+        _give(ALLOW),
+        _give(NOTIFY),
+    ]
+
+
+def _ioctl(*, live: bool) -> list[Instruction]:
+    """Typing into terminals fails; setting attributes by a read-only descriptor waits, or fails."""
+    block = [_argument(1)]
+    for request in (TIOCSTI, TIOCLINUX):
+        block += _refuse(request)
+    for request in SETTING_IOCTLS:
+        block += [(_EQUAL, 0, 1, request), _give(NOTIFY if live else FAIL | errno.EPERM)]
+    for request in _HARMLESS_IOCTLS:
+        block += [(_EQUAL, 0, 1, request), _give(ALLOW)]
+    # Of the rest that file systems define, only what reads: direction bits "read" and not "write".
+    block += _unless_reading()
+    for letter in _FILESYSTEM_TYPES:
+        block += _refuse(letter)
+    block.append(_give(ALLOW))
+    return block
+
+
+def _owned() -> list[Instruction]:
+    """Who gets the signals of a descriptor waits for an answer; what is named in memory fails."""
+    setting: list[Instruction] = [(_EQUAL, 0, 1, _F_SETOWN), _give(NOTIFY)]
+    return [_argument(1), *setting, *_refuse(_F_SETOWN_EX), _give(ALLOW)]
+
+
+def _refuse(number: int) -> list[Instruction]:
+    return [(_EQUAL, 0, 1, number), _give(FAIL | errno.EPERM)]
+
+
+def _unless_reading() -> list[Instruction]:
+    """Allow a request that only reads; of any other leave its letter in the accumulator."""
+    return [
+        (_ANY_BIT, 2, 0, 0x40000000),
+        (_ANY_BIT, 0, 1, 0x80000000),
+        _give(ALLOW),
+        (_SHIFT, 0, 0, 8),
+        (_AND, 0, 0, 0xFF),
+    ]
+
+
+def _unix(*, live: bool) -> list[Instruction]:
+    """Streams are free until they connect. Datagrams can be sent anywhere without a connection, so
+    where somebody looks at what is sent (``_sends``), their sockets wait; elsewhere there are none."""
+    return [
+        _argument(1),
+        (_AND, 0, 0, _KIND_OF_SOCKET),
+        (_EQUAL, 2, 0, SOCK_DGRAM),
+        (_EQUAL, 1, 0, SOCK_RAW),
+        _give(ALLOW),
+        _give(NOTIFY if live else FAIL | errno.EACCES),
+    ]
+
+
+def _sends(refused: list[Instruction]) -> dict[str, list[Instruction]]:
+    """Calls that may send to an address wait, but for those that name none. ``refused`` are flags that
+    fail: what follows the number of the flags' argument."""
+    unnamed: list[Instruction] = [
+        _argument(4),
+        (_EQUAL, 0, 2, 0),
+        (_LOAD, 0, 0, _ARGUMENTS + 8 * 4 + 4),
+        (_EQUAL, 1, 0, 0),
+        _give(NOTIFY),
+        _give(ALLOW),
+    ]
+    flags = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
+    looked = {name: [_argument(at), *refused] if refused else [] for name, at in flags.items()}
+    remaining = {name: unnamed if name == "sendto" else [_give(NOTIFY)] for name in flags}
+    # Nobody answers before the listener is handed over; ``sealing`` ends that.
+    remaining["sendmsg"] = [_argument(2), (_EQUAL, 0, 1, HANDING_OVER), _give(ALLOW), _give(NOTIFY)]
+    return {name: [*looked[name], *remaining[name]] for name in flags}
+
+
+def _socket(network: Network, *, live: bool) -> list[Instruction]:
+    """Unix streams, the internet by policy, and the two families that stay in the machine."""
+    internet = ALLOW if network == "on" else NOTIFY if live else FAIL | errno.EACCES
+    block = [_argument(0)]
+    for family in (AF_INET, AF_INET6):
+        block += [(_EQUAL, 0, 1, family), _give(internet)]
+    for family in (AF_NETLINK, AF_ALG):
+        block += [(_EQUAL, 0, 1, family), _give(ALLOW)]
+    block += [(_EQUAL, 1, 0, AF_UNIX), _give(FAIL | errno.EAFNOSUPPORT)]
+    return block + _unix(live=live)
+
+
+def _held_to_hosts() -> dict[str, list[Instruction]]:
+    """The calls that matter where connections are held to a list. ``connect`` waits in any case.
+
+    Streams are free until they connect or listen. Datagrams need neither, so their sockets come from
+    the supervisor. What would connect in any other way fails.
+    """
+    fast = FAIL | errno.EOPNOTSUPP
+    return {
+        "socket": _socket_held_to_hosts(),
+        "listen": [_give(NOTIFY)],
+        **_sends([(_ANY_BIT, 0, 1, _FAST_OPEN), _give(fast)]),
+        "setsockopt": [
+            _argument(1),
+            (_EQUAL, 0, 3, _TCP),
+            _argument(2),
+            (_EQUAL, 0, 1, _FAST_OPEN_CONNECT),
+            _give(fast),
+            _give(ALLOW),
+        ],
+    }
+
+
+def _socket_held_to_hosts() -> list[Instruction]:
+    """TCP is free, UDP waits, and there is nothing else of the internet: no SCTP, MPTCP, raw, ping."""
+    internet = [
+        _argument(1),
+        (_AND, 0, 0, _KIND_OF_SOCKET),
+        (_EQUAL, 0, 4, SOCK_STREAM),
+        _argument(2),
+        (_EQUAL, 1, 0, 0),
+        (_EQUAL, 0, 6, _TCP),
+        _give(ALLOW),
+        (_EQUAL, 0, 4, SOCK_DGRAM),
+        _argument(2),
+        (_EQUAL, 1, 0, 0),
+        (_EQUAL, 0, 1, _UDP),
+        _give(NOTIFY),
+        _give(FAIL | errno.EPROTONOSUPPORT),
+    ]
+    block = [
+        _argument(0),
+        (_EQUAL, 1, 0, AF_INET),
+        (_EQUAL, 0, len(internet), AF_INET6),
+        *internet,
+    ]
+    for family in (AF_NETLINK, AF_ALG):
+        block += [(_EQUAL, 0, 1, family), _give(ALLOW)]
+    block += [(_EQUAL, 1, 0, AF_UNIX), _give(FAIL | errno.EAFNOSUPPORT)]
+    return block + _unix(live=True)
+
+
+def _limits() -> list[Instruction]:
+    """Limits of the own process can be set, those of any other only read."""
+    return [
+        _argument(0),
+        (_EQUAL, 0, 1, 0),
+        _give(ALLOW),
+        _argument(2),
+        (_EQUAL, 0, 3, 0),
+        (_LOAD, 0, 0, _ARGUMENTS + 8 * 2 + 4),
+        (_EQUAL, 0, 1, 0),
+        _give(ALLOW),
+        _give(FAIL | errno.EPERM),
+    ]
+
+
+def passing() -> bytes:
+    """A filter that lets everything pass: to find out whether one can have a listener."""
+    return struct.pack("=HBBI", *_give(ALLOW))
+
+
+def sealing(machine: Machine) -> bytes:
+    """A second filter, for when the listener is handed over: nothing is sent unseen from then on."""
+    instructions: list[Instruction] = [
+        (_LOAD, 0, 0, _NUMBER),
+        (_EQUAL, 0, 3, machine.calls["sendmsg"]),
+        _argument(2),
+        (_EQUAL, 0, 1, HANDING_OVER),
+        _give(FAIL | errno.EINVAL),
+        _give(ALLOW),
+    ]
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)

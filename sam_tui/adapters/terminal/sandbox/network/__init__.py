@@ -1,0 +1,1 @@
+"""Judging connections: hosts, names, sockets and datagrams."""

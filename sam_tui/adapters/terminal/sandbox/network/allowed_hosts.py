@@ -1,0 +1,106 @@
+"""What one run may reach where its network is held to hosts: its lists, and what names stand for.
+
+A name that is listed is looked up, and its addresses are its own for a while. Any other is given an
+address that stands in for it, out of blocks that lead nowhere: connecting to that is where it is
+asked for, so that the system call waits for the person, and no name leaves this machine before.
+"""
+
+import ipaddress
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from sam_tui.adapters.terminal.sandbox.network import dns
+from sam_tui.core.authorization.hosts import HostLists
+
+_STAND_INS_4 = int(ipaddress.IPv4Address("198.18.0.0"))
+"""198.18.0.0/15: for benchmarks within a laboratory (RFC 2544)."""
+_STAND_INS_6 = int(ipaddress.IPv6Address("100::"))
+"""100::/64: packets to it are thrown away (RFC 6666)."""
+_MOST_STAND_INS = 1 << 16
+_LEAST_SECONDS = 300.0
+"""An address is remembered at least as long: programs keep them longer than they are told to."""
+_MOST_ADDRESSES = 50_000
+
+
+class Reach:
+    """The hosts of one run. Its methods may be called on any thread."""
+
+    def __init__(self, terms: dict[str, Any]) -> None:
+        self._hosts = HostLists(terms["lists"], terms["local"], terms["judged"])
+        self._servers = tuple((str(host), int(port)) for host, port in terms["resolvers"])
+        self._lock = threading.Lock()
+        self._learned: dict[str, dict[str, float]] = {}
+        self._names: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def servers(self) -> tuple[dns.Server, ...]:
+        """Who is asked for names."""
+        return self._servers or dns.system_servers()
+
+    def lists(self, host: str, port: int | None = None) -> bool:
+        """Whether a name or address may be reached unasked."""
+        return self._hosts.hold(host, port)
+
+    def learn(self, name: str, addresses: Sequence[str], seconds: float) -> None:
+        """A name was looked up."""
+        now = time.monotonic()
+        until = now + max(seconds, _LEAST_SECONDS)
+        with self._lock:
+            if len(self._learned) >= _MOST_ADDRESSES:
+                self._learned.clear()
+            for address in addresses:
+                names = self._learned.setdefault(address, {})
+                for old in [other for other, end in names.items() if end <= now]:
+                    del names[old]
+                names[name] = until
+
+    def names_of(self, address: str) -> tuple[str, ...]:
+        """The names that an address was learned for, and those it stands in for."""
+        if name := self._stood_for(address):
+            return (name,)
+        now = time.monotonic()
+        with self._lock:
+            return tuple(n for n, until in self._learned.get(address, {}).items() if now < until)
+
+    def stands_in(self, address: str) -> bool:
+        """Whether an address is no real one."""
+        return bool(self._stood_for(address))
+
+    def stand_in(self, name: str, kind: int) -> bytes:
+        """The address that stands in for a name, as bytes."""
+        with self._lock:
+            number = self._numbers.get(name)
+            if number is None:
+                number = len(self._names) % _MOST_STAND_INS
+                if len(self._names) < _MOST_STAND_INS:
+                    self._names.append(name)
+                else:
+                    return b""
+                self._numbers[name] = number
+        if kind == dns.A:
+            return (_STAND_INS_4 + 1 + number).to_bytes(4, "big")
+        return (_STAND_INS_6 + 1 + number).to_bytes(16, "big")
+
+    def look_up(self, name: str, kind: int) -> tuple[int, tuple[str, ...], float]:
+        """Ask for a name: (the code, addresses that it may have, how long). Waits for name servers.
+
+        One address that it may not have is enough for none: it is not what it says.
+        """
+        try:
+            reply = dns.look_up(name, kind, self.servers)
+        except ValueError:
+            return dns.SERVER_FAILURE, (), 0.0
+        addresses = tuple(str(ipaddress.ip_address(packed)) for packed in reply.addresses)
+        if not all(self._hosts.keep(name, address) for address in addresses):
+            return dns.REFUSED, addresses, 0.0
+        return reply.code, addresses, float(reply.seconds)
+
+    def _stood_for(self, address: str) -> str:
+        value = ipaddress.ip_address(address)
+        start = _STAND_INS_4 if value.version == 4 else _STAND_INS_6
+        number = int(value) - start - 1
+        with self._lock:
+            return self._names[number] if 0 <= number < len(self._names) else ""

@@ -1,0 +1,318 @@
+"""Connections of runs whose network is held to hosts: who may be reached, servers, and datagrams.
+
+Every connection is judged by its address: one that was learned for a name that is listed, one that is
+listed itself, or a server that a command of this program started. All else is asked for, by its name
+where it has one. Datagrams never leave this machine; names are asked for here (``naming``).
+"""
+
+import ctypes
+import errno
+import functools
+import ipaddress
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from sam_tui.adapters.terminal.sandbox.judgement.paths import signed
+from sam_tui.adapters.terminal.sandbox.kernel.calls import libc
+from sam_tui.adapters.terminal.sandbox.kernel.listeners import listening
+from sam_tui.adapters.terminal.sandbox.kernel.network_namespace import Islands
+from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
+from sam_tui.adapters.terminal.sandbox.network import dns
+from sam_tui.adapters.terminal.sandbox.network.allowed_hosts import Reach
+from sam_tui.adapters.terminal.sandbox.network.connections import copy_of, in_its_own_time
+from sam_tui.adapters.terminal.sandbox.network.name_answers import (
+    Naming,
+    Refused,
+    answer_datagram,
+    converse,
+)
+from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target
+from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
+from sam_tui.core.authorization.hosts import loopback, plain, with_port
+
+_BIND_TO_DEVICE = 25
+_KINDS = 0xF
+_PLAIN_FAMILIES = (socket.AF_UNSPEC, getattr(socket, "AF_NETLINK", 16))
+"""No host is named in these: connections are taken back, and the kernel is spoken to."""
+_LONGEST_FOUR, _LONGEST_SIX = 16, 24
+_BACKLOG = 128
+_MOST_CALLERS = 4096
+_MOST_SERVERS = 50_000
+
+Hear = Callable[[int, Callable[[], None] | None], None]
+
+
+class Doors:
+    """What the runs of one supervisor share: name servers for streams, islands, known servers."""
+
+    def __init__(self, listen_to: Hear) -> None:
+        self.listen_to = listen_to
+        self.islands = Islands()
+        self.servers: set[int] = set()
+        """The inodes of sockets on which commands listen."""
+        self._streams: dict[int, socket.socket] = {}
+        self._callers: dict[int, tuple[Reaching, Notification]] = {}
+
+    def let(self, watch: Watch, terms: dict[str, Any]) -> "Reaching":
+        """A new run."""
+        return Reaching(watch, Reach(terms), self)
+
+    def name_server(self, family: int) -> tuple[str, int]:
+        """Where streams ask for names. Raises OSError."""
+        server = self._streams.get(family)
+        if server is None:
+            local = "127.0.0.1" if family == socket.AF_INET else "::1"
+            server = socket.create_server(
+                (local, 0), family=socket.AddressFamily(family), backlog=_BACKLOG
+            )
+            server.setblocking(False)
+            self._streams[family] = server
+            self.listen_to(server.fileno(), lambda: self._accept(server))
+        return server.getsockname()[:2]
+
+    def expect(self, port: int, run: "Reaching", caller: Notification) -> None:
+        """From this port a run will ask for names."""
+        if len(self._callers) >= _MOST_CALLERS:
+            self._callers.clear()
+        self._callers[port] = (run, caller)
+
+    def served(self, inode: int) -> None:
+        """A command listens."""
+        if len(self.servers) >= _MOST_SERVERS:
+            self.servers.clear()
+        self.servers.add(inode)
+
+    def close(self) -> None:
+        """Stop answering."""
+        for server in self._streams.values():
+            server.close()
+        self.islands.close()
+
+    def _accept(self, server: socket.socket) -> None:
+        try:
+            client, sender = server.accept()
+        except OSError:
+            return
+        caller_known = self._callers.pop(sender[1], None)
+        if caller_known is None:
+            client.close()  # not of ours
+            return
+        run, caller = caller_known
+        converse(client, run.naming, run.refused_to(caller))
+
+
+@dataclass(frozen=True, slots=True)
+class _Peer:
+    """Whom a call wants to connect to. ``values`` is the address as it stands there."""
+
+    family: int
+    host: str
+    port: int
+    address: bytes
+
+    @classmethod
+    def of(cls, address: bytes) -> "_Peer":
+        """From a sockaddr_in or sockaddr_in6. Raises OSError for one that is cut off."""
+        family = int.from_bytes(address[:2], "little")
+        if len(address) < (_LONGEST_FOUR if family == socket.AF_INET else _LONGEST_SIX):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        packed = address[4:8] if family == socket.AF_INET else address[8:24]
+        host = str(plain(ipaddress.ip_address(packed)))
+        return cls(family, host, int.from_bytes(address[2:4], "big"), address)
+
+    def at(self, host: str, port: int) -> bytes:
+        """The same with another host; an IPv4 one in IPv6 clothes on a socket of that kind."""
+        packed = ipaddress.ip_address(host).packed
+        head = self.address[:2] + port.to_bytes(2, "big")
+        if self.family == socket.AF_INET:
+            return head + packed + bytes(8)
+        if len(packed) == 4:
+            packed = bytes(10) + b"\xff\xff" + packed
+        return head + bytes(4) + packed + bytes(4)
+
+
+class Reaching:
+    """One run."""
+
+    def __init__(self, watch: Watch, reach: Reach, doors: Doors) -> None:
+        self._watch = watch
+        self._reach = reach
+        self._doors = doors
+        self.naming = Naming(reach, lambda: watch.asking)
+        self._island: tuple[socket.socket, ...] = ()
+        self._callers: dict[int, Notification] = {}
+        self._last: Notification | None = None
+
+    def close(self) -> None:
+        """The run is over."""
+        for server in self._island:
+            self._doors.listen_to(server.fileno(), None)
+            server.close()
+        if self._island:
+            self._island = ()
+            with suppress(OSError):
+                self._doors.islands.drop(self._watch.number)
+
+    def refused_to(self, caller: Notification | None) -> Refused:
+        """Tells what was refused to whom."""
+
+        def told(host: str) -> None:
+            if caller is not None:
+                self._watch.note(self._watch.who(caller), OutsideWish("connect", host))
+
+        return told
+
+    # ---- calls
+
+    def datagrams(self, call: Notification) -> None:
+        """Give a socket whose datagrams stay here. Raises OSError where there can be none."""
+        family, kind = call.arguments[0] & 0xFFFFFFFF, call.arguments[1] & 0xFFFFFFFF
+        islands = self._doors.islands
+        if not self._island:
+            self._island = islands.make(self._watch.number)
+            for server in self._island:
+                self._serve(server)
+        descriptor = islands.socket(self._watch.number, family, kind & (_KINDS | os.O_NONBLOCK))
+        self._last = call
+        try:
+            self._watch.give(call, descriptor, kind & os.O_CLOEXEC)
+        finally:
+            os.close(descriptor)
+
+    def listen(self, call: Notification) -> None:
+        """Listen on a caller's socket: one of the internet hears this machine alone."""
+        target = Target(call.thread, self._watch.memory)
+
+        def listen() -> None:
+            with copy_of(target, signed(call.arguments[0])) as copied:
+                if copied.family in (socket.AF_INET, socket.AF_INET6):
+                    _hear_this_machine(copied)
+                if libc().listen(copied.fileno(), signed(call.arguments[1])):
+                    _fail()
+                self._doors.served(os.fstat(copied.fileno()).st_ino)
+            self._watch.succeed(call)
+
+        self._watch.carry_out(call, listen)
+
+    def serves(self, inode: int) -> bool:
+        """Whether a command of this program listens on a socket."""
+        return inode in self._doors.servers
+
+    def connect(self, call: Notification, rights: Rights, address: bytes) -> None:
+        """Connect a caller's socket, ask first, or refuse."""
+        watch = self._watch
+        family = int.from_bytes(address[:2], "little")
+        if family in _PLAIN_FAMILIES:
+            in_its_own_time(watch, call, rights, address)
+            return
+        if family not in (socket.AF_INET, socket.AF_INET6):
+            raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+        peer = _Peer.of(address)
+        target = Target(call.thread, watch.memory)
+        with copy_of(target, signed(call.arguments[0])) as copied:
+            if copied.type == socket.SOCK_DGRAM:
+                self._connect_datagrams(call, copied, address)
+                return
+            names = peer.port == dns.PORT
+            server = self._doors.name_server(_served_by(copied)) if names else None
+        if server is None:
+            self._judge(call, rights, peer)
+        else:
+            to_server = functools.partial(self._to_name_server, call, peer, server)
+            in_its_own_time(watch, call, rights, to_server)
+
+    def _judge(self, call: Notification, rights: Rights, peer: _Peer) -> None:
+        watch, reach = self._watch, self._reach
+        local, stood = loopback(peer.host), reach.stands_in(peer.host)
+        names = reach.names_of(peer.host)
+        listed = any(reach.lists(name, peer.port) for name in names)
+
+        def go() -> None:
+            if stood:
+                in_its_own_time(watch, call, rights, lambda _: self._found(call, names[0], peer))
+            else:
+                in_its_own_time(watch, call, rights, peer.address)
+
+        if listed or (not stood and reach.lists(peer.host, peer.port)):
+            watch.carry_out(call, go)
+            return
+        if local:
+            servers = listening(peer.port)
+            if not servers:
+                raise OSError(errno.ECONNREFUSED, "Connection refused")
+            if servers <= self._doors.servers:
+                watch.carry_out(call, go)
+                return
+        host = peer.host if local or not names else names[0]
+        watch.settle(call, OutsideWish("connect", with_port(host, peer.port)), go)
+
+    def _connect_datagrams(self, call: Notification, copied: socket.socket, address: bytes) -> None:
+        """Nothing sent through it leaves this machine, so it may be connected anywhere."""
+        if not self._watch.waits(call):
+            return
+        if libc().connect(copied.fileno(), address, len(address)):
+            _fail()
+        if len(self._callers) >= _MOST_CALLERS:
+            self._callers.clear()
+        self._callers[int(copied.getsockname()[1])] = call
+        self._watch.succeed(call)
+
+    # ---- on a thread of the call's own
+
+    def _found(self, call: Notification, name: str, peer: _Peer) -> bytes:
+        """The address behind one that stands in. Raises OSError where it has none that it may."""
+        kind = dns.A if len(ipaddress.ip_address(peer.host).packed) == 4 else dns.AAAA
+        code, addresses, seconds = self._reach.look_up(name, kind)
+        if code == dns.REFUSED:
+            self.refused_to(call)(f"{name} at {', '.join(addresses)}" if addresses else name)
+            raise OSError(errno.EACCES, "Permission denied")
+        if not addresses:
+            raise OSError(errno.EHOSTUNREACH, "No route to host")
+        self._reach.learn(name, addresses, seconds)
+        return peer.at(addresses[0], peer.port)
+
+    def _to_name_server(
+        self, call: Notification, peer: _Peer, server: tuple[str, int], copied: socket.socket
+    ) -> bytes:
+        """Whatever name server was meant: ours, which knows the run by the port it asks from."""
+        rewritten = peer.at(*server)
+        if not copied.getsockname()[1]:
+            start = rewritten[:2] + bytes(2) + rewritten[4:]
+            if libc().bind(copied.fileno(), start, len(start)):
+                _fail()
+        self._doors.expect(int(copied.getsockname()[1]), self, call)
+        return rewritten
+
+    def _serve(self, server: socket.socket) -> None:
+        def refused(port: int) -> Refused:
+            return self.refused_to(self._callers.get(port, self._last))
+
+        self._doors.listen_to(
+            server.fileno(), lambda: answer_datagram(server, self.naming, refused)
+        )
+
+
+def _served_by(copied: socket.socket) -> int:
+    """The family in which a socket can reach a name server of this machine."""
+    six = copied.family == socket.AF_INET6
+    only = six and copied.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
+    return socket.AF_INET6 if only else socket.AF_INET
+
+
+def _hear_this_machine(copied: socket.socket) -> None:
+    """Bind a socket to the loopback device, whatever address it has. Raises OSError."""
+    try:
+        copied.setsockopt(socket.SOL_SOCKET, _BIND_TO_DEVICE, b"lo\0")
+    except PermissionError:
+        bound = copied.getsockopt(socket.SOL_SOCKET, _BIND_TO_DEVICE, 16)
+        if bound.rstrip(b"\0") != b"lo":
+            raise OSError(errno.EACCES, "Permission denied") from None
+
+
+def _fail() -> NoReturn:
+    code = ctypes.get_errno()
+    raise OSError(code, os.strerror(code))

@@ -1,0 +1,94 @@
+"""What a run made for itself outside of its folders: pseudo-terminals and shared memory.
+
+Both live in folders that everybody shares, so Landlock allows neither: the supervisor opens them.
+"""
+
+import fcntl
+import os
+import stat
+import struct
+from contextlib import suppress
+
+from sam_tui.adapters.terminal.sandbox.supervised.caller import Target, stat_fields
+
+TERMINAL_MAKERS = ("/dev/ptmx", "/dev/pts/ptmx")
+TERMINALS = "/dev/pts/"
+_SHARED = "/dev/shm/"
+_GET_NUMBER = 0x80045430
+"""TIOCGPTN: the number of the terminal behind a master."""
+_FIRST_MAJOR, _LAST_MAJOR = 136, 143
+"""Majors of pseudo-terminals (Linux devices.txt)."""
+
+
+class Own:
+    """The terminals and shared memory of one run."""
+
+    def __init__(self) -> None:
+        self._terminals: set[str] = set()
+        self._shared: dict[str, tuple[int, int]] = {}
+        """Shared memory by its path, with device and inode: what others made there since is theirs."""
+
+    def holds(self, target: Target, real: str) -> bool:
+        """Whether it is a thing of this run, or the caller's own terminal."""
+        if real.startswith(_SHARED):
+            return real in self._shared or self._below(real)
+        if real.startswith(TERMINALS):
+            return real in self._terminals or real == _controlling(target)
+        return False
+
+    def may_make(self, real: str) -> bool:
+        """Whether it would be new shared memory."""
+        above = os.path.dirname(real)
+        free = f"{above}/" == _SHARED or self._below(real)
+        return real.startswith(_SHARED) and free and not os.path.lexists(real)
+
+    def add_shared(self, real: str) -> None:
+        """Shared memory that the run made from now on is its own."""
+        if real.startswith(_SHARED):
+            with suppress(OSError):
+                status = os.lstat(real)
+                self._shared[real] = (status.st_dev, status.st_ino)
+
+    def removed(self, real: str) -> None:
+        """It may be made anew by anybody."""
+        self._shared.pop(real, None)
+
+    @property
+    def left(self) -> bool:
+        """Whether there is shared memory of the run."""
+        return bool(self._shared)
+
+    def remove_left(self) -> None:
+        """Remove the shared memory that the run left behind."""
+        for real, (device, inode) in sorted(self._shared.items(), reverse=True):
+            with suppress(OSError):
+                status = os.lstat(real)
+                if (status.st_dev, status.st_ino) == (device, inode):
+                    if stat.S_ISDIR(status.st_mode):
+                        os.rmdir(real)
+                    else:
+                        os.unlink(real)
+        self._shared.clear()
+
+    def opened_master(self, master: int) -> None:
+        """The terminal behind a master that was just opened is the run's own."""
+        number = struct.unpack("=I", fcntl.ioctl(master, _GET_NUMBER, b"\0" * 4))[0]
+        self._terminals.add(f"{TERMINALS}{number}")
+
+    def _below(self, real: str) -> bool:
+        while len(real := os.path.dirname(real)) > len(_SHARED):
+            if real in self._shared:
+                return True
+        return False
+
+
+def _controlling(target: Target) -> str:
+    """The path of the pseudo-terminal that controls a target; empty without one."""
+    fields = stat_fields(target.thread)
+    if fields is None:
+        return ""
+    device = int(fields[4])
+    major, minor = os.major(device & 0xFFFFFFFF), os.minor(device & 0xFFFFFFFF)
+    if not _FIRST_MAJOR <= major <= _LAST_MAJOR:
+        return ""
+    return f"{TERMINALS}{(major - _FIRST_MAJOR) * 256 + minor}"

@@ -1,0 +1,187 @@
+"""What one run knows of the places in its folders: where they are, what stood there, what is open."""
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sam_tui.adapters.terminal.sandbox.supervised import file_calls
+from sam_tui.core.authorization.places import Place, founding, higher, place_of, reason
+
+_MOST_SHOWN = 16_000
+"""Characters of a difference that are told; the rest is counted."""
+_MOST_STOOD = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceChange:
+    """New content of a place: why it is asked for, and the difference it makes."""
+
+    why: str
+    difference: str
+    added: int
+    removed: int
+    digest: str
+
+    def as_object(self) -> dict[str, Any]:
+        """As it goes to the program."""
+        return {
+            "why": self.why,
+            "difference": self.difference,
+            "added": self.added,
+            "removed": self.removed,
+        }
+
+
+def change_of(why: str, before: bytes | None, after: bytes) -> PlaceChange:
+    """A change in lines, cut to what can be shown."""
+    import difflib  # needed by few runs
+
+    old, new = (
+        (side or b"").decode("utf-8", "backslashreplace").splitlines() for side in (before, after)
+    )
+    lines = list(difflib.unified_diff(old, new, lineterm="", n=3))[2:]
+    unified = "\n".join(lines)
+    if len(unified) > _MOST_SHOWN:
+        unified = f"{unified[:_MOST_SHOWN]}\n[{len(unified) - _MOST_SHOWN} more characters]"
+    added = sum(line.startswith("+") for line in lines)
+    removed = sum(line.startswith("-") for line in lines)
+    return PlaceChange(why, unified, added, removed, digest_of(after))
+
+
+def digest_of(content: bytes) -> str:
+    """What tells one content from another."""
+    return hashlib.sha256(content).hexdigest()
+
+
+class WatchedPlaces:
+    """The places of one run. ``watched`` are folders whose changes the supervisor makes; not those
+    ``free`` or ``content`` below them."""
+
+    def __init__(
+        self, watched: Sequence[str], free: Sequence[str], unwritable: Sequence[str]
+    ) -> None:
+        self._roots = tuple(sorted(watched, key=len, reverse=True))
+        self._free = tuple(f"{path.rstrip('/')}/" for path in (*free, *unwritable))
+        self._below = tuple(f"{root.rstrip('/')}/" for root in self._roots)
+        self._stood: set[tuple[str, str]] = set()
+        self._asked: dict[str, list[Callable[[], None]]] = {}
+        self._settled: list[Callable[[], None]] = []
+        self.drafted = False
+        """Whether the program knows that places are written to."""
+
+    def root_of(self, real: str) -> str:
+        """The watched folder that a real path is or lies in; empty for none."""
+        if not self._below or not f"{real}/".startswith(self._below):
+            return ""
+        if f"{real}/".startswith(self._free):
+            return ""
+        for root, below in zip(self._roots, self._below, strict=True):
+            if real == root or real.startswith(below):
+                return root
+        return ""
+
+    def ordinary(self, real: str) -> bool:
+        """Whether it lies in a watched folder and is no place."""
+        root = self.root_of(real)
+        return bool(root) and (real == root or place_of(real, root) is None)
+
+    def at(self, real: str) -> Place | None:
+        """The place that a real path is."""
+        root = self.root_of(real)
+        return place_of(real, root) if root and real != root else None
+
+    def runs(self, real: str) -> bool:
+        """Whether what stands there would be run if it were executable."""
+        kind = self.at(real)
+        if kind is None or kind.grammar not in ("hook", "husky"):
+            return False
+        return bool(reason(kind, real, None, _content(real) or b"", roots=self._roots))
+
+    def judge(self, real: str, kind: Place, after: bytes) -> PlaceChange | None:
+        """What of new content has to be asked for; None when nothing starts by it.
+
+        Raises OSError for what cannot be read.
+        """
+        before = _content(real)
+        if (real, digest_of(after)) in self._stood:
+            return None
+        if any(_content(path) == after for path in higher(real, self.root_of(real))):
+            return None
+        why = reason(kind, real, before, after, roots=self._roots)
+        if kind.grammar == "git head" and before is None:
+            return self._founded(os.path.dirname(real))
+        return change_of(why, before, after) if why else None
+
+    def _founded(self, folder: str) -> PlaceChange | None:
+        """What a folder that becomes a repository would start by what lies in it."""
+        for path in founding(folder):
+            kind = place_of(path, self.root_of(path)) or place_of(f"{folder}/.git/config", folder)
+            named = place_of(f"{folder}/.git{path[len(folder) :]}", folder) or kind
+            if named is None:
+                continue
+            content = _content(path)
+            if os.path.islink(path) or content is None:
+                return change_of(f"{path} would be git's own", None, b"")
+            if any(_content(other) == content for other in higher(path, self.root_of(path))):
+                continue
+            if why := reason(named, path, None, content, roots=self._roots):
+                return change_of(why, None, content)
+        return None
+
+    def put(self, real: str, kind: Place, after: bytes, mode: int) -> None:
+        """Make exactly this the content of a place. Raises OSError."""
+        self.leaves(real)
+        if kind.grammar == "git head" and not os.path.lexists(real):
+            for path in founding(os.path.dirname(real)):
+                file_calls.put_file(
+                    path, *file_calls.read_file(path)
+                )  # a new file: others may have it open
+        file_calls.put_file(real, after, mode)
+
+    def leaves(self, real: str) -> None:
+        """Remember what stands in a place that changes: it may come back."""
+        content = _content(real)
+        if content is not None and len(self._stood) < _MOST_STOOD:
+            self._stood.add((real, digest_of(content)))
+
+    @property
+    def asking(self) -> bool:
+        """Whether somebody is asked about any."""
+        return bool(self._asked)
+
+    def note_question(self, real: str) -> None:
+        """Somebody is asked about new content of a place."""
+        self._asked.setdefault(real, [])
+
+    def answered(self, real: str) -> None:
+        """It was answered, so what waits for it goes on."""
+        for go_on in self._asked.pop(real, []):
+            go_on()
+        if not self._asked:
+            waiting, self._settled = self._settled, []
+            for go_on in waiting:
+                go_on()
+
+    def waits(self, real: str, go_on: Callable[[], None]) -> bool:
+        """Whether a place is asked about; then ``go_on`` is called afterwards."""
+        if real not in self._asked:
+            return False
+        self._asked[real].append(go_on)
+        return True
+
+    def when_settled(self, go_on: Callable[[], None]) -> None:
+        """Call it once nothing is asked about."""
+        if self._asked:
+            self._settled.append(go_on)
+        else:
+            go_on()
+
+
+def _content(real: str) -> bytes | None:
+    """What stands there, None for nothing, and for what is no file."""
+    try:
+        return file_calls.read_file(real)[0]
+    except OSError:
+        return None

@@ -1,0 +1,172 @@
+"""The processes of a run: the sessions that they are in, how many there are, and the end of them all."""
+
+import functools
+import os
+import re
+import select
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import Bound, memory_of
+from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
+
+MARK = "SAM_TUI_RUN"
+"""The variable that marks what a run starts, where no filter tells which sessions it begins."""
+_STATE, _GROUP, _SESSION, _STARTED = 0, 2, 3, 19
+"""Where these stand among the fields of ``stat_fields``."""
+_MOST_ROUNDS = 50
+GRACE = 1.0
+"""Seconds that processes have to end by themselves."""
+_MOMENT = 0.02
+_HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
+
+
+class Census:
+    """The processes of one run. ``limits`` are how much of what they may have together, by the names
+    in the policy file; what is not among them is not counted.
+
+    A process leaves its session only by ``setsid``. Where that waits for the supervisor the sessions of
+    a run are known, and with them every process, whoever its parent is. Elsewhere the processes carry
+    ``mark`` in their environment, which one can take off; with ``held`` only those under a filter count.
+    """
+
+    def __init__(
+        self, limits: Mapping[str, int] | None = None, *, mark: str = "", filtered: bool = False
+    ) -> None:
+        self._limits = dict(limits or {})
+        self._bounds = {name: Bound(most) for name, most in self._limits.items()}
+        self._mark = f"{MARK}={mark}".encode() if mark else b""
+        self._held = filtered
+        self._sessions: dict[int, int] = {}
+
+    def add(self, session: int, since: int = 0) -> int:
+        """The process of that number leads a session of this run; gives the time when it started.
+
+        ``since`` is that time where the process may be gone already; 0 looks.
+        """
+        fields = stat_fields(session) if session > 0 and not since else None
+        since = since if fields is None else int(fields[_STARTED])
+        if since:
+            self._sessions[session] = since
+        return since
+
+    def drop(self, session: int) -> None:
+        """Nothing of that session is left."""
+        self._sessions.pop(session, None)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is anything to count."""
+        return bool(self._bounds)
+
+    def exceeded(self, system: Mapping[str, int]) -> str:
+        """The limit beyond which its processes are; ``system`` is what all of the system use."""
+        for name, bound in self._bounds.items():
+            if bound.is_exceeded(system[name], functools.partial(self._amount, name)):
+                return name
+        return ""
+
+    def _amount(self, limit: str) -> int:
+        pids = [pid for pid, _ in self._members(0)]
+        return len(pids) if limit == "processes" else memory_of(pids, self._limits[limit])
+
+    def living(self, *, after: int = 0) -> list[int]:
+        """The processes that have not ended, of those with a greater number than ``after``."""
+        return [pid for pid, state in self._members(after) if state not in b"ZX"]
+
+    def terminate(self) -> list[int]:
+        """Ask them all to end; gives who was there."""
+        living = self.living()
+        _signal(living, signal.SIGTERM)
+        return living
+
+    def end(self, *, grace: float = 0.0) -> None:
+        """End them all: at once, or first asked to and killed after ``grace`` seconds."""
+        living = self.terminate() if grace else self.living()
+        deadline = time.monotonic() + grace
+        while living and time.monotonic() < deadline:
+            select.select([], [], [], _MOMENT)
+            living = self.living()
+        for _ in range(_MOST_ROUNDS):
+            if not living:
+                return
+            _signal(living, signal.SIGKILL)
+            living = self.living()
+
+    def end_at_once(self) -> None:
+        """End them all while they cannot begin sessions, by whole process groups.
+
+        A group gets a signal in one step, its newest processes too: however fast they multiply, none
+        is left out.
+        """
+        for _ in range(_MOST_ROUNDS):
+            groups = {group for pid, _ in self._members(0) if (group := self._group(pid)) > 1}
+            if not groups:
+                return
+            for group in groups:
+                with suppress(OSError):
+                    os.killpg(group, signal.SIGKILL)
+            select.select([], [], [], _MOMENT)
+        self.end()
+
+    def _group(self, pid: int) -> int:
+        """The process group of a member; all of a group are of one session, and so of this run."""
+        fields = stat_fields(pid)
+        mine = fields is not None and int(fields[_SESSION]) in self._sessions
+        return int(fields[_GROUP]) if fields is not None and mine else 0
+
+    def _members(self, after: int) -> Iterator[tuple[int, bytes]]:
+        """Number and state of each."""
+        supervisor = os.getpid()
+        for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
+            pid = int(entry) if entry.isdecimal() else 0
+            if pid > after and pid != supervisor and (fields := stat_fields(pid)) is not None:
+                began = self._sessions.get(int(fields[_SESSION]))
+                # The number of a session is given anew only once nobody is in it; whoever came before
+                # the session was known is none of it.
+                mine = began is not None and int(fields[_STARTED]) >= began
+                if (mine and (not self._held or is_held(pid))) or self._marked(pid):
+                    yield pid, fields[_STATE]
+
+    def _marked(self, pid: int) -> bool:
+        if not self._mark:
+            return False
+        try:
+            with open(f"/proc/{pid}/environ", "rb", buffering=0) as environ:
+                return any(v.startswith(self._mark) for v in environ.read().split(b"\0"))
+        except OSError:
+            return False
+
+
+def _signal(pids: Sequence[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(OSError):
+            os.kill(pid, number)
+
+
+def is_held(process: int) -> bool:
+    """Whether a process is under a filter and can gain no rights."""
+    try:
+        with open(f"/proc/{process}/status", "rb", buffering=0) as status:
+            return _HELD.search(status.read()) is not None
+    except OSError:
+        return False
+
+
+def folder_of(process: int) -> str:
+    """Where a process is; empty when it is gone."""
+    try:
+        return os.readlink(f"/proc/{process}/cwd")
+    except OSError:
+        return ""
+
+
+def name_of(process: int) -> str:
+    """What a process calls itself; empty when it is gone."""
+    try:
+        with open(f"/proc/{process}/comm", "rb") as comm:
+            return os.fsdecode(comm.read().rstrip(b"\n"))
+    except OSError:
+        return ""

@@ -1,0 +1,313 @@
+"""One supervised run: what it may do, what was asked for it, and how its waiting calls are answered."""
+
+import errno
+import math
+import time
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sam_tui.adapters.terminal.sandbox.kernel.calls import ProcessMemory
+from sam_tui.adapters.terminal.sandbox.kernel.notifications import (
+    Notification,
+    NotificationListener,
+)
+from sam_tui.adapters.terminal.sandbox.kernel.protected_paths import carved
+from sam_tui.adapters.terminal.sandbox.supervised import file_calls
+from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target
+from sam_tui.adapters.terminal.sandbox.supervised.free_reads import Reads
+from sam_tui.adapters.terminal.sandbox.supervised.own_objects import Own
+from sam_tui.adapters.terminal.sandbox.supervised.places import PlaceChange, WatchedPlaces
+from sam_tui.adapters.terminal.sandbox.supervised.processes import Census
+from sam_tui.adapters.terminal.sandbox.supervised.rules import Inside
+
+MOST_REFUSALS = 200
+"""Different outside accesses of one run that are told; of more only the refusal is left."""
+_MOST_ANSWERS = 10_000
+"""More than that are asked for anew."""
+
+Deed = Callable[[], None]
+"""Carries a call out and answers it. Raises OSError, which becomes the call's own error."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideWish:
+    """An access outside that a call makes. ``to`` is the second path of a rename.
+
+    ``content`` is told apart where a yes covers exactly the bytes that were shown.
+    """
+
+    kind: str
+    path: str
+    to: str = ""
+    content: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunTerms:
+    """What a run may do: real folders that it may change, what is kept of them, those of them in which
+    the supervisor makes the changes, devices that it may only write to, and whether the person can be
+    asked."""
+
+    number: int
+    roots: tuple[str, ...]
+    kept: tuple[str, ...]
+    watched: tuple[str, ...]
+    devices: tuple[str, ...]
+    asking: bool
+    landlock: int
+    """The version of Landlock beneath; what it leaves open the supervisor decides."""
+    limits: Mapping[str, int]
+    """How much its processes may have together, by the names in the policy file."""
+
+
+class Hosts(Protocol):
+    """Decides the calls that matter where the network is held to hosts. All raise OSError."""
+
+    def connect(self, call: Notification, rights: Rights, address: bytes) -> None:
+        """Connect to an address that is no file."""
+        ...
+
+    def listen(self, call: Notification) -> None:
+        """Become a server."""
+        ...
+
+    def datagrams(self, call: Notification) -> None:
+        """Make a socket for datagrams."""
+        ...
+
+    def serves(self, inode: int) -> bool:
+        """Whether a command of this program listens on a socket."""
+        ...
+
+    def close(self) -> None:
+        """The run is over."""
+        ...
+
+
+class Watch:
+    """The state of one run in the supervisor."""
+
+    def __init__(
+        self, terms: RunTerms, memory: ProcessMemory, publish: Callable[[Mapping[str, Any]], None]
+    ):
+        self.number = terms.number
+        self.inside = Inside(terms.roots, terms.kept)
+        free = [root for root in terms.roots if root not in terms.watched]
+        whole = [path for root in free for path in carved(root, terms.kept)]
+        self.granted = Inside(whole, terms.kept)
+        """What of it the kernel lets through; the supervisor opens the rest itself."""
+        carved_roots = [path for root in terms.roots for path in carved(root, terms.kept)]
+        self.readable = Inside(carved_roots, terms.kept)
+        """What of it may be read as a whole."""
+        self.later_run = WatchedPlaces(terms.watched, free, terms.kept)
+        self.devices = frozenset(terms.devices)
+        self.created = Own()
+        self.asking = terms.asking
+        self.landlock = terms.landlock
+        self.census = Census(terms.limits, filtered=True)
+        self.objects: set[tuple[str, int]] = set()
+        """The System V objects that the run made: kind and number."""
+        self.memory = memory
+        self.listener: NotificationListener | None = None
+        self.names: Mapping[int, str] = {}
+        self.reads = Reads()
+        """What it reads without a question."""
+        self.hosts: Hosts | None = None
+        """Where its network is held to a list of hosts."""
+        self.datagram_sockets: Set[int] = frozenset()
+        """The inodes of the unix sockets for datagrams of all runs."""
+        self._tell = publish
+        self._answers: dict[OutsideWish, tuple[bool, float]] = {}
+        """What was answered, and until when that holds (monotonic seconds)."""
+        self._waiting: dict[int, tuple[OutsideWish, list[Callable[[bool], None]]]] = {}
+        self._serial = 0
+        self._refusals: set[OutsideWish] = set()
+
+    def own_socket(self, inode: int) -> bool:
+        """Whether a command of this program made a socket."""
+        served = self.hosts is not None and self.hosts.serves(inode)
+        return inode != 0 and (served or inode in self.datagram_sockets)
+
+    def proceed(self, call: Notification) -> None:
+        """Leave a call to the kernel, and so to Landlock."""
+        assert self.listener is not None
+        self.listener.proceed(call.id)
+
+    def succeed(self, call: Notification) -> None:
+        """Return 0 from a call that was carried out."""
+        assert self.listener is not None
+        self.listener.succeed(call.id)
+
+    def returned(self, call: Notification, number: int) -> None:
+        """Return a number from a call that was carried out."""
+        assert self.listener is not None
+        self.listener.succeed(call.id, number)
+
+    def refuse(self, call: Notification, error: int = errno.EACCES) -> None:
+        """Let a call fail."""
+        assert self.listener is not None
+        self.listener.refuse(call.id, error)
+
+    def give(self, call: Notification, descriptor: int, flags: int) -> None:
+        """Return a copy of a descriptor from a call."""
+        assert self.listener is not None
+        self.listener.give(call.id, descriptor, flags=flags)
+
+    def add(self, call: Notification, descriptor: int, flags: int) -> int:
+        """Give the caller a copy of a descriptor before its call returns: the number it has there."""
+        assert self.listener is not None
+        return self.listener.add(call.id, descriptor, flags=flags)
+
+    def waits(self, call: Notification) -> bool:
+        """Whether the caller is still there and waiting."""
+        return self.listener is not None and self.listener.waits(call.id)
+
+    def settle(
+        self, call: Notification, wish: OutsideWish, action: Deed, change: PlaceChange | None = None
+    ) -> None:
+        """Carry an outside call out, refuse it, or ask first, by what is known of such a wish."""
+
+        def answered(allowed: bool) -> None:
+            if allowed:
+                self.carry_out(call, action)
+            else:
+                self.note(self.who(call), wish)
+                self.refuse(call)
+
+        self.decide(self.who(call), wish, answered, change)
+
+    def do(self, call: Notification, rights: Rights, act: Deed) -> None:
+        """Carry a call out as its caller, and let it succeed. Raises OSError."""
+        if self.waits(call):
+            with file_calls.acting_as(rights):
+                act()
+            self.succeed(call)
+
+    def ask(
+        self, call: Notification, wish: OutsideWish, change: PlaceChange, rights: Rights, act: Deed
+    ) -> None:
+        """Carry a call out as its caller once the person agreed to what it changes."""
+
+        def agreed() -> None:
+            with file_calls.acting_as(rights):
+                act()
+            self.succeed(call)
+
+        self.settle(call, wish, agreed, change)
+
+    def decide(
+        self,
+        who: Mapping[str, Any],
+        wish: OutsideWish,
+        answered: Callable[[bool], None],
+        change: PlaceChange | None = None,
+    ) -> None:
+        """Whether a wish is allowed, at once or after a question; ``who`` has it, in words."""
+        granted = self._known(wish)
+        if granted is None and self.asking and len(self._refusals) < MOST_REFUSALS:
+            self._ask(who, wish, answered, change)
+        else:
+            answered(bool(granted))
+
+    def carry_out(self, call: Notification, action: Deed) -> None:
+        """Do it while the caller still waits; an error becomes the call's own."""
+        if not self.waits(call):
+            return
+        try:
+            action()
+        except OSError as error:
+            if error.errno == errno.ENOENT and not self.waits(call):
+                return
+            self.refuse(call, error.errno or errno.EACCES)
+
+    def answer(self, serial: int, *, allowed: bool, seconds: float | None = None) -> None:
+        """The answer to a question: for every call that waits on it, and for those to come within
+        some seconds, or to the end."""
+        entry = self._waiting.pop(serial, None)
+        if entry is None:
+            return
+        wish, calls = entry
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        if len(self._answers) >= _MOST_ANSWERS:
+            self._answers.clear()
+        self._answers[wish] = (allowed, until)
+        for answered in calls:
+            try:
+                answered(allowed)
+            except OSError:
+                continue  # the caller is gone
+
+    def stop_asking(self) -> None:
+        """From now on everything outside is refused, also what waits for an answer."""
+        self.asking = False
+        for serial in tuple(self._waiting):
+            self.answer(serial, allowed=False)
+
+    def _known(self, wish: OutsideWish) -> bool | None:
+        """An answer that covers a wish: its own, or for metadata and reading that for writing the file."""
+        answer = self._answered(wish)
+        if not answer and wish.kind in ("metadata", "read"):
+            writes = [w for w in self._answers if (w.kind, w.path) == ("write", wish.path)]
+            return any(self._answered(w) for w in writes) or answer
+        return answer
+
+    def _answered(self, wish: OutsideWish) -> bool | None:
+        allowed, until = self._answers.get(wish, (None, 0.0))
+        return allowed if time.monotonic() < until else None
+
+    def _ask(
+        self,
+        who: Mapping[str, Any],
+        wish: OutsideWish,
+        answered: Callable[[bool], None],
+        change: PlaceChange | None,
+    ) -> None:
+        for waiting_wish, calls in self._waiting.values():
+            if waiting_wish == wish:
+                calls.append(answered)
+                return
+        self._serial += 1
+        self._waiting[self._serial] = (wish, [answered])
+        details = {} if change is None else {"change": change.as_object()}
+        self._tell({"tell": "ask", "serial": self._serial, **self._words(who, wish), **details})
+
+    def report(self, message: Mapping[str, Any]) -> None:
+        """Tell the program something of this run."""
+        self._tell({**message, "run": self.number})
+
+    def note(self, who: Mapping[str, Any], wish: OutsideWish) -> None:
+        """Tell once that something was refused."""
+        if wish not in self._refusals and len(self._refusals) < MOST_REFUSALS:
+            self._refusals.add(wish)
+            self._tell({"tell": "refused", **self._words(who, wish)})
+
+    def _words(self, who: Mapping[str, Any], wish: OutsideWish) -> dict[str, Any]:
+        return {
+            "run": self.number,
+            "kind": wish.kind,
+            "path": wish.path,
+            "to": wish.to,
+            "place": bool(wish.content),
+            **who,
+        }
+
+    def who(self, call: Notification) -> Mapping[str, Any]:
+        """The process behind a call and the name of the call."""
+        target = Target(call.thread, self.memory)
+        try:
+            pid = target.process
+        except (OSError, KeyError):
+            pid = call.thread
+        syscall = self.names.get(call.number, str(call.number))
+        return {"process": target.name, "pid": pid, "syscall": syscall}
+
+    def finish(self) -> None:
+        """Tell the program once nothing that was written waits for an answer."""
+        self.later_run.when_settled(lambda: self._tell({"tell": "finished", "run": self.number}))
+
+    def drafting(self) -> None:
+        """Tell the program that the run writes to a place, so that it waits for what comes of it."""
+        if not self.later_run.drafted:
+            self.later_run.drafted = True
+            self._tell({"tell": "drafting", "run": self.number})

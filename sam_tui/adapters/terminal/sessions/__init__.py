@@ -1,0 +1,1 @@
+"""Terminal sessions: a shell, what it printed and ran, and the turns of its agent and its person."""

@@ -1,0 +1,181 @@
+"""What a session is doing: whether a command runs in it, and whether anything in it waits for keys."""
+
+import asyncio
+import math
+import signal
+import time
+from collections.abc import Callable
+
+from sam_tui.adapters.terminal.processes.groups import members
+from sam_tui.adapters.terminal.processes.output import OutputHistory
+from sam_tui.adapters.terminal.pty.input_wait import Blocked, blocked, looks_like_prompt, pending
+from sam_tui.adapters.terminal.pty.pty import Pty
+from sam_tui.adapters.terminal.sandbox.supervised.processes import name_of
+from sam_tui.adapters.terminal.sessions.termination import Ladder
+from sam_tui.adapters.terminal.shell_integration.log import ShellLog
+from sam_tui.core.ports.processes.terminals import TerminalState
+
+_PAUSE = 0.05
+"""Seconds without output after which it is worth asking what the processes do."""
+_LONG_PAUSE = 0.3
+"""The same for a program that waits for several things, and whose last line reads as a question."""
+_POLL_PAUSE = 1.0
+"""The same for one that has set the terminal up for single keys, or hides them."""
+_QUIET = 2.0
+_LINE = 400
+_RUNG = 1.0
+"""Seconds that a job is given to end after each signal."""
+_LADDER = 10.0
+"""Seconds after which a command that does not end is left alone."""
+
+
+class Activity:
+    """Tells states from output, marks and processes, and waits for them."""
+
+    def __init__(self, pty: Pty, log: ShellLog, history: OutputHistory) -> None:
+        self._pty = pty
+        self._log = log
+        self._history = history
+        self._sound = asyncio.Event()
+        self._last_output = time.monotonic()
+
+    def on_output(self) -> None:
+        """Output came."""
+        self._last_output = time.monotonic()
+
+    def wake(self) -> None:
+        """Something changed: those that wait look again."""
+        self._sound.set()
+
+    @property
+    def state(self) -> TerminalState:
+        """What it is doing now, as far as its shell and the system tell."""
+        seconds = time.monotonic() - self._last_output
+        secret = self._pty.modes.secret
+        if not self._pty.running or (self._log.at_prompt and not self._pty.unread):
+            return TerminalState("finished", seconds)
+        if self._needs_somebody(seconds):
+            in_foreground = not self._log.trusted and self._pty.foreground() == self._pty.pid
+            return TerminalState(
+                "finished" if in_foreground and not secret else "waiting", seconds, secret
+            )
+        return TerminalState("quiet" if seconds >= _QUIET else "running", seconds, secret)
+
+    @property
+    def program(self) -> str:
+        """The name of the program that has the terminal: of a pipeline the first that still runs."""
+        group = self._pty.foreground()
+        others = (pid for pid, its in sorted(members(self._pty.pid).items()) if its == group)
+        return next((name for pid in (group, *others) if (name := name_of(pid))), "")
+
+    async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
+        """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays.
+
+        ``struck`` hears each signal by its name.
+        Returns the state once the shell is back, or when nothing helped: a job that ignores even
+        KILL is stuck in the kernel, and a loop of the shell's own that traps INT goes on.
+        """
+        ladder = Ladder(self._pty.pid, _RUNG)
+        deadline = time.monotonic() + _LADDER
+        while time.monotonic() < deadline:
+            if self._is_back():
+                if not (self._pty.running and ladder.confirm()):
+                    return TerminalState("finished", time.monotonic() - self._last_output)
+            elif not self._log.at_prompt:
+                name = ladder.strike(self._pty.foreground())
+                if name and struck is not None:
+                    struck(name)
+            await self._sounds(_PAUSE)
+        return self.state
+
+    async def quiet(self, *, silence: float, within: float) -> None:
+        """Return once nothing was printed for ``silence`` seconds, it ended, or ``within`` is up."""
+        deadline = time.monotonic() + within
+        while self._pty.running and (left := deadline - time.monotonic()) > 0:
+            if not await self._sounds(min(silence, left)):
+                return
+
+    async def settled(self, *, within: float) -> TerminalState:
+        """Wait until a command finished, a program waits for keys, it ended, or time is up.
+
+        The end of a command is what the shell told, and that all that was typed has been read.
+        """
+        began = time.monotonic()
+        while self._pty.running and (left := began + within - time.monotonic()) > 0:
+            # Neither the kernel nor another process has an event for a program that starts to wait.
+            if await self._sounds(min(_PAUSE, left)):
+                continue
+            now = time.monotonic()
+            if self._needs_somebody(now - max(self._last_output, began)) and not self._lagged():
+                break
+        return self.state
+
+    def _lagged(self) -> bool:
+        """Whether something was printed before it began to wait that nobody has heard yet."""
+        self._sound.clear()
+        self._pty.catch_up()
+        return self._sound.is_set()
+
+    async def _sounds(self, within: float) -> bool:
+        """Whether something is printed, or it ends, within some seconds."""
+        self._sound.clear()
+        try:
+            async with asyncio.timeout(within):
+                await self._sound.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def at_line(self) -> bool:
+        """Whether the shell itself waits for keys, and has read all that were typed."""
+        shell = self._pty.pid
+        if not self._pty.running or self._pty.unread or self._pty.foreground() != shell:
+            return False
+        if self._log.trusted and not self._log.at_prompt:
+            return False
+        waiting = blocked([shell], self._pty.tty_name)
+        if not waiting.readable:
+            return time.monotonic() - self._last_output >= _LONG_PAUSE
+        return (waiting.reading or waiting.polling) and not pending(shell, signal.SIGINT)
+
+    def _is_back(self) -> bool:
+        """Whether the shell itself waits for the next command, and no interrupt is on its way to it.
+
+        What is typed then is not lost to an interrupt that the shell takes late.
+        """
+        if not self._pty.running:
+            return True
+        shell, integrated = self._pty.pid, self._log.trusted
+        if (integrated and not self._log.at_prompt) or self._pty.foreground() != shell:
+            return False
+        waiting = blocked([shell], self._pty.tty_name)
+        if not waiting.readable:
+            return integrated or time.monotonic() - self._last_output >= _LONG_PAUSE
+        waits = waiting.reading or (integrated and waiting.polling)
+        return waits and not pending(shell, signal.SIGINT)
+
+    def _needs_somebody(self, silence: float) -> bool:
+        """Whether, silent for so long, it does nothing but wait for keys."""
+        if silence < _PAUSE or self._pty.unread:
+            return False
+        waiting = self._waits()
+        if not waiting.readable:
+            # All that is left is what it looks like.
+            return silence >= (_LONG_PAUSE if self._log.at_prompt else self._patience())
+        if waiting.reading or (waiting.polling and self._log.at_prompt):
+            return True
+        return waiting.polling and silence >= self._patience()
+
+    def _waits(self) -> Blocked:
+        """How the processes that have the terminal wait."""
+        group = self._pty.foreground()
+        pids = [pid for pid, its in members(self._pty.pid).items() if its == group]
+        return blocked(pids, self._pty.tty_name)
+
+    def _patience(self) -> float:
+        """How long it must be silent to be taken for waiting, by what it looks like."""
+        line = self._history.since(self._history.end - _LINE).text.rpartition("\n")[2]
+        if looks_like_prompt(line):
+            return _LONG_PAUSE
+        now = self._pty.modes
+        return math.inf if now.echo and now.lines else _POLL_PAUSE

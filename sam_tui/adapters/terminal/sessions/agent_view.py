@@ -1,0 +1,91 @@
+"""What the agent may see of a session's screen once the person has held it."""
+
+import codecs
+import difflib
+import re
+import unicodedata
+
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from sam_tui.adapters.terminal.person_input.redaction import HIDDEN, uncovered
+from sam_tui.core.text.plain import unfinished
+
+_PARTS = re.compile(
+    r"(?P<move>\x1b\[[0-?]*[ -#%-/]*[@-~]|\x1b[ -/]*[0-OQ-WYZ`-~\\]|[\x08-\x0f])"
+    r"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x1b\x80-\x9f]"
+    r"|(?P<text>[^\x00-\x1f\x7f-\x9f]+)",
+)
+"""What moves the cursor or changes modes; strings, such as titles, which are left out; text."""
+
+
+class AgentView:
+    """A second emulator: moved like the first, without the characters of what is the person's.
+
+    So it knows cell by cell what is veiled, through wraps, scrolling and redraws.
+    """
+
+    def __init__(self, size: tuple[int, int], printed: str) -> None:
+        self.screen = EmulatedScreen(*size)
+        self.screen.feed(printed.encode(errors="replace"))
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._rest = ""
+        self._before: list[str] = []
+
+    def feed(self, data: bytes, *, visible: bool) -> None:
+        """Take in output; where it is not ``visible``, with each character covered."""
+        if visible:
+            self.screen.feed(data)
+            return
+        text = self._rest + self._decoder.decode(data)
+        end = len(text) - unfinished(text)
+        text, self._rest = text[:end], text[end:]
+        self.screen.feed(_PARTS.sub(_covered, text).encode())
+
+    def begin(self) -> None:
+        """The person holds it from now on."""
+        self._before = self._lines()
+
+    def changed(self) -> str:
+        """The lines that are new since then."""
+        self._decoder.reset()
+        self._rest = ""
+        after = self._lines()
+        matcher = difflib.SequenceMatcher(None, self._before, after, autojunk=False)
+        new: list[str] = []
+        for tag, _, _, start, end in matcher.get_opcodes():
+            if tag in ("insert", "replace"):
+                new += [line for line in after[start:end] if line and new[-1:] != [line]]
+        return "\n".join(new)
+
+    def covered_lines(self, real: EmulatedScreen) -> list[str]:
+        """What the real screen says in the lines of which the agent may not see something."""
+        top = real.total_rows - real.rows
+        covered = [
+            row
+            for row, runs in enumerate(self.screen.all_rows())
+            if any(HIDDEN in run.text for run in runs)
+        ]
+        lines: list[str] = []
+        while covered:
+            first = last = covered.pop(0)
+            while covered[:1] == [last + 1]:
+                last = covered.pop(0)
+            lines += real.text_range((0, top + first), (real.columns - 1, top + last)).split("\n")
+        return list(dict.fromkeys(lines))
+
+    def _lines(self) -> list[str]:
+        screen = self.screen
+        last = (screen.columns - 1, screen.top + screen.rows - 1)
+        text = uncovered(screen.text_range((0, screen.top), last))
+        return [line.rstrip() for line in text.split("\n")]
+
+
+def _covered(match: re.Match[str]) -> str:
+    if match["move"]:
+        return match[0]
+    return "".join(map(_cells, match["text"] or ""))
+
+
+def _cells(character: str) -> str:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return ""
+    return HIDDEN * (2 if unicodedata.east_asian_width(character) in "WF" else 1)

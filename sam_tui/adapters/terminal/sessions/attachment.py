@@ -1,0 +1,319 @@
+"""A held session, or a recording, in the terminal that a command was started in."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+import termios
+import tty
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from sam_tui.adapters.terminal.holders.client import HeldProcess, Holders, KeptSession
+from sam_tui.adapters.terminal.person_input.baton import NOT_RECORDED, Baton
+from sam_tui.adapters.terminal.person_input.decoder import (
+    QUESTION,
+    without_releases,
+    without_replies,
+)
+from sam_tui.adapters.terminal.recordings.asciicast import Recording, Stage, play
+from sam_tui.adapters.terminal.shell_integration.log import told_command
+from sam_tui.adapters.terminal.shell_integration.marks import Mark, MarkStream, lost_mark
+from sam_tui.core.text.underlines import drawn_by
+
+_LEAVE = re.compile(rb"\x1d|\x1b\[93(?::\d*)*;(?:5|69|133|197)(?::[12]?)?(?:;\d*)?u|\x1b\[27;5;93~")
+"""Ctrl+], as terminals send it plainly, by kitty's protocol (with locks on or not), by modifyOtherKeys.
+Pressed twice it ends being here, as in the workbench, and leaves the session running."""
+_WITHIN = 0.6
+"""Seconds after which the first of the two stands alone, as in the workbench."""
+_OPENING = b"\x1b[?1049h\x1b[22;0t\x1b]2;sam-tui: Ctrl+] twice leaves\a\x1b[H\x1b[2J"
+"""The other screen, so that nothing of the session stays here; the title, which was put by before."""
+_CLOSING = b"\x1b[<99u\x1b[23;0t"
+"""Ways to tell keys that programs put on the other screen's stack; the title as it was."""
+_MODES = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
+_SCREENS = (b"47", b"1047", b"1049")
+"""Modes that switch to the other screen and back."""
+_CUT = re.compile(rb"\x1b(?:\[[0-?]{0,64}[ -/]?)?\Z")
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+_READ = 64 * 1024
+_LAST_READS = 256
+_STRING = re.compile(rb"\x1b[\]PX^_][^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\|[\x18\x1a])")
+_BEGUN = re.compile(rb"\x1b(?:[\]PX^_][^\x07\x1b\x18\x1a]*\x1b?)?\Z")
+_LONGEST_STRING = 1024 * 1024
+_CLEAR = (
+    b"\x1b[!p\x1b[r\x1b[4;20l\x1b[?1;5;6;66l\x1b[?7h\x1b>\x0f\x1b(B\x1b[=0;1u\x1b[?1049l\x1b[?9;1000;1002;1003;1004;1005;1006;1015;1016;2004;2026;2031;2048l"
+    b"\x1b[>4m\x1b[0 q\x1b[?25h\x1b[m"
+)
+"""What a program may have left switched on: modes, ways to tell keys, the cursor's shape, attributes."""
+
+
+async def attach(holders: Holders, terminal: KeptSession) -> int | None:
+    """Be at a held session until it ends, Ctrl+] twice or the end of input; its exit code, None while
+    it runs.
+
+    From the first key on the person holds it, until they leave: the agent gets to see nothing of that.
+    Raises ``ToolError`` when another program has it.
+    """
+    process = await holders.attach(terminal)
+    loop = asyncio.get_running_loop()
+    keys = sys.stdin.fileno()
+    with _raw():
+        _write(_OPENING)
+        seat = _Seat(process, terminal.born.nonce)
+        seat.begin()
+        loop.add_reader(process.fd, seat.on_message)
+        loop.add_reader(keys, seat.typed)
+        loop.add_signal_handler(signal.SIGWINCH, seat.fit)
+        for ending in _ENDINGS:
+            loop.add_signal_handler(ending, seat.over.set)
+        try:
+            await seat.over.wait()
+        finally:
+            loop.remove_reader(process.fd)
+            loop.remove_reader(keys)
+            for number in (signal.SIGWINCH, *_ENDINGS):
+                loop.remove_signal_handler(number)
+            # The last of what it prints is drawn before this terminal is as it was again.
+            ended = seat.ended
+            seat.leave()
+            _write(_CLOSING + _CLEAR)
+    return process.reap() if ended else None
+
+
+class _Seat:
+    """A person at a held session."""
+
+    def __init__(self, process: HeldProcess, nonce: str) -> None:
+        # The library takes a tenth of a second to load, and recordings are played without.
+        from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+
+        self.over = asyncio.Event()
+        self.ended = False
+        self._process = process
+        self._nonce = nonce
+        self._marks = MarkStream(nonce)
+        self._tame = Tame()
+        self._cut = b""
+        size = os.get_terminal_size(sys.stdin.fileno())
+        self._screen = EmulatedScreen(size.columns, size.lines)
+        self._underlines = drawn_by(os.environ)
+        self._first = b""
+        """A Ctrl+] that may be the first of two."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._at_prompt = False
+        """Whether the shell waits for a line."""
+        self._before = process.earlier_hold.holder
+        self._baton = Baton(personal=False)
+        self._baton.resume(process.earlier_hold)
+
+    def begin(self) -> None:
+        """Draw what there is, and give the session the size of this terminal."""
+        # What was asked in the past waits for no answer, which would be typed into the session.
+        self._show(QUESTION.sub(b"", self._process.ring.content()))
+        self.fit()
+
+    def _show(self, data: bytes) -> None:
+        """Draw what it printed, without the marks among it."""
+        for part in self._marks.split(data):
+            if not isinstance(part, Mark):
+                self._draw(self._tame(part))
+                continue
+            if part.kind in "BCD":
+                self._at_prompt = part.kind != "C"
+            if self._baton.withheld and part.kind == "C":
+                self._baton.saw(told_command(part.text))
+
+    def _draw(self, data: bytes) -> None:
+        """Draw output here, where both screens of the session are on one."""
+        data, self._cut = self._cut + data, b""
+        if (cut := _CUT.search(data)) is not None:
+            data, self._cut = data[: cut.start()], data[cut.start() :]
+        drawn_data = _MODES.sub(_on_one_screen, data)
+        self._screen.feed(data)
+        _write(drawn_data)
+        if drawn_data != data:
+            self._redraw()
+
+    def _redraw(self) -> None:
+        from sam_tui.adapters.terminal.recordings.picture import drawn
+
+        _write(drawn(self._screen, underlines=self._underlines).encode())
+
+    def on_message(self) -> bool:
+        """The session printed something, or ended; False when there is no more now."""
+        try:
+            data = os.read(self._process.fd, _READ)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self.ended = True
+            self.over.set()
+            return False
+        if not self._baton.withheld:
+            self._process.on_output(data)
+        self._show(data)
+        return True
+
+    def typed(self) -> None:
+        """The person typed something."""
+        data = os.read(sys.stdin.fileno(), _READ)
+        at = 0
+        for match in _LEAVE.finditer(data):
+            self._pass_on(data[at : match.start()])
+            at = match.end()
+            if self._first:
+                self._first = b""
+                self.over.set()
+                return
+            self._first = match[0]
+            self._timer = asyncio.get_running_loop().call_later(_WITHIN, self._stands_alone)
+        self._pass_on(data[at:])
+        if not data:
+            self.over.set()
+
+    def _pass_on(self, data: bytes) -> None:
+        """Keys, and what the terminal says itself, which is no key behind the first of the two."""
+        if without_releases(without_replies(data)):
+            self._release(followed=True)
+        if data:
+            self._type(data)
+
+    def _stands_alone(self) -> None:
+        self._release(followed=False)
+
+    def _release(self, *, followed: bool) -> None:
+        """A Ctrl+] was not the first of two: another key followed, or none in time.
+
+        A line editor would search for the next character, so it gets it as in the workbench: only where
+        that was waited for, and a shell's never.
+        """
+        if self._timer is not None:
+            self._timer.cancel()
+        first, self._first = self._first, b""
+        if first and (self._screen.alternate or not (followed or self._at_prompt)):
+            self._type(first)
+
+    def _type(self, data: bytes) -> None:
+        if keys := without_replies(data):
+            self._take()
+            self._baton.typed(keys)
+            self._process.hold(self._baton.hold)
+        os.set_blocking(self._process.fd, True)
+        os.write(self._process.fd, data)
+        os.set_blocking(self._process.fd, False)
+
+    def leave(self) -> None:
+        """Give it back to whom the person took it from, and let go of it, unless it ended."""
+        if self.ended:
+            return
+        if self._baton.withheld and self._before != "person":
+            self._catch_up()
+            self._process.on_output(lost_mark(self._nonce))
+            self._baton.hand_back("")
+            if self._before == "watch":
+                self._baton.watch_only()
+            self._process.hold(self._baton.hold)
+        self._process.leave()
+
+    def _take(self) -> None:
+        """It is the person's from now on; what was printed until now was not."""
+        if not self._baton.withheld:
+            self._catch_up()
+            self._process.on_output(NOT_RECORDED.encode())
+            self._baton.take("", "")
+
+    def _catch_up(self) -> None:
+        for _ in range(_LAST_READS):
+            if not self.on_message():
+                break
+
+    def fit(self) -> None:
+        """The session follows the size of this terminal."""
+        size = os.get_terminal_size(sys.stdin.fileno())
+        self._process.resize(size.columns, size.lines)
+        self._screen.resize(size.columns, size.lines)
+        self._redraw()
+
+
+def _on_one_screen(match: re.Match[bytes]) -> bytes:
+    """Modes without those that switch screens."""
+    left = [mode for mode in match[1].split(b";") if mode not in _SCREENS]
+    return b"\x1b[?%s%s" % (b";".join(left), match[2]) if left else b""
+
+
+class Tame:
+    """Output without what it could do to the terminal around: strings such as the clipboard's, OSC 52."""
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def __call__(self, data: bytes) -> bytes:
+        """The output that is safe to draw; the start of a string waits for its end."""
+        data, self._held = self._held + data, b""
+        data = _STRING.sub(b"", data)
+        opening = _BEGUN.search(data)
+        if opening is not None and len(data) - opening.start() <= _LONGEST_STRING:
+            data, self._held = data[: opening.start()], data[opening.start() :]
+        return data
+
+
+async def show(recording: Recording, *, speed: float, longest_pause: float) -> None:
+    """Play a recording here. On a terminal a space pauses and goes on, and q ends it."""
+    running = asyncio.Event()
+    running.set()
+    loop = asyncio.get_running_loop()
+    interactive = sys.stdin.isatty()
+    tame = Tame()
+    # Nobody is there any more for the answers to what was asked: they would be typed here.
+    stage = Stage(lambda data: _write(QUESTION.sub(b"", tame(data))), lambda _columns, _rows: None)
+    playing = loop.create_task(
+        play(recording, stage, speed=speed, longest_pause=longest_pause, running=running)
+    )
+
+    def typed() -> None:
+        # Alone, because a terminal's answers to what is played come here too.
+        match os.read(sys.stdin.fileno(), _READ):
+            case b" ":
+                running.clear() if running.is_set() else running.set()
+            case b"q" | b"\x03" | b"":
+                playing.cancel()
+            case _:
+                pass
+
+    with _raw(when=interactive):
+        if interactive:
+            loop.add_reader(sys.stdin.fileno(), typed)
+        try:
+            await asyncio.wait([playing])
+        finally:
+            if interactive:
+                loop.remove_reader(sys.stdin.fileno())
+            playing.cancel()
+            if sys.stdout.isatty():
+                _write(_CLEAR)
+    if not playing.cancelled() and (fault := playing.exception()) is not None:
+        raise fault
+
+
+def _write(data: bytes) -> None:
+    handle = sys.stdout.fileno()
+    while data:
+        data = data[os.write(handle, data) :]
+
+
+@contextmanager
+def _raw(*, when: bool = True) -> Generator[None]:
+    """Keys as they come while this lasts, where ``when``."""
+    if not when:
+        yield
+        return
+    handle = sys.stdin.fileno()
+    before = termios.tcgetattr(handle)
+    tty.setraw(handle, termios.TCSANOW)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(handle, termios.TCSADRAIN, before)

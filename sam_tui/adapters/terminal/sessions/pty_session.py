@@ -1,0 +1,396 @@
+"""One terminal session: a shell, what it printed and ran, and its emulator once somebody looks."""
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sam_tui.adapters.terminal.holders.client import Born, HeldProcess
+from sam_tui.adapters.terminal.person_input.baton import Hold
+from sam_tui.adapters.terminal.person_input.decoder import QUESTION
+from sam_tui.adapters.terminal.person_input.redaction import VEIL
+from sam_tui.adapters.terminal.processes.output import OutputHistory
+from sam_tui.adapters.terminal.pty.pty import Child, Pty
+from sam_tui.adapters.terminal.sandbox.supervised.processes import folder_of
+from sam_tui.adapters.terminal.sessions.activity import Activity
+from sam_tui.adapters.terminal.sessions.turns import TurnParts, Turns
+from sam_tui.adapters.terminal.sessions.watchers import Watchers
+from sam_tui.adapters.terminal.shell_integration.log import ShellLog
+from sam_tui.adapters.terminal.shell_integration.marks import Integration, Mark, MarkStream
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ids import ConversationId, SessionId
+from sam_tui.core.ports.processes.terminals import (
+    AgentScreen,
+    CommandRecord,
+    Handover,
+    Holder,
+    Screen,
+    SessionOutput,
+    SessionSpec,
+    TerminalState,
+)
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+    from sam_tui.adapters.terminal.sessions.recorder import SessionRecording
+
+Size = tuple[int, int]
+"""Columns and rows."""
+
+LARGEST_SIDE = 1000
+_LONGEST_HOLD = 0.2
+"""Seconds after which a program that keeps the screen from being drawn (mode 2026) is not heeded."""
+
+
+class PtySession:
+    """The ``TerminalSession`` port on a real pseudo-terminal."""
+
+    def __init__(
+        self, born: Born, process: Child | HeldProcess, integration: Integration, *, size: Size
+    ) -> None:
+        self._born = born
+        self._process = process
+        self._conversation = (
+            None if born.conversation is None else ConversationId(born.conversation)
+        )
+        self._size = size
+        self._history = OutputHistory()
+        self._integration = integration
+        self._marks = MarkStream(born.nonce)
+        self._log = ShellLog(self._history.since, time.monotonic, shell=born.shell)
+        self._screen: EmulatedScreen | None = None
+        self._watchers = Watchers()
+        self._recorder: SessionRecording | None = None
+        self._release: asyncio.TimerHandle | None = None
+        self.resumed = False
+        """Whether it comes from an earlier run of the program."""
+        self.selection = ""
+        """What the person has selected of it in the workbench."""
+        self._pty = Pty(process, self._heard, self._ended)
+        self.pid = self._pty.pid
+        """Its shell, which leads its session."""
+        self._activity = Activity(self._pty, self._log, self._history)
+        parts = TurnParts(
+            born, process, self._pty, self._log, self._activity, self._history,
+            self._emulator, self._type, self._tell,
+        )  # fmt: skip
+        self._turns = Turns(parts)
+        self._baton = self._turns.baton
+        if isinstance(process, HeldProcess):
+            self._recall(process)
+
+    @property
+    def id(self) -> SessionId:
+        """Opaque and unguessable."""
+        return SessionId(self._born.id)
+
+    @property
+    def conversation(self) -> ConversationId | None:
+        """Whose session this is; None for the person's own shell."""
+        return self._conversation
+
+    @property
+    def confined(self) -> bool:
+        """Whether it runs in the sandbox."""
+        return self._born.confined
+
+    @property
+    def tty_name(self) -> str:
+        """The path of its terminal device."""
+        return self._pty.tty_name
+
+    @property
+    def cwd(self) -> str:
+        """The real path of the folder it was started in."""
+        return self._born.cwd
+
+    @property
+    def directory(self) -> str:
+        """Where its shell is now: as it told, else as the system knows, else where it started."""
+        return self._log.directory or (self.running and folder_of(self.pid)) or self._born.cwd
+
+    @property
+    def starts(self) -> bool:
+        """Whether its shell has yet to tell its first prompt."""
+        return not self._log.integrated
+
+    @property
+    def running(self) -> bool:
+        """Whether its shell has not ended."""
+        return self._pty.running
+
+    @property
+    def exit_code(self) -> int | None:
+        """The shell's code, 128 plus the signal that killed it, None while it runs."""
+        return self._pty.exit_code
+
+    @property
+    def commands(self) -> Sequence[CommandRecord]:
+        """The newest commands of its shell, oldest first; the last one may still run."""
+        hide = self._turns.baton.veiled
+        records = self._log.records
+        return tuple(replace(r, command=hide(r.command), cwd=hide(r.cwd)) for r in records)
+
+    @property
+    def end(self) -> int:
+        """The index behind everything printed so far, in characters since the session began."""
+        return self._history.end
+
+    @property
+    def screen(self) -> Screen:
+        """The emulator, made at the first look from the output that is kept."""
+        return self._emulator()
+
+    @property
+    def agent_screen(self) -> AgentScreen:
+        """What the agent may see of it: all, until the person has held it."""
+        return self._turns.seen
+
+    @property
+    def program(self) -> str:
+        """The name of the program that has the terminal."""
+        return self._activity.program
+
+    @property
+    def state(self) -> TerminalState:
+        """What it is doing now, as far as its shell and the system tell."""
+        return self._activity.state
+
+    @property
+    def holder(self) -> Holder:
+        """Who types into it."""
+        return self._baton.holder
+
+    @property
+    def reason(self) -> str:
+        """Why the agent wants the person to type, while it does."""
+        return self._baton.reason
+
+    @property
+    def handover(self) -> Handover | None:
+        """The last time that the person held it; None before they handed it back once."""
+        return self._baton.handover
+
+    def pass_to(self, holder: Holder, reason: str = "") -> None:
+        """Change who types into it; nothing in the person's own, or when it is theirs already."""
+        if self._conversation is None or (holder == self.holder and not reason):
+            return
+        self._turns.pass_to(holder, reason)
+        self._tell()
+
+    async def tidied(self) -> None:
+        """Wait until nothing unfinished stands before the agent's keys; ``ToolError`` where it does."""
+        await self._turns.tidied()
+
+    def write(self, data: bytes) -> None:
+        """The agent types. Raises ``ToolError`` when it may not, it ended or does not read."""
+        if self._conversation is not None and self.holder != "agent":
+            raise ToolError("It is not the agent's turn in this terminal.")
+        if self._conversation is None or self._turns.wrote(data):
+            self._type(data)
+
+    def type(self, data: bytes) -> None:
+        """The person types, and holds it from then on. Raises ``ToolError`` where it is only watched."""
+        if self.holder == "watch":
+            raise ToolError("This terminal is watched only.")
+        if self.holder == "agent":
+            self.pass_to("person")
+        if self._baton.withheld:
+            self._pty.catch_up()
+            self._turns.typed(data)
+        self._type(data)
+
+    def report(self, data: bytes) -> None:
+        """Tell its program of the mouse or the focus, where the person holds it."""
+        if self.holder == "person":
+            self._type(data)
+
+    def veiled(self, text: str) -> str:
+        """Text from its screen without what the person typed while they held it."""
+        return self._baton.veiled(text)
+
+    async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
+        """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays."""
+        return await self._activity.end_command(struck)
+
+    async def quiet(self, *, silence: float, within: float) -> None:
+        """Return once nothing was printed for ``silence`` seconds, it ended, or ``within`` is up."""
+        await self._activity.quiet(silence=silence, within=within)
+
+    async def settled(self, *, within: float) -> TerminalState:
+        """Wait until a command finished, a program waits for keys, it ended, or time is up."""
+        return await self._activity.settled(within=within)
+
+    def record(self, path: str, *, typed: bool = False) -> Callable[[], None]:
+        """Record to a new asciicast v2 file, from its screen on; returns how to stop. ``ToolError``
+        when it cannot.
+        Keys only if ``typed``, never while they are hidden. Another recording ends the first."""
+        from sam_tui.adapters.terminal.sessions.recorder import SessionRecording
+
+        recorder = SessionRecording(path, self._turns, self._emulator, typed=typed)
+        self._stop_recording()
+        self._recorder = recorder
+        return recorder.close
+
+    def output(self, start: int, end: int | None = None) -> SessionOutput:
+        """Everything kept from ``start`` on, in characters since the session began."""
+        output = self._history.since(start, end)
+        return replace(output, text=self._turns.printed(output.start, output.end))
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Tell the program its new size."""
+        columns, rows = side(columns), side(rows)
+        if (columns, rows) == self._size:
+            return
+        self._size = (columns, rows)
+        self._pty.resize(columns, rows)
+        for screen in (self._screen, self._turns.view and self._turns.view.screen):
+            if screen is not None:
+                screen.resize(columns, rows)
+        if self._recorder is not None:
+            self._recorder.resized(columns, rows)
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call ``changed`` after output or the end; returns how to stop."""
+        return self._watchers.add(changed)
+
+    def serves(self, spec: SessionSpec) -> bool:
+        """Whether it is what a spec asks for: alive, in that folder, and no less confined."""
+        return self.running and self._born.serves(spec) and self.cwd == start_folder(spec)
+
+    def looser(self, spec: SessionSpec, network: str) -> bool:
+        """Whether one of an earlier run may do more than a spec, and a network in words, allow now."""
+        return self.resumed and self._born.looser(spec, network)
+
+    def attend(self, spec: SessionSpec) -> None:
+        """Put what its programs want outside to whom a spec names, where nobody is asked yet."""
+        supervision = self._process.supervision if isinstance(self._process, HeldProcess) else None
+        if supervision is not None and not supervision.attended:
+            supervision.attend(spec.ask)
+
+    def leave(self) -> bool:
+        """Let go of it and leave it to its holder; False where it has none, or has ended."""
+        if not self.running or not isinstance(self._process, HeldProcess):
+            return False
+        self._pty.leave()
+        self._turns.close()
+        self._process.leave()
+        self._stop_recording()
+        return True
+
+    async def close(self) -> None:
+        """End it with all that runs in it."""
+        await self._pty.close()
+
+    # ---- what comes from the program
+
+    def _recall(self, process: HeldProcess) -> None:
+        """Take in what was printed before this program came to it, and who held it then."""
+        self._log.past = True
+        for part in self._marks.split(process.ring.content()):
+            if isinstance(part, Mark):
+                self._marked(part)
+            else:
+                self._take(part)
+        self._log.past = False
+        if process.earlier_hold.holder == "person":
+            # Nobody kept what was printed: the program is made to draw itself anew.
+            self._log.lost(self._history.end)
+            self._pty.redraw(*self._size)
+        if process.earlier_hold != Hold():
+            self._turns.resume(process.earlier_hold)
+
+    def _heard(self, data: bytes) -> None:
+        self._activity.on_output()
+        if not self._turns.private:
+            self._process.on_output(data)
+        for part in self._marks.split(data):
+            if isinstance(part, Mark):
+                self._marked(part)
+            else:
+                self._take(part)
+        self._tell()
+
+    def _take(self, data: bytes) -> None:
+        if self._screen is None and QUESTION.search(data):
+            # Without an emulator nobody would answer, and the program would wait.
+            self._emulator()
+        if self._recorder is not None:
+            self._recorder.output(data)
+        self._turns.on_output(data)
+        if not self._turns.private:
+            self._history.add(data)
+        if self._screen is not None:
+            self._screen.feed(data)
+            if self._screen.drawing and self._release is None:
+                # Nobody may come to draw again, if the program never says that it is done.
+                self._release = asyncio.get_running_loop().call_later(_LONGEST_HOLD, self._released)
+
+    def _released(self) -> None:
+        self._release = None
+        self._tell()
+
+    def _stop_recording(self) -> None:
+        if self._recorder is not None:
+            self._recorder.close()
+            self._recorder = None
+
+    def _marked(self, mark: Mark) -> None:
+        if not self._log.trusted:
+            self._integration.discard()
+        private = self._turns.private
+        if private and mark.kind == "C":
+            self._log.began(VEIL, self._history.end)
+        elif mark.kind != "S":
+            self._log.marked(mark, self._history.end)
+        self._turns.marked(mark)
+
+    def _ended(self) -> None:
+        if tail := self._marks.remainder():
+            self._take(tail)
+        self._history.add(b"", final=True)
+        self._log.ended(self._history.end, self.exit_code)
+        self._integration.discard()
+        self._turns.close()
+        self._stop_recording()
+        if self._release is not None:
+            self._release.cancel()
+        self._tell()
+
+    def _tell(self) -> None:
+        self._activity.wake()
+        self._watchers.notify()
+
+    # ---- what it looks like
+
+    def _emulator(self) -> "EmulatedScreen":
+        if self._screen is None:
+            # The library takes a tenth of a second to load, and headless runs never look.
+            from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+
+            self._screen = EmulatedScreen(*self._size)
+            self._screen.feed(self._history.since(0).text.encode(errors="replace"))
+            # Only from now on: what was asked in the past waits for no answer.
+            self._screen.reply = self._answer
+        return self._screen
+
+    def _type(self, data: bytes) -> None:
+        if self._recorder is not None:
+            self._recorder.input(data, secret=self._pty.modes.secret)
+        self._pty.write(data)
+
+    def _answer(self, data: bytes) -> None:
+        if self.running:
+            self._pty.write(data)
+
+
+def start_folder(spec: SessionSpec) -> str:
+    """Where a session starts: two spellings of one folder are one place."""
+    return os.path.realpath(spec.cwd)
+
+
+def side(cells: int) -> int:
+    """A width or height that terminals can have."""
+    return max(1, min(cells, LARGEST_SIDE))

@@ -1,0 +1,118 @@
+"""The recording of a session as it runs: it begins with the screen, and has nothing of the person's."""
+
+import codecs
+import time
+from collections import deque
+from collections.abc import Callable
+
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from sam_tui.adapters.terminal.person_input.redaction import bare_length
+from sam_tui.adapters.terminal.recordings.asciicast import Recorder
+from sam_tui.adapters.terminal.recordings.picture import drawn
+from sam_tui.adapters.terminal.sessions.attachment import Tame
+from sam_tui.adapters.terminal.sessions.turns import Turns
+
+_AROUND = 4096
+"""Characters of what was written already in which something that was typed may begin."""
+_FOLLOWING = 16
+"""Characters that must follow on a piece before it is written: it may begin what they end."""
+
+
+class SessionRecording:
+    """Writes down what a session prints, but for what is the person's, and on request what is typed.
+
+    A piece of output waits until enough follows on it to tell whether it is part of something that the
+    person typed. ``emulator`` is the session's own screen.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        turns: Turns,
+        emulator: Callable[[], EmulatedScreen],
+        *,
+        typed: bool,
+    ) -> None:
+        screen = emulator()
+        self._at = time.monotonic()
+        self._recorder = Recorder(path, (screen.columns, screen.rows), clock=lambda: self._at)
+        self._turns = turns
+        self._emulator = emulator
+        self._typed = typed
+        self._waiting: deque[tuple[float, str, str]] = deque()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Draw the screen as it is, before what comes."""
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._tame = Tame()
+        self._before = ""
+        self._at = time.monotonic()
+        self._gap = self._turns.private
+        if not self._gap:
+            self._recorder.text("o", self._picture())
+
+    def _picture(self) -> str:
+        seen, view = self._turns.seen, self._turns.view
+        screen = self._emulator() if view is None else view.screen
+        opening = "\x1b[?1049h" if screen.alternate else ""
+        last = (screen.columns - 1, screen.top + screen.rows - 1)
+        if screen.text_range((0, screen.top), last) == seen.text:
+            return opening + drawn(screen)
+        # What the person typed stands in it again, and what covers it takes other room than it.
+        return f"{opening}\x1b[H\x1b[2J" + seen.text.rstrip("\n").replace("\n", "\r\n")
+
+    def output(self, data: bytes) -> None:
+        """What the program prints now; before the session's own screens take it in."""
+        if self._turns.private:
+            self._end()
+            self._gap = True
+            return
+        if self._gap:
+            self._begin()
+        if self._turns.view is not None:
+            # A title, say, is no text of the screen in which what was typed could be told.
+            data = self._tame(data)
+        self._add("o", self._decoder.decode(data))
+
+    def input(self, data: bytes, *, secret: bool) -> None:
+        """What is typed now; nothing of it where the terminal hides it or it is the person's."""
+        if self._typed and not secret and not self._turns.baton.withheld:
+            self._add("i", data.decode(errors="replace"))
+
+    def resized(self, columns: int, rows: int) -> None:
+        """A new size."""
+        self._add("r", f"{columns}x{rows}")
+
+    def close(self) -> None:
+        """Finish the file; safe to call again."""
+        self._end()
+        self._recorder.close()
+
+    def _add(self, code: str, text: str) -> None:
+        if text:
+            self._waiting.append((time.monotonic(), code, text))
+            self._write(_FOLLOWING if self._turns.view is not None else 0)
+
+    def _end(self) -> None:
+        self._write(0)
+
+    def _write(self, following: int) -> None:
+        """Write what waits, but for the newest pieces on which too little follows."""
+        ready, after = len(self._waiting), 0
+        while ready and after < following:
+            ready -= 1
+            _, code, text = self._waiting[ready]
+            after += bare_length(text) if code == "o" else 0
+        if not ready:
+            return
+        printed = "".join(text for _, code, text in self._waiting if code == "o")
+        whole, begin = self._before + printed, len(self._before)
+        for _ in range(ready):
+            self._at, code, text = self._waiting.popleft()
+            if code == "o":
+                end = begin + len(text)
+                text = self._turns.baton.veiled(whole, (begin, end))
+                begin = end
+            self._recorder.text(code, text)
+        self._before = whole[max(0, begin - _AROUND) : begin]

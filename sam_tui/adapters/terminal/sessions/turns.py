@@ -1,0 +1,320 @@
+"""A session between its agent and its person: what the agent sees of it, and in what state it gets it."""
+
+import asyncio
+import os
+import re
+import termios
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sam_tui.adapters.terminal.person_input.baton import NOT_RECORDED, Baton, Hold
+from sam_tui.adapters.terminal.person_input.decoder import characters
+from sam_tui.adapters.terminal.person_input.redaction import uncovered
+from sam_tui.adapters.terminal.processes.output import OutputHistory
+from sam_tui.adapters.terminal.pty.pty import Process, Pty
+from sam_tui.adapters.terminal.sessions.activity import Activity
+from sam_tui.adapters.terminal.shell_integration.log import ShellLog, told_command
+from sam_tui.adapters.terminal.shell_integration.marks import SET_ASIDE, Mark, lost_mark
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.processes.terminals import AgentScreen, Holder
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+    from sam_tui.adapters.terminal.holders.client import Born
+    from sam_tui.adapters.terminal.sessions.agent_view import AgentView
+
+_INTERRUPT = b"\x03"
+_TAKEN_IN = 10.0
+"""Seconds that a shell is given to read what was typed."""
+_ANSWER = 10.0
+"""Seconds that it is given to tell its line, and then to tell its next prompt."""
+_PAUSE = 0.05
+_AROUND = 4096
+_ENTERS = re.compile(rb"[\r\n]")
+_DRAWS = ("bash", "zsh")
+"""Shells that tell the end of their prompts: until then nothing typed is drawn."""
+_LEFT = "The person left a line unfinished in this terminal, so nothing was typed."
+_WAYS = "Ask them to finish it (hand_over), or send \\u0003 alone, which drops it."
+
+
+@dataclass(frozen=True, slots=True)
+class TurnParts:
+    """The parts of a session. ``write`` types, ``notify`` says that something changed."""
+
+    born: "Born"
+    process: Process
+    pty: Pty
+    log: ShellLog
+    activity: Activity
+    history: OutputHistory
+    emulator: Callable[[], "EmulatedScreen"]
+    write: Callable[[bytes], None]
+    notify: Callable[[], None]
+
+
+class Turns:
+    """The person's turns in one session of an agent.
+
+    Meanwhile, and until nothing that they left unfinished stands before the agent's keys, the session
+    is ``private``: only the screen hears what is printed, and the agent's view of it has characters
+    only where they are surely a prompt's, or of a command during which nothing was typed.
+    """
+
+    def __init__(self, parts: "TurnParts") -> None:
+        born = parts.born
+        self.baton = Baton(personal=born.conversation is None)
+        self.view: AgentView | None = None
+        self.blocked = ""
+        """Why the agent's keys are not let in, where something unfinished stands before them."""
+        self._parts = parts
+        self._pty, self._log, self._activity = parts.pty, parts.log, parts.activity
+        self._draws = os.path.basename(born.shell) in _DRAWS
+        self._tidying: asyncio.Task[None] | None = None
+        self._queued = b""
+        self._told = asyncio.Event()
+        self._marks: dict[str, Mark] = {}
+        """The newest mark of each kind since a key was typed."""
+        self._untouched = True
+        self._stray = self._entered = self._drawing = self._running = False
+
+    @property
+    def private(self) -> bool:
+        """Whether what happens now is kept nowhere."""
+        return self.baton.withheld or self._tidying is not None
+
+    @property
+    def seen(self) -> AgentScreen:
+        """What the agent may see of the screen: all, until the person has held it."""
+        screen = self._parts.emulator() if self.view is None else self.view.screen
+        # Wrapped lines whole: what the screen breaks in two is known by neither half.
+        last = (screen.columns - 1, screen.top + screen.rows - 1)
+        return AgentScreen(
+            self.baton.veiled(screen.title),
+            screen.columns,
+            screen.rows,
+            screen.cursor,
+            screen.alternate,
+            self.baton.veiled(uncovered(screen.text_range((0, screen.top), last))),
+        )
+
+    def printed(self, start: int, end: int) -> str:
+        """Output between two indexes, without what the person typed, though one may cut it in two."""
+        around = self._parts.history.since(start - _AROUND, end + _AROUND)
+        return self.baton.veiled(around.text, (start - around.start, end - around.start))
+
+    def resume(self, hold: Hold) -> None:
+        """Go on where an earlier program stopped."""
+        self.baton.resume(hold)
+        if self.baton.withheld:
+            self._begin()
+        elif self.baton.touched:
+            self._tidy()
+
+    def pass_to(self, holder: Holder, reason: str) -> None:
+        """Give it to somebody else, or the person another reason."""
+        # What was printed until now belongs to whoever held it.
+        self._pty.catch_up()
+        baton, process = self.baton, self._parts.process
+        # Made now at the latest: what comes while the person holds it is on the screen alone.
+        screen = self._parts.emulator()
+        tidy = False
+        if holder == "person":
+            if not baton.withheld:
+                self._begin()
+                self._parts.history.append(NOT_RECORDED)
+                process.on_output(NOT_RECORDED.encode())
+            baton.take(reason, self._parts.history.since(0).text)
+        else:
+            if baton.withheld:
+                process.on_output(lost_mark(self._parts.born.nonce))
+                tidy = baton.touched
+            baton.hand_back(self._changed(screen))
+        if holder == "watch":
+            baton.watch_only()
+        if tidy:
+            self._tidy()
+        else:
+            process.hold(baton.hold)
+        if holder == "person":
+            self._give_back(screen)
+
+    def _begin(self) -> None:
+        """The person holds it from now on."""
+        self.close()
+        if self.view is None:
+            # The library takes a tenth of a second to load: see the session's emulator.
+            from sam_tui.adapters.terminal.sessions.agent_view import AgentView
+
+            screen = self._parts.emulator()
+            printed = self._parts.history.since(0).text
+            self.view = AgentView((screen.columns, screen.rows), printed)
+        self.view.begin()
+        self.blocked = ""
+        self._marks.clear()
+        self._stray = not self._log.at_prompt
+        self._entered = self._drawing = self._running = False
+
+    def _give_back(self, screen: "EmulatedScreen") -> None:
+        """Type for the person what they had left unfinished, where they find an empty line."""
+        line = self.baton.aside
+        if not line or not self._untouched or not self._activity.at_line():
+            return
+        keys = screen.encode_paste(line)
+        if "\n" not in line or keys.startswith(b"\x1b"):
+            self.baton.aside = ""
+            self.typed(keys)
+            self._pty.write(keys)
+
+    def wrote(self, data: bytes) -> bool:
+        """The agent types this; False where it is typed later. ``ToolError`` where it may not be."""
+        if self.blocked and data != _INTERRUPT:
+            raise ToolError(self.blocked, hint=_WAYS)
+        self.blocked = ""
+        self._untouched = False
+        self.baton.reveal(data.decode(errors="replace"))
+        if self._tidying is not None:
+            self._queued += data
+        return self._tidying is None
+
+    def typed(self, data: bytes) -> None:
+        """The person types this now."""
+        screen = self._parts.emulator()
+        enters = len(_ENTERS.findall(characters(data)))
+        if enters and screen.cursor is not None:
+            # What the screen shows was recalled or completed as well.
+            span = screen.line_at(screen.total_rows - screen.rows + screen.cursor[1])
+            self.baton.saw(screen.text_range(span.start, span.end))
+        self.baton.typed(data)
+        if not self._log.at_prompt or self._entered or enters > 1:
+            self._stray = True
+        self._entered = self._log.at_prompt and not self.baton.open
+        self._marks.clear()
+        self._drawing = self._running = False
+        self._parts.process.hold(self.baton.hold)
+
+    def on_output(self, data: bytes) -> None:
+        """It printed this."""
+        if self.view is not None:
+            self.view.feed(data, visible=not self.private or self._drawing or self._running)
+
+    def marked(self, mark: Mark) -> None:
+        """Its shell told this."""
+        self._marks[mark.kind] = mark
+        if mark.kind == "D":
+            self._untouched = True
+        if not self.private:
+            return
+        if mark.kind == "C":
+            self.baton.saw(told_command(mark.text))
+            self._running = self._entered and not self._stray
+        elif mark.kind == "D":
+            if not self.baton.open and not self._pty.unread:
+                self._stray = False
+            self._entered = self._running = False
+            self._drawing = not self._stray and self._draws
+        elif mark.kind == "S":
+            self.baton.saw(mark.text)
+            self.baton.aside = mark.text
+        else:
+            self._drawing = False
+        self._told.set()
+
+    def _changed(self, real: "EmulatedScreen") -> str:
+        """What of the screen is new to the agent; all else of it is veiled wherever it comes again."""
+        if self.view is None:
+            return ""
+        for line in self.view.covered_lines(real):
+            self.baton.saw(line)
+        return self.view.changed()
+
+    # ---- the line that was left unfinished
+
+    def _tidy(self) -> None:
+        """Set aside what the person left unfinished; then the agent's keys go in."""
+        self.blocked = ""
+        self._tidying = task = asyncio.get_running_loop().create_task(self._tidied())
+        task.add_done_callback(self._tidy_over)
+
+    def _tidy_over(self, task: "asyncio.Task[None]") -> None:
+        if self._tidying is not task:
+            return
+        self._tidying = None
+        queued, self._queued = self._queued, b""
+        if self._pty.running:
+            self._parts.process.hold(self.baton.hold)
+            if queued and not self.blocked:
+                self._parts.write(queued)
+        self._parts.notify()
+
+    async def _tidied(self) -> None:
+        with suppress(ToolError):
+            await self._set_aside()
+        self.baton.touched = self.baton.open = bool(self.blocked)
+
+    async def tidied(self) -> None:
+        """Wait until that is done. Raises ``ToolError`` where something unfinished is left."""
+        if self._tidying is not None:
+            await asyncio.wait([self._tidying])
+        if self.blocked:
+            raise ToolError(self.blocked, hint=_WAYS)
+
+    def close(self) -> None:
+        """Leave off: it ended, or somebody else has it now."""
+        task, self._tidying = self._tidying, None
+        self._queued = b""
+        if task is not None:
+            task.cancel()
+
+    async def _set_aside(self) -> None:
+        deadline = time.monotonic() + _TAKEN_IN
+        while self._pty.running and time.monotonic() < deadline:
+            runs = self._log.trusted and not self._log.at_prompt
+            if not self._log.integrated or runs or self._pty.foreground() != self._pty.pid:
+                break
+            if self._activity.at_line():
+                self.blocked = "" if await self._empty_line() else _LEFT
+                return
+            await asyncio.sleep(_PAUSE)
+        if self._pty.running and self.baton.open:
+            self.blocked = "" if self._erase() else _LEFT
+
+    async def _empty_line(self) -> bool:
+        """Have the shell put its line aside; True once it told an empty one."""
+        if not self.baton.open and "D" in self._marks:
+            return True
+        reply = await self._answers(SET_ASIDE, "S")
+        if reply is not None and reply.code == 1:
+            return True
+        return await self._answers(self._pty.control(termios.VINTR), "D") is not None
+
+    async def _answers(self, keys: bytes, kind: str) -> Mark | None:
+        """The mark of a kind that follows on keys, if one comes."""
+        self._marks.clear()
+        if not keys or not self._pty.running:
+            return None
+        self._pty.write(keys)
+        deadline = time.monotonic() + _ANSWER
+        while (left := deadline - time.monotonic()) > 0:
+            if kind in self._marks:
+                return self._marks[kind]
+            self._told.clear()
+            try:
+                async with asyncio.timeout(left):
+                    await self._told.wait()
+            except TimeoutError:
+                break
+        return None
+
+    def _erase(self) -> bool:
+        """Erase the line that a program has not read: the kernel keeps it, or the program does."""
+        screen = self.view.screen if self.view is not None else None
+        if not self._pty.modes.lines:
+            # A full-screen program has no line that a command could be joined to.
+            return screen is not None and screen.alternate
+        keys = self._pty.control(termios.VKILL)
+        if keys:
+            self._pty.write(keys)
+        return bool(keys)

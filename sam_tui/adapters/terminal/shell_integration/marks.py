@@ -1,0 +1,148 @@
+"""Shell integration: what a shell is started with so that it tells its prompts, commands and ends.
+
+The shell's own files are loaded and left alone. What counts is told by a private mark that carries a
+secret of the session, so that no program's output can forge it, and that nobody else gets to see.
+"""
+
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_OSC = b"\x1b]7717;"
+SET_ASIDE = b"\x1b[7717~"
+"""A key that no keyboard has: the shell tells the line that is being edited, and empties it."""
+_LONGEST_MARK = 128
+_LONGEST_PAYLOAD = 64 * 1024
+_SNIPPETS = Path(__file__).parent
+_ARGUMENTS = re.compile(rb"([BCDLS.]);([0-9]{0,3})")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """``B``: the prompt is written. ``C``: a command starts, ``text`` is it. ``D``: back, in ``text``.
+
+    ``S``: ``text`` was set aside out of the line being edited; with the code 1 nothing is left of it.
+    ``L``: here marks were lost, among output that nobody kept.
+
+    ``code`` is the exit code that came with a ``D``.
+    """
+
+    kind: str
+    code: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Integration:
+    """How to start one shell. ``folder`` holds its snippet; it can go once the shell has read it."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict[str, str])
+    nonce: str = ""
+    folder: str = ""
+
+    def discard(self) -> None:
+        """Remove the snippet, and with it the secret; safe to call again."""
+        if self.folder:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def integrate(shell: str) -> Integration:
+    """How to start a shell with its integration; plainly, where it has none or none can be written."""
+    name = os.path.basename(shell)
+    if name not in ("bash", "zsh", "fish"):
+        return Integration((shell,))
+    nonce = secrets.token_hex(16)
+    snippet = (_SNIPPETS / f"integration.{name}").read_text(encoding="utf-8")
+    snippet = snippet.replace("@NONCE@", nonce)
+    try:
+        folder = tempfile.mkdtemp(prefix="sam-tui-shell-")  # mode 0700
+        file = Path(folder, ".zshenv" if name == "zsh" else "init")
+        file.write_text(snippet, encoding="utf-8")
+    except OSError:
+        return Integration((shell,))
+    if name == "bash":
+        return Integration((shell, "--rcfile", str(file)), {}, nonce, folder)
+    if name == "fish":
+        return Integration((shell, "-C", f"source '{file}'"), {}, nonce, folder)
+    environment = {"ZDOTDIR": folder}
+    if (configured := os.environ.get("ZDOTDIR")) is not None:
+        environment["SAM_TUI_ZDOTDIR"] = configured
+    return Integration((shell,), environment, nonce, folder)
+
+
+def lost_mark(nonce: str) -> bytes:
+    """What stands in kept output where some was left out, with the marks in it."""
+    return _OSC + nonce.encode() + b";L;\a" if nonce else b""
+
+
+class MarkStream:
+    """Takes a session's marks out of its output, wherever the pieces are cut."""
+
+    def __init__(self, nonce: str) -> None:
+        self._opening = _OSC + nonce.encode() + b";" if nonce else b""
+        self._held = b""
+        self._open: tuple[str, int] | None = None
+        self._payload = b""
+
+    def split(self, data: bytes) -> Iterator[bytes | Mark]:
+        """The output without marks, and the marks, in order. The start of one waits for its rest."""
+        if not self._opening:
+            yield data
+            return
+        data, self._held = self._held + data, b""
+        while data:
+            at = data.find(self._opening)
+            if at < 0:
+                data, self._held = _cut(data, self._opening)
+                yield from self._text(data)
+                return
+            yield from self._text(data[:at])
+            finish = data.find(b"\a", at, at + _LONGEST_MARK)
+            if finish < 0 and len(data) - at < _LONGEST_MARK:
+                self._held = data[at:]
+                return
+            inside = data[at + len(self._opening) : max(finish, 0)]
+            data = data[finish + 1 :] if finish >= 0 else data[at + len(self._opening) :]
+            if (match := _ARGUMENTS.fullmatch(inside)) is not None:
+                yield from self._mark(match[1].decode(), int(match[2] or 0))
+
+    def remainder(self) -> bytes:
+        """What was held back, once nothing more will come."""
+        buffered, self._held = self._held, b""
+        return buffered
+
+    def _text(self, data: bytes) -> Iterator[bytes | Mark]:
+        if self._open is None:
+            if data:
+                yield data
+            return
+        self._payload += data
+        if len(self._payload) > _LONGEST_PAYLOAD:
+            # Nothing a shell tells is that long: its end got lost, and output must not.
+            yield from self._mark(".", 0)
+
+    def _mark(self, kind: str, code: int) -> Iterator[Mark]:
+        if kind in "BL":
+            yield Mark(kind)
+        elif kind != ".":
+            self._open, self._payload = (kind, code), b""
+        elif self._open is not None:
+            # The terminal turns line ends into pairs on the way.
+            text = self._payload.replace(b"\r\n", b"\n").decode(errors="replace")
+            kind, code = self._open
+            self._open = None
+            yield Mark(kind, code, text)
+
+
+def _cut(data: bytes, opening: bytes) -> tuple[bytes, bytes]:
+    """Data, and what at its end may be the start of an opening."""
+    at = data.rfind(b"\x1b", max(0, len(data) - len(opening)))
+    if at >= 0 and opening.startswith(data[at:]):
+        return data[:at], data[at:]
+    return data, b""
