@@ -27,8 +27,8 @@ from sam_tui.core.accesses import (
     Use,
     Write,
 )
+from sam_tui.core.authorization.grounds import CHANGE, CONNECT, READ
 from sam_tui.core.authorization.hosts import HostEntry, HostLists, with_port
-from sam_tui.core.authorization.outside import CHANGE, CONNECT, READ
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall

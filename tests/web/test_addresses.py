@@ -6,7 +6,7 @@ import pytest
 
 from sam_tui.adapters.web import GuardedWeb
 from sam_tui.adapters.web.urls import canonical
-from sam_tui.core.authorization.addresses import parse_ipv4, refusal
+from sam_tui.core.authorization.network.addresses import parse_ipv4, refusal
 from sam_tui.core.errors import ToolError
 
 

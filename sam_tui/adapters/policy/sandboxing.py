@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from sam_tui.adapters.policy.usage import KEY as USAGE
 from sam_tui.adapters.policy.usage import Fault, read_limits, tightened
+from sam_tui.core.authorization.grounds import CONNECT
 from sam_tui.core.authorization.hosts import ANY, HostEntry, entries_of
-from sam_tui.core.authorization.outside import CONNECT
 from sam_tui.core.authorization.policy import Policy
 from sam_tui.core.authorization.rules import KEPT, Layer, Subject
 from sam_tui.core.ports.processes.sandbox import (

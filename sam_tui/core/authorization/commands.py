@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from sam_tui.core.authorization import shell_table as table
+from sam_tui.core.authorization.hosts import host_of
 from sam_tui.core.authorization.programs import (
     COMMAND_CLASSES,
     CommandClass,
@@ -369,18 +370,6 @@ def _reached(files: Sequence[NamedPath]) -> tuple[str, ...]:
 
 def _stores(files: Sequence[NamedPath]) -> bool:
     return any(file.writes for file in files)
-
-
-def host_of(text: str) -> str:
-    """The host of an address with a scheme, in lower case; empty for other text."""
-    scheme, separator, remainder = text.partition("://")
-    if not separator or not scheme.isascii() or not scheme.rpartition("=")[2].isalnum():
-        return ""
-    authority = remainder.replace("\\", "/").partition("/")[0].partition("?")[0].partition("#")[0]
-    host = authority.rpartition("@")[2]
-    if host.startswith("["):
-        return host.partition("]")[0][1:].lower()
-    return host.partition(":")[0].rstrip(".").lower()
 
 
 def _suspects(text: str) -> Iterator[CommandPart]:

@@ -5,15 +5,13 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sam_tui.core.authorization.commands import CommandReading, host_of
-from sam_tui.core.authorization.hosts import HostEntry, split_port
+from sam_tui.core.authorization.commands import CommandReading
+from sam_tui.core.authorization.hosts import HostEntry, connected
 from sam_tui.core.authorization.patterns import CommandPattern
 from sam_tui.core.clock import Clock
 from sam_tui.core.ids import ConversationId, mint
 from sam_tui.core.ports.policy import GrantLedger, LiveGrant
 
-CONNECTION = "connect to "
-"""Begins the target of a connection."""
 FOREVER = math.inf
 """For a grant that ends with its conversation, or with the runtime."""
 
@@ -74,14 +72,6 @@ def reaches(entry: HostEntry, target: str) -> bool:
     """Whether a target is a connection to one of an entry's hosts, or an address there."""
     host, port = connected(target)
     return bool(host) and entry.covers(host, port)
-
-
-def connected(target: str) -> tuple[str, int | None]:
-    """The host and port of ``connect to host:port``, or the host of an address; empty for all else."""
-    if target.startswith(CONNECTION):
-        host, port = split_port(target.removeprefix(CONNECTION))
-        return (host, port) if port is not None and not host.startswith(("/", "@")) else ("", None)
-    return host_of(target), None
 
 
 def pattern_covers(pattern: CommandPattern, reading: CommandReading) -> bool:

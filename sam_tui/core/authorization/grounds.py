@@ -137,6 +137,10 @@ class AccessCase:
 
 READ = "commands.read_outside"
 """The operation of what a command reads: outside, and environment files and keys of the workspace."""
+CHANGE = "commands.change_outside"
+"""The operation of writes, deletions, renames and metadata: what grants and rules for them name."""
+CONNECT = "commands.connect_outside"
+"""The operation of connections."""
 Stage = Callable[[Grounds, AccessCase], Judgement | None]
 
 

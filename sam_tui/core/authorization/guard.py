@@ -9,11 +9,10 @@ from sam_tui.core.accesses import Access, LocatedAccess, Read, Write
 from sam_tui.core.authorization.command_stages import wants_network
 from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.grants import Grant, Grants
+from sam_tui.core.authorization.grounds import CHANGE, CONNECT
 from sam_tui.core.authorization.hosts import HostEntry
 from sam_tui.core.authorization.outside import (
     AGAIN,
-    CHANGE,
-    CONNECT,
     located,
     operation_of,
     preview_of,

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sam_tui.core.authorization.addresses import IPAddress, parse_ipv4, refusal
-from sam_tui.core.authorization.shell_table import names
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
@@ -14,13 +13,18 @@ _PORT = re.compile(r":(?P<port>[0-9]{1,5})\Z")
 _MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
 ANY = "*"
 """Names every host."""
-_SHARED = names("""
-    github.io gitlab.io pages.dev workers.dev web.app firebaseapp.com appspot.com vercel.app netlify.app
-    herokuapp.com amazonaws.com cloudfront.net azurewebsites.net azureedge.net blogspot.com fly.dev
-    onrender.com ngrok.io ngrok.app ngrok-free.app trycloudflare.com readthedocs.io surge.sh glitch.me
-    """)
+CONNECTION = "connect to "
+"""Begins the target of a connection."""
+_SHARED = frozenset((
+    "github.io", "gitlab.io", "pages.dev", "workers.dev", "web.app", "firebaseapp.com", "appspot.com",
+    "vercel.app", "netlify.app", "herokuapp.com", "amazonaws.com", "cloudfront.net",
+    "azurewebsites.net", "azureedge.net", "blogspot.com", "fly.dev", "onrender.com", "ngrok.io",
+    "ngrok.app", "ngrok-free.app", "trycloudflare.com", "readthedocs.io", "surge.sh", "glitch.me",
+))  # fmt: skip
 """Below these anybody has a name of their own."""
-_SECOND_LEVELS = names("ac co com edu gov go mil ne net nom or org sch")
+_SECOND_LEVELS = frozenset((
+    "ac", "co", "com", "edu", "gov", "go", "mil", "ne", "net", "nom", "or", "org", "sch",
+))  # fmt: skip
 """Under a country's domain these are not anybody's: ``co.uk``, ``com.au``."""
 
 
@@ -176,3 +180,23 @@ def shared(domain: str) -> bool:
     labels = domain.split(".")
     country = len(labels) == 2 and len(labels[1]) == 2 and labels[0] in _SECOND_LEVELS
     return len(labels) < 2 or country or domain in _SHARED
+
+
+def host_of(text: str) -> str:
+    """The host of an address with a scheme, in lower case; empty for other text."""
+    scheme, separator, remainder = text.partition("://")
+    if not separator or not scheme.isascii() or not scheme.rpartition("=")[2].isalnum():
+        return ""
+    authority = remainder.replace("\\", "/").partition("/")[0].partition("?")[0].partition("#")[0]
+    host = authority.rpartition("@")[2]
+    if host.startswith("["):
+        return host.partition("]")[0][1:].lower()
+    return host.partition(":")[0].rstrip(".").lower()
+
+
+def connected(target: str) -> tuple[str, int | None]:
+    """The host and port of ``connect to host:port``, or the host of an address; empty for all else."""
+    if target.startswith(CONNECTION):
+        host, port = split_port(target.removeprefix(CONNECTION))
+        return (host, port) if port is not None and not host.startswith(("/", "@")) else ("", None)
+    return host_of(target), None

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sam_tui.core.authorization.grounds import CONNECT
 from sam_tui.core.authorization.hosts import ANY, HostEntry, shared, with_port
-from sam_tui.core.authorization.outside import CONNECT
 from sam_tui.core.authorization.patterns import CommandPattern, host_covered
 from sam_tui.core.authorization.rules import Layer, Rule, ordered
 from sam_tui.core.authorization.secrets import Secrets

@@ -6,16 +6,12 @@ from dataclasses import dataclass
 
 from sam_tui.core.accesses import Access, Connect, LocatedAccess, Location, Read, Write
 from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.grounds import READ as READ
+from sam_tui.core.authorization.grounds import CHANGE, CONNECT, READ
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 
-CHANGE = "commands.change_outside"
-"""The operation of writes, deletions, renames and metadata: what grants and rules for them name."""
-CONNECT = "commands.connect_outside"
-"""The operation of connections."""
 LIVE = "The command waits for the answer and goes on from there: nothing is run twice."
 PLANTED = "Exactly this is placed there; other content is a new question."
 AGAIN = (

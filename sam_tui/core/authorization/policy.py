@@ -21,9 +21,13 @@ from sam_tui.core.accesses import (
     Write,
 )
 from sam_tui.core.authorization.command_stages import COMMAND_STAGES
-from sam_tui.core.authorization.commands import CommandReading, host_of
-from sam_tui.core.authorization.connect_stages import NETWORK_STAGES, SOCKET_STAGES
-from sam_tui.core.authorization.grants import CONNECTION, connected
+from sam_tui.core.authorization.commands import CommandReading
+from sam_tui.core.authorization.connect_stages import (
+    FETCH_STAGES,
+    NETWORK_STAGES,
+    SOCKET_STAGES,
+    USE_STAGES,
+)
 from sam_tui.core.authorization.grounds import (
     AccessCase,
     Grounds,
@@ -31,13 +35,10 @@ from sam_tui.core.authorization.grounds import (
     PermissionMode,
     Stage,
     TraceStep,
-    asked_by_rule,
-    bypassed,
-    denied_by_rule,
 )
+from sam_tui.core.authorization.hosts import CONNECTION, connected, host_of
 from sam_tui.core.authorization.path_stages import PATH_STAGES
 from sam_tui.core.authorization.rules import Kind, Rule, RuleSet, Subject, ordered
-from sam_tui.core.authorization.use_stages import USE_STAGES
 
 __all__ = [
     "Judgement",
@@ -116,7 +117,7 @@ class Policy(Grounds):
                 subject = Subject(
                     operation, "fetch", host=host_of(url if "://" in url else f"https://{url}")
                 )
-                return AccessCase(subject, located, now, url), _FETCH_STAGES
+                return AccessCase(subject, located, now, url), FETCH_STAGES
             case Connect(where=where) if located.location is not None:
                 subject = Subject(operation, "write", where)
                 return AccessCase(subject, located, now, f"{CONNECTION}{where}"), SOCKET_STAGES
@@ -155,35 +156,6 @@ def _entered(keys: str) -> str:
     while count:
         lines, count = _RUBBED_OUT.subn("", lines)
     return lines
-
-
-def _refused_at_the_door(grounds: Grounds, case: AccessCase) -> Judgement | None:
-    """What the door refuses whatever anybody allowed."""
-    access = case.located.access
-    assert isinstance(access, Fetch)
-    why = "" if access.configured else grounds.door(access.url)
-    return case.deny("not-public", why) if why else None
-
-
-def _public(_: Grounds, case: AccessCase) -> Judgement:
-    """The addresses of a name are judged where it is resolved and used."""
-    reason = "nothing is against it; every address of a name is judged before it is connected to"
-    return case.allow("public-web", reason)
-
-
-def _allowed_fetch(grounds: Grounds, case: AccessCase) -> Judgement | None:
-    rule = grounds.rules.permitting(case.subject, case.now)
-    return case.allow(rule.id, f"{rule.layer} policy: {rule.words}") if rule else None
-
-
-_FETCH_STAGES: tuple[tuple[str, Stage], ...] = (
-    ("the door", _refused_at_the_door),
-    ("deny rules", denied_by_rule),
-    ("bypass mode", bypassed),
-    ("ask rules", asked_by_rule),
-    ("allow rules", _allowed_fetch),
-    ("mode default", _public),
-)
 
 
 def own_folders(*folders: str) -> tuple[str, ...]:

@@ -7,18 +7,23 @@ from dataclasses import dataclass, replace
 
 from sam_tui.core.accesses import CommandAccess, LocatedAccess, Type
 from sam_tui.core.authorization.addresses import refusal
-from sam_tui.core.authorization.commands import CommandPart, CommandReader, host_of
+from sam_tui.core.authorization.commands import CommandPart, CommandReader
 from sam_tui.core.authorization.grants import (
-    CONNECTION,
     FOREVER,
-    connected,
     lies_in,
     pattern_covers,
     reaches,
     wide_as_it_is,
 )
 from sam_tui.core.authorization.grounds import Grounds, Judgement
-from sam_tui.core.authorization.hosts import HostEntry, address_of, family
+from sam_tui.core.authorization.hosts import (
+    CONNECTION,
+    HostEntry,
+    address_of,
+    connected,
+    family,
+    host_of,
+)
 from sam_tui.core.authorization.path_stages import LOCAL_RULE
 from sam_tui.core.authorization.patterns import CommandPattern
 from sam_tui.core.authorization.rules import LAYERS

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from sam_tui.core.authorization.grants import connected
 from sam_tui.core.authorization.grounds import Grounds, Judgement
+from sam_tui.core.authorization.hosts import connected
 from sam_tui.core.authorization.scopes import HOW_LONG, ScopeOffer, by_file
 from sam_tui.core.inquiry import ScopeChoice, ScopeSpan
 from sam_tui.core.ports.policy import SavedGrant

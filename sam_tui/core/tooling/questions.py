@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sam_tui.core.authorization.guard import ONCE, Guard
-from sam_tui.core.authorization.outside import CHANGE, OutsideRun, operation_of
+from sam_tui.core.authorization.grounds import CHANGE
+from sam_tui.core.authorization.outside import OutsideRun, operation_of
 from sam_tui.core.authorization.permission import Plea, Response, ask_permission
 from sam_tui.core.authorization.request import Request
 from sam_tui.core.display import Diff

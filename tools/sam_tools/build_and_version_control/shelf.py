@@ -10,7 +10,7 @@ from sam_tools.build_and_version_control.definitions import (
     read_entries,
     read_tasks_file,
 )
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.processes.tasks import TaskBook

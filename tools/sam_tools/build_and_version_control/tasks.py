@@ -21,7 +21,7 @@ from sam_tools.build_and_version_control.problems import (
 )
 from sam_tools.build_and_version_control.shelf import TASKS_FILE, TaskShelf
 from sam_tui.core.accesses import Access, CommandAccess, Read
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.display import Display, Table, Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.files import Files

@@ -15,7 +15,7 @@ from sam_tools.build_and_version_control.arguments import (
 from sam_tools.build_and_version_control.changes import changed_files
 from sam_tools.build_and_version_control.commits import commit
 from sam_tools.build_and_version_control.tasks import FOREGROUND_SECONDS, TaskDesk, TaskPorts
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.processes.tasks import TaskBook, Tasks
 from sam_tui.core.ports.processes.terminals import Commands
