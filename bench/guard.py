@@ -18,13 +18,13 @@ from bench.figures import Figure, judged, options
 from sam_tui.adapters.policy.files import parse_policy
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.accesses import Access, CommandAccess, Read, Write
-from sam_tui.core.authorization.commands import CommandReader
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.grants import Grants
+from sam_tui.core.authorization.commands.reader import CommandReader
+from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.policy import Policy
-from sam_tui.core.authorization.rules import RuleSet
-from sam_tui.core.authorization.secrets import Secrets
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.paths.secrets import Secrets
+from sam_tui.core.authorization.policy.policy import Policy
+from sam_tui.core.authorization.rules.rule import RuleSet
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.ids import ConversationId

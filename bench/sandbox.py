@@ -18,7 +18,7 @@ from pathlib import Path
 from bench.figures import Figure, judged, options
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.core.authorization.secrets import Secrets
+from sam_tui.core.authorization.paths.secrets import Secrets
 from sam_tui.core.ports.processes.terminals import CommandRequest
 
 PAUSE = 0.03

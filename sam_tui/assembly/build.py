@@ -24,8 +24,8 @@ from sam_tui.assembly.serving import Serving
 from sam_tui.core.agent.context_window import Room
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.turn import TurnEngine
-from sam_tui.core.authorization.containment import Workspace
 from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.requests import RequestBuilder

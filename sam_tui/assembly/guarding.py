@@ -18,9 +18,9 @@ from sam_tui.assembly.options import Options
 from sam_tui.assembly.sources import PackageSources
 from sam_tui.core.accesses import Location
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Limits
-from sam_tui.core.authorization.grants import Grants
+from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.guard import TIMED_SECONDS, Guard
-from sam_tui.core.authorization.policy import Policy
+from sam_tui.core.authorization.policy.policy import Policy
 from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.events import Noticed
 from sam_tui.core.ports.policy import TrustState
@@ -119,6 +119,6 @@ def _no_longer(trust: FolderTrust) -> str:
 
 
 def _sieve(guard: Guard, where: Location) -> Callable[[str], bool]:
-    from sam_tui.core.authorization.sieve import sieve
+    from sam_tui.core.authorization.policy.search_filter import sieve
 
     return sieve(guard.policy, where)

@@ -9,7 +9,7 @@ from sam_tui.assembly.options import DEFAULT_TIMEOUT, Options
 from sam_tui.assembly.running import skill_folders, workflow_places
 from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.subagents import Subagents, Surroundings
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sam_tui.adapters.llm.choice import Route
-    from sam_tui.core.authorization.policy import PermissionMode
+    from sam_tui.core.authorization.policy.policy import PermissionMode
     from sam_tui.core.inquiries import Attends, Responder
     from sam_tui.core.ports.processes.sandbox import Network, SandboxChoice
 

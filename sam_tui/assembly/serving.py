@@ -9,7 +9,7 @@ from sam_tui.assembly.leaves import Leaves
 from sam_tui.assembly.options import Options
 from sam_tui.core.accesses import CommandAccess, Fetch, LocatedAccess
 from sam_tui.core.authorization.guard import Guard, Request
-from sam_tui.core.authorization.outside import OutsideRun as CommandRun
+from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
 from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.events import Noticed

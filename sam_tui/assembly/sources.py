@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from sam_tui.core.authorization.hosts import HostEntry
+from sam_tui.core.authorization.network.hosts import HostEntry
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.terminals import CommandRequest
 

@@ -34,7 +34,7 @@ def audit_group() -> None:
 @place_options
 def list_command(**values: Any) -> int:
     """List the last decisions, oldest first."""
-    from sam_tui.core.authorization.containment import Workspace
+    from sam_tui.core.authorization.paths.containment import Workspace
     from sam_tui.core.ports.policy import DecisionFilter
 
     require_output()

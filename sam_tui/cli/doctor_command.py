@@ -70,7 +70,7 @@ _MARKS = {"ok": "✓", "note": "·", "missing": "✗"}
 
 def examine(folders: "AppFolders", folder: str, values: dict[str, Any]) -> list[DoctorCheck]:
     """Every check, in the order in which they are shown; none of them raises."""
-    from sam_tui.core.authorization.containment import Workspace
+    from sam_tui.core.authorization.paths.containment import Workspace
 
     workspace = Workspace.open(folder).root
     examinations: list[tuple[str, Callable[[], DoctorCheck]]] = [

@@ -27,8 +27,8 @@ from sam_tui.core.accesses import (
     Use,
     Write,
 )
-from sam_tui.core.authorization.grounds import CHANGE, CONNECT, READ
-from sam_tui.core.authorization.hosts import HostEntry, HostLists, with_port
+from sam_tui.core.authorization.network.hosts import HostEntry, HostLists, with_port
+from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT, READ
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall
@@ -40,8 +40,8 @@ from sam_tui.headless.prompt_input import read_prompt
 
 if TYPE_CHECKING:
     from sam_tui.adapters.policy import AppFolders
-    from sam_tui.core.authorization.policy import Judgement
-    from sam_tui.core.authorization.rules import Rule
+    from sam_tui.core.authorization.policy.policy import Judgement
+    from sam_tui.core.authorization.rules.rule import Rule
     from sam_tui.core.runtime import Runtime
 
 _HTTPS = 443
@@ -94,9 +94,9 @@ def lint_command(**values: Any) -> int:
     Reads policy.toml of the settings folder and .sam/policy.toml of the workspace.
     """
     from sam_tui.adapters.policy import read_layers
-    from sam_tui.core.authorization.lint import lint, lint_hosts
-    from sam_tui.core.authorization.policy import own_folders
-    from sam_tui.core.authorization.secrets import Secrets
+    from sam_tui.core.authorization.paths.secrets import Secrets
+    from sam_tui.core.authorization.policy.lint import lint, lint_hosts
+    from sam_tui.core.authorization.policy.policy import own_folders
 
     require_output()
     folders, workspace = guard_places(values)
@@ -180,7 +180,7 @@ def revoke_command(**values: Any) -> int:
 def guard_places(values: dict[str, Any]) -> "tuple[AppFolders, str]":
     """The places that the options mean, and the real path of the workspace."""
     from sam_tui.adapters.policy import AppFolders
-    from sam_tui.core.authorization.containment import Workspace
+    from sam_tui.core.authorization.paths.containment import Workspace
 
     folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
     return folders, Workspace.open(workspace_of(values)).root

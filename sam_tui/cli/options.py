@@ -16,7 +16,7 @@ from sam_tui.headless.request import OUTPUT_FORMATS
 
 if TYPE_CHECKING:
     from sam_tui.assembly import Options
-    from sam_tui.core.authorization.policy import PermissionMode
+    from sam_tui.core.authorization.policy.policy import PermissionMode
     from sam_tui.core.inquiries import Attends, Responder
     from sam_tui.core.ports.storage import ConversationStore
     from sam_tui.core.runtime import Opening, Runtime

@@ -31,7 +31,7 @@ def trust_command(
     When its policy or instruction files change, it has to be trusted again.
     """
     from sam_tui.adapters.policy import AppFolders, FileTrust
-    from sam_tui.core.authorization.containment import Workspace
+    from sam_tui.core.authorization.paths.containment import Workspace
 
     if (listed and (revoke or folder or show)) or (show and revoke):
         raise UsageError("--list goes alone, and --show not with --revoke.")

@@ -21,7 +21,7 @@ from sam_tui.cli.options import (
     run_options,
     workspace_of,
 )
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
 
 if TYPE_CHECKING:

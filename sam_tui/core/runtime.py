@@ -14,9 +14,9 @@ from sam_tui.core.services import Services
 
 if TYPE_CHECKING:
     from sam_tui.core.agent.subagents import Subagents
-    from sam_tui.core.authorization.containment import Workspace
     from sam_tui.core.authorization.guard import Guard
-    from sam_tui.core.authorization.policy import PermissionMode
+    from sam_tui.core.authorization.paths.containment import Workspace
+    from sam_tui.core.authorization.policy.policy import PermissionMode
     from sam_tui.core.authorization.trust import FolderTrust
     from sam_tui.core.board import TodoBoard
     from sam_tui.core.bus import Bus

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from sam_tui.core.agent.budget import Budgets
     from sam_tui.core.agent.subagents import Subagents
-    from sam_tui.core.authorization.containment import Workspace
+    from sam_tui.core.authorization.paths.containment import Workspace
     from sam_tui.core.board import TodoBoard
     from sam_tui.core.clock import Clock
     from sam_tui.core.events import Event

@@ -6,7 +6,7 @@ import secrets
 import stat
 from dataclasses import dataclass, field
 
-from sam_tui.core.authorization.secrets import MCP_TOKEN
+from sam_tui.core.authorization.paths.secrets import MCP_TOKEN
 from sam_tui.core.errors import ConfigurationError
 
 _FORM = re.compile(r"[A-Za-z0-9_-]{32,256}")

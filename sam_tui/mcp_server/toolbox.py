@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 import mcp_types as types
 
 from sam_tui.core.agent.budget import Budget
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import ConversationInUse
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import ToolCall

@@ -27,7 +27,7 @@ from sam_tui.ui.slash import SlashCommand
 from sam_tui.ui.timers import after
 
 if TYPE_CHECKING:
-    from sam_tui.core.authorization.policy import PermissionMode
+    from sam_tui.core.authorization.policy.policy import PermissionMode
     from sam_tui.core.runtime import Runtime
 
 

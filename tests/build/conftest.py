@@ -17,10 +17,10 @@ from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.grants import Grants
+from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.policy import PermissionMode, Policy
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.policy.policy import PermissionMode, Policy
 from sam_tui.core.bus import Bus, Subscription
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.events import ToolProgressed

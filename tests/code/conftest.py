@@ -15,11 +15,11 @@ from sam_tui.adapters.storage import open_storage
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.accesses import Location
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.grants import Grants
+from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.policy import Policy
-from sam_tui.core.authorization.secrets import Secrets
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.paths.secrets import Secrets
+from sam_tui.core.authorization.policy.policy import Policy
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.events import ToolProgressed

@@ -218,7 +218,7 @@ import asyncio, sys
 from sam_tui.adapters.code import SqliteCodeIndex
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.search import RipgrepSearch
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 async def main(data, root):
     index = SqliteCodeIndex(data, LocalFiles(), RipgrepSearch())
     here = Workspace.open(root).locate(".")

@@ -16,10 +16,10 @@ from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.session import Session
 from sam_tui.core.agent.turn import TurnEngine
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.grants import Grants
+from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.policy import Policy
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.policy.policy import Policy
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus, Subscription
 from sam_tui.core.clock import SystemClock

@@ -14,7 +14,7 @@ from sam_tools.file_operations import FileOperations
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.search import RipgrepSearch
 from sam_tui.core.accesses import Location, Read, Write
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.tooling.contract import Operation, Permit, ToolContext, ToolResult

@@ -16,9 +16,9 @@ from sam_tui.core.accesses import (
     Use,
     Write,
 )
-from sam_tui.core.authorization import outside
-from sam_tui.core.authorization.grounds import READ
+from sam_tui.core.authorization import outside_access
 from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.authorization.policy.judgement import READ
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 
 RULES = """
@@ -168,4 +168,4 @@ def located(guard: Guard, access: Access, home: Path, port: str) -> tuple[Locate
     if not isinstance(access, Connect):
         return guard.locate([access])
     path = access.where.format(home=home.resolve(), ws=guard.workspace.root, port=port)
-    return outside.located(OutsideAccess("connect", path), guard.workspace)
+    return outside_access.located(OutsideAccess("connect", path), guard.workspace)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, mint_conversation

@@ -13,7 +13,7 @@ import pytest
 from pydantic import Field
 
 from sam_tui.core.accesses import Location
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.arguments import Arguments

@@ -6,8 +6,8 @@ import pytest
 
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.accesses import CommandAccess, Type
-from sam_tui.core.authorization.commands import CommandReader
-from sam_tui.core.authorization.policy import PermissionMode
+from sam_tui.core.authorization.commands.reader import CommandReader
+from sam_tui.core.authorization.policy.policy import PermissionMode
 from tests.guard.ward import Ward
 
 READER = CommandReader(BashParser(), root="/ws", home="/home/u")

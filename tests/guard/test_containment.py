@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import ToolError, WorkspaceError
 
 pytestmark = pytest.mark.requirement("guard:real-paths")

@@ -9,10 +9,10 @@ import pytest
 from sam_tui.adapters.policy import SavedRules
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.accesses import CommandAccess, Type, Write
-from sam_tui.core.authorization.commands import CommandReader
-from sam_tui.core.authorization.grants import Grants
-from sam_tui.core.authorization.patterns import CommandPattern
-from sam_tui.core.authorization.scopes import command_prefix
+from sam_tui.core.authorization.commands.reader import CommandReader
+from sam_tui.core.authorization.grants.grants import Grants
+from sam_tui.core.authorization.grants.scopes import command_prefix
+from sam_tui.core.authorization.rules.patterns import CommandPattern
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.inquiry import Approval
 from tests.guard.ward import ALICE, CREATE, RUN, Hand, Ward

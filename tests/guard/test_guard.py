@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sam_tui.core.accesses import Access, CommandAccess, Read, Type, Write
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.grants import Grant, Grants
+from sam_tui.core.authorization.grants.grants import Grant, Grants
 from sam_tui.core.authorization.guard import Guard, Request
-from sam_tui.core.authorization.policy import PermissionMode, Policy
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.policy.policy import PermissionMode, Policy
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.events import InquiryClosed, InquiryOpened

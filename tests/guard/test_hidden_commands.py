@@ -8,7 +8,7 @@ import pytest
 
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.accesses import CommandAccess
-from sam_tui.core.authorization.commands import CommandReader
+from sam_tui.core.authorization.commands.reader import CommandReader
 from tests.guard.ward import Ward
 
 READER = CommandReader(BashParser(), root="/ws", home="/home/u")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.accesses import CommandAccess
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.grants import Grants
+from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.tooling.executor import Executed

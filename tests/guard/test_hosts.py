@@ -12,9 +12,9 @@ from sam_tui.adapters.policy import SandboxTerms, SavedRules
 from sam_tui.adapters.policy.files import parse_policy
 from sam_tui.adapters.policy.sandboxing import merged, sandbox_plan
 from sam_tui.core.accesses import CommandAccess, Connect
-from sam_tui.core.authorization.hosts import HostEntry, family
-from sam_tui.core.authorization.lint import lint, lint_hosts
-from sam_tui.core.authorization.rules import Rule
+from sam_tui.core.authorization.network.hosts import HostEntry, family
+from sam_tui.core.authorization.policy.lint import lint, lint_hosts
+from sam_tui.core.authorization.rules.rule import Rule
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.processes.sandbox import Network

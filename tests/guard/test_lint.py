@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.policy.files import parse_policy
-from sam_tui.core.authorization.lint import lint
-from sam_tui.core.authorization.rules import Layer
-from sam_tui.core.authorization.secrets import Secrets
+from sam_tui.core.authorization.paths.secrets import Secrets
+from sam_tui.core.authorization.policy.lint import lint
+from sam_tui.core.authorization.rules.rule import Layer
 
 
 def faults(text: str, folder: Path, *, layer: Layer = "user", trusted: bool = True) -> list[str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.authorization.places import place_of, reason
+from sam_tui.core.authorization.paths.places import place_of, reason
 
 INITIAL = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 

@@ -14,9 +14,9 @@ from sam_tui.adapters.policy.files import LARGEST, load_policy, parse_policy
 from sam_tui.adapters.policy.opening import AppFolders, make_policy, read_layers
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.accesses import CommandAccess, Fetch, Read, Use, Write
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.patterns import CommandPattern, PathPattern
-from sam_tui.core.authorization.rules import Layer
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPattern
+from sam_tui.core.authorization.rules.rule import Layer
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.policy import SavedGrant
 from tests.guard.ward import CREATE, RUN, Ward

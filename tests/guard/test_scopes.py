@@ -15,11 +15,11 @@ from sam_tui.adapters.policy import SavedRules
 from sam_tui.adapters.shell import BashParser
 from sam_tui.adapters.storage import open_storage
 from sam_tui.core.accesses import Access, CommandAccess, Fetch, Read, Type, Write
-from sam_tui.core.authorization.commands import CommandReader
-from sam_tui.core.authorization.grants import Grant, Grants, lies_in, pattern_covers
-from sam_tui.core.authorization.grounds import Grounds, Judgement
-from sam_tui.core.authorization.patterns import CommandPattern, PathPattern, host_covered
-from sam_tui.core.authorization.scopes import offers
+from sam_tui.core.authorization.commands.reader import CommandReader
+from sam_tui.core.authorization.grants.grants import Grant, Grants, lies_in, pattern_covers
+from sam_tui.core.authorization.grants.scopes import offers
+from sam_tui.core.authorization.policy.judgement import Grounds, Judgement
+from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPattern, host_covered
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.policy import LiveGrant

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sam_tui.core.accesses import CommandAccess, Read, Write
-from sam_tui.core.authorization.secrets import Secrets
+from sam_tui.core.authorization.paths.secrets import Secrets
 from tests.guard.ward import CREATE, READ, Ward
 
 

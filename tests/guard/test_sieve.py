@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.assembly import Options, build
-from sam_tui.core.authorization.sieve import sieve
+from sam_tui.core.authorization.policy.search_filter import sieve
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
 from tests.guard.ward import Ward

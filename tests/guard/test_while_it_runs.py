@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from sam_tui.core.accesses import CommandAccess
-from sam_tui.core.authorization.grounds import CHANGE
-from sam_tui.core.authorization.outside import OutsideRun as CommandRun
+from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
+from sam_tui.core.authorization.policy.judgement import CHANGE
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Approval

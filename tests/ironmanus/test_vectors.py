@@ -14,7 +14,7 @@ from sam_tools.iron_manus.sources.synthesis import Statement, similarity, synthe
 from sam_tui.adapters.web import GuardedWeb
 from sam_tui.adapters.web.allowance import Allowance, Allowances
 from sam_tui.adapters.web.urls import canonical
-from sam_tui.core.authorization.patterns import host_covered
+from sam_tui.core.authorization.rules.patterns import host_covered
 from sam_tui.core.errors import ToolError
 from tests.fakes.web_server import Answer, WebServer, answered
 from tests.ironmanus.desk import PHASES, Desk, QuickClock

@@ -12,10 +12,10 @@ from sam_tools.recall_history import RecallHistory
 from sam_tui.adapters.prompts import FilePrompts
 from sam_tui.adapters.storage import open_storage
 from sam_tui.core.agent.budget import Budget
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.grants import Grants
+from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.policy import Policy
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.policy.policy import Policy
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.ids import CallId, ConversationId

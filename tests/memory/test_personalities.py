@@ -3,7 +3,7 @@
 import pytest
 
 from sam_tui.adapters.prompts.library import BUILT_IN
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
 from sam_tui.core.prompt.system import guidance, system_prompt
 from tests.memory.desk import Desk

@@ -10,10 +10,10 @@ from sam_tools.think import Think
 from sam_tools.todo_operations import TodoOperations
 from sam_tools.user_collaboration import UserCollaboration
 from sam_tui.adapters.storage import open_storage
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.grants import Grants
+from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.policy import Policy
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.policy.policy import Policy
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock

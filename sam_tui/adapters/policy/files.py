@@ -11,11 +11,11 @@ from sam_tui.adapters.policy.limiting import KEY as LIMITS
 from sam_tui.adapters.policy.limiting import NO_LIMITS, TurnLimits, read_limits
 from sam_tui.adapters.policy.lines import line_of
 from sam_tui.adapters.policy.sandboxing import KEYS, UNSAID, SandboxTerms, read_terms
-from sam_tui.core.authorization.patterns import CommandPattern, PathPattern
-from sam_tui.core.authorization.policy import PermissionMode
-from sam_tui.core.authorization.programs import COMMAND_CLASSES
-from sam_tui.core.authorization.rules import EFFECTS, Layer, Rule
-from sam_tui.core.authorization.windows import Window
+from sam_tui.core.authorization.commands.programs import COMMAND_CLASSES
+from sam_tui.core.authorization.policy.policy import PermissionMode
+from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPattern
+from sam_tui.core.authorization.rules.rule import EFFECTS, Layer, Rule
+from sam_tui.core.authorization.rules.time_windows import Window
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
 

@@ -9,11 +9,11 @@ from sam_tui.adapters.policy.limiting import TurnLimits, tightened
 from sam_tui.adapters.policy.sandboxing import SandboxTerms, merged
 from sam_tui.adapters.policy.saved import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
-from sam_tui.core.authorization.commands import CommandReader
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.policy import PermissionMode, Policy, own_folders
-from sam_tui.core.authorization.rules import RuleSet
-from sam_tui.core.authorization.secrets import MCP_TOKEN, Secrets
+from sam_tui.core.authorization.commands.reader import CommandReader
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.paths.secrets import MCP_TOKEN, Secrets
+from sam_tui.core.authorization.policy.policy import PermissionMode, Policy, own_folders
+from sam_tui.core.authorization.rules.rule import RuleSet
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.policy import ShellParser, TrustState
 from sam_tui.folders import settings_folder

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 from sam_tui.adapters.policy.usage import KEY as USAGE
 from sam_tui.adapters.policy.usage import Fault, read_limits, tightened
-from sam_tui.core.authorization.grounds import CONNECT
-from sam_tui.core.authorization.hosts import ANY, HostEntry, entries_of
-from sam_tui.core.authorization.policy import Policy
-from sam_tui.core.authorization.rules import KEPT, Layer, Subject
+from sam_tui.core.authorization.network.hosts import ANY, HostEntry, entries_of
+from sam_tui.core.authorization.policy.judgement import CONNECT
+from sam_tui.core.authorization.policy.policy import Policy
+from sam_tui.core.authorization.rules.rule import KEPT, Layer, Subject
 from sam_tui.core.ports.processes.sandbox import (
     DEFAULT_NETWORK,
     NETWORKS,

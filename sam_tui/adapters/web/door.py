@@ -14,8 +14,7 @@ from sam_tui.adapters.web import transport
 from sam_tui.adapters.web.allowance import Allowance, Allowances
 from sam_tui.adapters.web.decoding import OFFERED, Decoder
 from sam_tui.adapters.web.urls import UrlTarget, canonical
-from sam_tui.core.authorization.addresses import IPAddress, refusal
-from sam_tui.core.authorization.public_names import not_public
+from sam_tui.core.authorization.network.addresses import IPAddress, not_public, refusal
 from sam_tui.core.clock import Clock, SystemClock
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import Page, WebPassage

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, urljoin
 
-from sam_tui.core.authorization.addresses import IPAddress, parse_ipv4
+from sam_tui.core.authorization.network.addresses import IPAddress, parse_ipv4
 from sam_tui.core.errors import ToolError
 
 DEFAULT_PORTS = {"http": 80, "https": 443}

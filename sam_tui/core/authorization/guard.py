@@ -6,29 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from sam_tui.core.accesses import Access, LocatedAccess, Read, Write
-from sam_tui.core.authorization.command_stages import wants_network
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.grants import Grant, Grants
-from sam_tui.core.authorization.grounds import CHANGE, CONNECT
-from sam_tui.core.authorization.hosts import HostEntry
-from sam_tui.core.authorization.outside import (
-    AGAIN,
-    located,
-    operation_of,
-    preview_of,
-    summary_of,
-    then_of,
-    widened,
-)
-from sam_tui.core.authorization.outside import OutsideRun as CommandRun
-from sam_tui.core.authorization.places import place_of
-from sam_tui.core.authorization.policy import Judgement, PermissionMode, Policy, TraceStep
-from sam_tui.core.authorization.refusals import Refusals
-from sam_tui.core.authorization.request import Explanation as Explanation
-from sam_tui.core.authorization.request import Request as Request
-from sam_tui.core.authorization.request import no_preview
-from sam_tui.core.authorization.rules import saved_rule
-from sam_tui.core.authorization.scopes import (
+from sam_tui.core.authorization.grants.grants import Grant, Grants
+from sam_tui.core.authorization.grants.scopes import (
     LOOKED_AT,
     ScopeOffer,
     chosen_of,
@@ -39,7 +18,27 @@ from sam_tui.core.authorization.scopes import (
     simulated,
     timed_words,
 )
-from sam_tui.core.authorization.sources import no_sources, sources_offers
+from sam_tui.core.authorization.grants.source_offers import no_sources, sources_offers
+from sam_tui.core.authorization.network.hosts import HostEntry
+from sam_tui.core.authorization.outside_access import (
+    AGAIN,
+    located,
+    operation_of,
+    preview_of,
+    summary_of,
+    then_of,
+    widened,
+)
+from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.paths.places import place_of
+from sam_tui.core.authorization.policy.command_stages import wants_network
+from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT
+from sam_tui.core.authorization.policy.policy import Judgement, PermissionMode, Policy, TraceStep
+from sam_tui.core.authorization.request import Explanation as Explanation
+from sam_tui.core.authorization.request import Refusals, no_preview
+from sam_tui.core.authorization.request import Request as Request
+from sam_tui.core.authorization.rules.rule import saved_rule
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId

@@ -11,8 +11,7 @@ from textwrap import wrap
 
 from sam_tui.core.accesses import LocatedAccess, Read, Write
 from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.refusals import RememberedRefusal
-from sam_tui.core.authorization.request import Request, no_preview
+from sam_tui.core.authorization.request import RememberedRefusal, Request, no_preview
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest

@@ -1,11 +1,12 @@
-"""What the guard is asked about a call, and what it would say."""
+"""What the guard is asked about a call, what it would say, and what it refused."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sam_tui.core.accesses import LocatedAccess
-from sam_tui.core.authorization.grants import Grant
-from sam_tui.core.authorization.policy import Judgement
+from sam_tui.core.authorization.grants.grants import Grant
+from sam_tui.core.authorization.policy.policy import Judgement
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest
@@ -63,3 +64,43 @@ class Explanation:
 def no_preview() -> Sequence[Diff]:
     """What a running program will write is not known before."""
     return ()
+
+
+MOST = 8
+"""Refusals that are kept for a conversation and an operation, the newest: a person reads them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedRefusal:
+    """What a call was refused. ``targets`` are what its accesses came to then."""
+
+    operation: str
+    summary: str
+    accesses: tuple[LocatedAccess, ...]
+    targets: tuple[str, ...]
+
+
+class Refusals:
+    """By conversation and by the operation that was called. In memory, as grants are."""
+
+    def __init__(self) -> None:
+        self._kept: defaultdict[tuple[ConversationId, str], list[RememberedRefusal]] = defaultdict(
+            list
+        )
+
+    def add(self, request: Request, decision: Decision) -> None:
+        """Keep what was refused, unless a rule did that: no permission overrides one."""
+        if decision.allowed or decision.by in ("rule", "hook") or not decision.targets:
+            return
+        refusal = RememberedRefusal(
+            request.operation, request.summary, request.accesses, decision.targets
+        )
+        refused = self._kept[request.conversation, request.called or request.operation]
+        refused[:] = [earlier for earlier in refused if earlier.targets != refusal.targets][
+            1 - MOST :
+        ]
+        refused.append(refusal)
+
+    def take(self, conversation: ConversationId, called: str) -> tuple[RememberedRefusal, ...]:
+        """All of an operation, oldest first; they are kept no longer."""
+        return tuple(self._kept.pop((conversation, called), ()))

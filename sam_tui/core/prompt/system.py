@@ -1,6 +1,6 @@
 """The system prompt: fixed parts, so that its bytes never change within a conversation."""
 
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.prompts import Prompt, PromptKind, PromptLibrary
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sam_tui.core.accesses import LocatedAccess, by_parameter
 from sam_tui.core.authorization.guard import Guard, Request
-from sam_tui.core.authorization.outside import OutsideRun as CommandRun
+from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
 from sam_tui.core.errors import InvalidArguments, SamError, ToolError

@@ -7,7 +7,7 @@ from typing import Any
 
 from sam_tui.core.accesses import CommandAccess, LocatedAccess
 from sam_tui.core.authorization.guard import Guard
-from sam_tui.core.authorization.outside import OutsideRun as CommandRun
+from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
 from sam_tui.core.authorization.request import Request, no_preview
 from sam_tui.core.bus import Bus
 from sam_tui.core.events import DecisionMade, HookFinished, HookStarted, Noticed

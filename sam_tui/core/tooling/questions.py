@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sam_tui.core.authorization.guard import ONCE, Guard
-from sam_tui.core.authorization.grounds import CHANGE
-from sam_tui.core.authorization.outside import OutsideRun, operation_of
+from sam_tui.core.authorization.outside_access import OutsideRun, operation_of
 from sam_tui.core.authorization.permission import Plea, Response, ask_permission
+from sam_tui.core.authorization.policy.judgement import CHANGE
 from sam_tui.core.authorization.request import Request
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId

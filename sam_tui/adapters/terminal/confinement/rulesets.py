@@ -11,7 +11,7 @@ from sam_tui.adapters.terminal.sandbox.kernel import landlock
 from sam_tui.adapters.terminal.sandbox.kernel.devices import raw_devices
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.kernel.protected_paths import kept_within, ways
-from sam_tui.core.authorization import git_config
+from sam_tui.core.authorization.paths import git_config
 from sam_tui.core.errors import ToolError
 
 _LONGEST = 64 * 1024

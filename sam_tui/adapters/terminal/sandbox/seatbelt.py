@@ -3,7 +3,7 @@
 import os
 
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
-from sam_tui.core.authorization.hosts import HostEntry, loopback
+from sam_tui.core.authorization.network.hosts import HostEntry, loopback
 from sam_tui.core.ports.processes.sandbox import HostTerms, Network
 
 PROGRAM = "/usr/bin/sandbox-exec"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sam_tui.core.accesses import Location
-from sam_tui.core.authorization.containment import Workspace
+from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.files import Files, FileStat
 from sam_tui.core.workflow.refusals import WorkflowRefused

@@ -20,7 +20,7 @@ from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target
 from sam_tui.adapters.terminal.sandbox.supervised.places import change_of
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
-from sam_tui.core.authorization.places import Place, leads_to_places
+from sam_tui.core.authorization.paths.places import Place, leads_to_places
 
 _TMPFILE = getattr(os, "O_TMPFILE", 0)
 _EXCHANGE, _NO_REPLACE = 2, 1

@@ -16,7 +16,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
-from sam_tui.core.authorization.places import Place
+from sam_tui.core.authorization.paths.places import Place
 
 _CLOSE_WRITE = 0x8
 _EVENT = struct.Struct("=iIII")

@@ -10,7 +10,7 @@ from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights
 from sam_tui.adapters.terminal.sandbox.supervised.places import PlaceChange, change_of, digest_of
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
-from sam_tui.core.authorization.places import leads_to_places, place_of, reason, surroundings
+from sam_tui.core.authorization.paths.places import leads_to_places, place_of, reason, surroundings
 
 _MOST_ENTRIES = 20_000
 _EXCHANGE = 2

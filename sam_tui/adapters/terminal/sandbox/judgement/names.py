@@ -31,7 +31,7 @@ from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target
 from sam_tui.adapters.terminal.sandbox.supervised.own_objects import TERMINAL_MAKERS, TERMINALS
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
-from sam_tui.core.authorization.places import Place as Kind
+from sam_tui.core.authorization.paths.places import Place as Kind
 
 _SMALLEST_HOW = 24
 _EXCLUDING = os.O_CREAT | os.O_EXCL

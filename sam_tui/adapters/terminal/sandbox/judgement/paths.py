@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sam_tui.adapters.terminal.sandbox.supervised.caller import ResolvedPath, Target
 from sam_tui.adapters.terminal.sandbox.supervised.file_calls import RESERVED
 from sam_tui.adapters.terminal.sandbox.supervised.run import Watch
-from sam_tui.core.authorization.places import Place as PlaceKind
+from sam_tui.core.authorization.paths.places import Place as PlaceKind
 
 _UNRESOLVED = re.compile(r"/\.{0,2}(?:/|\Z)")
 """A part of a path that is empty, or means the folder or the one above it."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sam_tui.adapters.terminal.sandbox.network import dns
-from sam_tui.core.authorization.hosts import HostLists
+from sam_tui.core.authorization.network.hosts import HostLists
 
 _STAND_INS_4 = int(ipaddress.IPv4Address("198.18.0.0"))
 """198.18.0.0/15: for benchmarks within a laboratory (RFC 2544)."""

@@ -32,7 +32,7 @@ from sam_tui.adapters.terminal.sandbox.network.name_answers import (
 )
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
-from sam_tui.core.authorization.hosts import loopback, plain, with_port
+from sam_tui.core.authorization.network.hosts import loopback, plain, with_port
 
 _BIND_TO_DEVICE = 25
 _KINDS = 0xF

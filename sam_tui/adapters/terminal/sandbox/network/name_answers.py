@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from sam_tui.adapters.terminal.sandbox.network import dns
 from sam_tui.adapters.terminal.sandbox.network.allowed_hosts import Reach
-from sam_tui.core.authorization.hosts import host_of_text
+from sam_tui.core.authorization.network.hosts import host_of_text
 
 _ADDRESSES = (dns.A, dns.AAAA)
 _HINTS = (dns.SVCB, dns.HTTPS)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from sam_tui.core.authorization.secrets import ENVIRONMENT_FILE, PRIVATE_KEY, Secrets
+from sam_tui.core.authorization.paths.secrets import ENVIRONMENT_FILE, PRIVATE_KEY, Secrets
 from sam_tui.core.ports.processes.sandbox import ReadTerms
 
 _KERNEL = ("/proc/", "/sys/", "/dev/")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
-from sam_tui.core.authorization.places import Place, founding, higher, place_of, reason
+from sam_tui.core.authorization.paths.places import Place, founding, higher, place_of, reason
 
 _MOST_SHOWN = 16_000
 """Characters of a difference that are told; the rest is counted."""

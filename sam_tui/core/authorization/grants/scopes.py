@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sam_tui.core.accesses import CommandAccess, LocatedAccess, Type
-from sam_tui.core.authorization.addresses import refusal
-from sam_tui.core.authorization.commands import CommandPart, CommandReader
-from sam_tui.core.authorization.grants import (
+from sam_tui.core.authorization.commands.reader import CommandPart, CommandReader
+from sam_tui.core.authorization.commands.table import INTERPRETERS, SHELLS, WRAPPERS, names
+from sam_tui.core.authorization.grants.grants import (
     FOREVER,
     lies_in,
     pattern_covers,
     reaches,
     wide_as_it_is,
 )
-from sam_tui.core.authorization.grounds import Grounds, Judgement
-from sam_tui.core.authorization.hosts import (
+from sam_tui.core.authorization.network.addresses import refusal
+from sam_tui.core.authorization.network.hosts import (
     CONNECTION,
     HostEntry,
     address_of,
@@ -24,10 +24,10 @@ from sam_tui.core.authorization.hosts import (
     family,
     host_of,
 )
-from sam_tui.core.authorization.path_stages import LOCAL_RULE
-from sam_tui.core.authorization.patterns import CommandPattern
-from sam_tui.core.authorization.rules import LAYERS
-from sam_tui.core.authorization.shell_table import INTERPRETERS, SHELLS, WRAPPERS, names
+from sam_tui.core.authorization.policy.judgement import Grounds, Judgement
+from sam_tui.core.authorization.policy.path_stages import LOCAL_RULE
+from sam_tui.core.authorization.rules.patterns import CommandPattern
+from sam_tui.core.authorization.rules.rule import LAYERS
 from sam_tui.core.inquiry import Approval, PastCall, ScopeChoice, ScopeSpan
 from sam_tui.core.ports.policy import DecisionEntry, SavedGrant
 from sam_tui.core.verdict import Decision

@@ -20,15 +20,10 @@ from sam_tui.core.accesses import (
     Use,
     Write,
 )
-from sam_tui.core.authorization.command_stages import COMMAND_STAGES
-from sam_tui.core.authorization.commands import CommandReading
-from sam_tui.core.authorization.connect_stages import (
-    FETCH_STAGES,
-    NETWORK_STAGES,
-    SOCKET_STAGES,
-    USE_STAGES,
-)
-from sam_tui.core.authorization.grounds import (
+from sam_tui.core.authorization.commands.reader import CommandReading
+from sam_tui.core.authorization.network.hosts import CONNECTION, connected, host_of
+from sam_tui.core.authorization.policy.command_stages import COMMAND_STAGES
+from sam_tui.core.authorization.policy.judgement import (
     AccessCase,
     Grounds,
     Judgement,
@@ -36,9 +31,14 @@ from sam_tui.core.authorization.grounds import (
     Stage,
     TraceStep,
 )
-from sam_tui.core.authorization.hosts import CONNECTION, connected, host_of
-from sam_tui.core.authorization.path_stages import PATH_STAGES
-from sam_tui.core.authorization.rules import Kind, Rule, RuleSet, Subject, ordered
+from sam_tui.core.authorization.policy.path_stages import PATH_STAGES
+from sam_tui.core.authorization.policy.remote_stages import (
+    FETCH_STAGES,
+    NETWORK_STAGES,
+    SOCKET_STAGES,
+    USE_STAGES,
+)
+from sam_tui.core.authorization.rules.rule import Kind, Rule, RuleSet, Subject, ordered
 
 __all__ = [
     "Judgement",

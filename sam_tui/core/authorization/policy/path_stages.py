@@ -4,7 +4,8 @@ import os
 import stat
 
 from sam_tui.core.accesses import Write
-from sam_tui.core.authorization.grounds import (
+from sam_tui.core.authorization.paths.places import place_of
+from sam_tui.core.authorization.policy.judgement import (
     READ,
     AccessCase,
     Grounds,
@@ -16,7 +17,6 @@ from sam_tui.core.authorization.grounds import (
     refused_by_plan,
     rule_reason,
 )
-from sam_tui.core.authorization.places import place_of
 
 LOCAL_RULE = "local-secret:"
 """Begins the rule by which secrets of the workspace are asked."""

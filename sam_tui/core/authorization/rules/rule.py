@@ -5,10 +5,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sam_tui.core.authorization.commands import CommandPart, CommandReading
-from sam_tui.core.authorization.patterns import CommandPattern, PathPattern, host_covered
-from sam_tui.core.authorization.programs import CommandClass
-from sam_tui.core.authorization.windows import Window
+from sam_tui.core.authorization.commands.programs import CommandClass
+from sam_tui.core.authorization.commands.reader import CommandPart, CommandReading
+from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPattern, host_covered
+from sam_tui.core.authorization.rules.time_windows import Window
 from sam_tui.core.ports.policy import SavedGrant
 
 Effect = Literal["deny", "ask", "allow"]

@@ -4,8 +4,9 @@ Each tuple is in the order in which its stages have a say.
 """
 
 from sam_tui.core.accesses import Connect, Fetch, Use
-from sam_tui.core.authorization.addresses import refusal
-from sam_tui.core.authorization.grounds import (
+from sam_tui.core.authorization.network.addresses import refusal
+from sam_tui.core.authorization.network.hosts import address_of, loopback, split_port
+from sam_tui.core.authorization.policy.judgement import (
     AccessCase,
     Grounds,
     Judgement,
@@ -15,8 +16,7 @@ from sam_tui.core.authorization.grounds import (
     denied_by_rule,
     refused_by_plan,
 )
-from sam_tui.core.authorization.hosts import address_of, loopback, split_port
-from sam_tui.core.authorization.path_stages import allowed_by_rule, own_data, secret
+from sam_tui.core.authorization.policy.path_stages import allowed_by_rule, own_data, secret
 
 
 def _connecting_in_plan(grounds: Grounds, case: AccessCase) -> Judgement | None:

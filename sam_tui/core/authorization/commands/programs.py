@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from sam_tui.core.authorization import shell_table as table
-from sam_tui.core.authorization.careful import CAREFUL, builtin_traits
-from sam_tui.core.authorization.git_commands import git_traits
-from sam_tui.core.authorization.traits import (
+from sam_tui.core.authorization.commands import table as table
+from sam_tui.core.authorization.commands.git import git_traits
+from sam_tui.core.authorization.commands.inspection import CAREFUL, builtin_traits
+from sam_tui.core.authorization.commands.traits import (
     COMMAND_CLASSES,
     CommandClass,
     Traits,

@@ -5,9 +5,9 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sam_tui.core.authorization.commands import CommandReading
-from sam_tui.core.authorization.hosts import HostEntry, connected
-from sam_tui.core.authorization.patterns import CommandPattern
+from sam_tui.core.authorization.commands.reader import CommandReading
+from sam_tui.core.authorization.network.hosts import HostEntry, connected
+from sam_tui.core.authorization.rules.patterns import CommandPattern
 from sam_tui.core.clock import Clock
 from sam_tui.core.ids import ConversationId, mint
 from sam_tui.core.ports.policy import GrantLedger, LiveGrant

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sam_tui.core.accesses import Access, Connect, LocatedAccess, Location, Read, Write
-from sam_tui.core.authorization.containment import Workspace
-from sam_tui.core.authorization.grounds import CHANGE, CONNECT, READ
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT, READ
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest

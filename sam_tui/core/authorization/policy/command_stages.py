@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from sam_tui.core.authorization.commands import CommandPart, CommandReading, NamedPath
-from sam_tui.core.authorization.grounds import (
+from sam_tui.core.authorization.commands.reader import CommandPart, CommandReading, NamedPath
+from sam_tui.core.authorization.commands.table import names
+from sam_tui.core.authorization.policy.judgement import (
     AccessCase,
     Grounds,
     Judgement,
@@ -14,8 +15,7 @@ from sam_tui.core.authorization.grounds import (
     refused_by_plan,
     rule_reason,
 )
-from sam_tui.core.authorization.rules import Subject
-from sam_tui.core.authorization.shell_table import names
+from sam_tui.core.authorization.rules.rule import Subject
 
 _COPIERS = names("grep egrep fgrep rg tar zip cp rsync scp ag ack ugrep 7z")
 """Read what lies below a folder, contents and all."""

@@ -9,16 +9,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from sam_tui.core.authorization import shell_table as table
-from sam_tui.core.authorization.hosts import host_of
-from sam_tui.core.authorization.programs import (
+from sam_tui.core.authorization.commands import table as table
+from sam_tui.core.authorization.commands.programs import (
     COMMAND_CLASSES,
     CommandClass,
     Traits,
     classify,
     traits,
 )
-from sam_tui.core.authorization.wrapping import Inner, function_bomb, renamed, taints, unwrap
+from sam_tui.core.authorization.commands.wrappers import (
+    Inner,
+    function_bomb,
+    renamed,
+    taints,
+    unwrap,
+)
+from sam_tui.core.authorization.network.hosts import host_of
 from sam_tui.core.ports.policy import ShellParser, ShellText, SimpleCommand, Word
 
 _RUNNABLE = re.compile(r"\$\(|`")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from sam_tui.core.authorization import git_config
+from sam_tui.core.authorization.paths import git_config
 
 Grammar = Literal["", "git config", "git pointer", "git head", "git todo", "husky", "hook"]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from sam_tui.core.authorization.grounds import Grounds, Judgement
-from sam_tui.core.authorization.hosts import connected
-from sam_tui.core.authorization.scopes import HOW_LONG, ScopeOffer, by_file
+from sam_tui.core.authorization.grants.scopes import HOW_LONG, ScopeOffer, by_file
+from sam_tui.core.authorization.network.hosts import connected
+from sam_tui.core.authorization.policy.judgement import Grounds, Judgement
 from sam_tui.core.inquiry import ScopeChoice, ScopeSpan
 from sam_tui.core.ports.policy import SavedGrant
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 
-from sam_tui.core.authorization.shell_table import names
-from sam_tui.core.authorization.traits import (
+from sam_tui.core.authorization.commands.table import names
+from sam_tui.core.authorization.commands.traits import (
     Traits,
     has_flag,
     hides_path,

@@ -4,9 +4,9 @@ import fnmatch
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sam_tui.core.authorization import shell_table as table
-from sam_tui.core.authorization.careful import variables_set
-from sam_tui.core.authorization.programs import Traits, traits
+from sam_tui.core.authorization.commands import table as table
+from sam_tui.core.authorization.commands.inspection import variables_set
+from sam_tui.core.authorization.commands.programs import Traits, traits
 from sam_tui.core.ports.policy import ShellText, SimpleCommand, Word
 
 _MOST_LAYERS = 8

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sam_tui.core.authorization.grounds import CONNECT
-from sam_tui.core.authorization.hosts import ANY, HostEntry, shared, with_port
-from sam_tui.core.authorization.patterns import CommandPattern, host_covered
-from sam_tui.core.authorization.rules import Layer, Rule, ordered
-from sam_tui.core.authorization.secrets import Secrets
-from sam_tui.core.authorization.shell_table import INTERPRETERS, SHELLS, WRAPPERS
+from sam_tui.core.authorization.commands.table import INTERPRETERS, SHELLS, WRAPPERS
+from sam_tui.core.authorization.network.hosts import ANY, HostEntry, shared, with_port
+from sam_tui.core.authorization.paths.secrets import Secrets
+from sam_tui.core.authorization.policy.judgement import CONNECT
+from sam_tui.core.authorization.rules.patterns import CommandPattern, host_covered
+from sam_tui.core.authorization.rules.rule import Layer, Rule, ordered
 
 Fault = Literal["shadowed", "unreachable", "over-broad"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sam_tui.core.authorization.shell_table import names
+from sam_tui.core.authorization.commands.table import names
 
 _LOOKING = names("""
     status log diff show rev-parse rev-list ls-files ls-tree cat-file blame annotate describe

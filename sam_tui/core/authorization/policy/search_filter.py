@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from sam_tui.core.accesses import LocatedAccess, Location, Read
-from sam_tui.core.authorization.policy import Policy
+from sam_tui.core.authorization.policy.policy import Policy
 
 _OPERATION = "file_operations.read_file"
 _ASKED_FOR_THE_FOLDER = ("read-outside", "read-above-secrets")

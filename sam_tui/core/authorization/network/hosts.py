@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sam_tui.core.authorization.addresses import IPAddress, parse_ipv4, refusal
+from sam_tui.core.authorization.network.addresses import IPAddress, parse_ipv4, refusal
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")

@@ -1,0 +1,1 @@
+"""The judgement of an access, stage by stage."""

@@ -1,0 +1,1 @@
+"""Rules of a policy, and the patterns and times that they name."""
