@@ -46,7 +46,7 @@ def offer_hooks(
         if not os.path.lexists(user) and not os.path.lexists(project):
             return None
         from sam_tui.adapters.hooks import FileHooks
-        from sam_tui.adapters.policy.named_reads import NamedReads
+        from sam_tui.adapters.policy.readable_paths import NamedReads
         from sam_tui.core.tooling.hooks import Hooking
 
         hooks = FileHooks(

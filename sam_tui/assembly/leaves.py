@@ -213,7 +213,7 @@ class Leaves:
     def sandbox(self) -> "Sandbox":
         """What holds commands."""
         from sam_tui.adapters.policy import SandboxPlan
-        from sam_tui.adapters.policy.reading import free_reads
+        from sam_tui.adapters.policy.readable_paths import free_reads
         from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
         from sam_tui.core.ports.processes.sandbox import ReadTerms
 

@@ -235,7 +235,7 @@ class Serving:
 
     def _named(self, settings: "ServerSettings") -> tuple[str, ...]:
         """What a server of the person's has to read to start."""
-        from sam_tui.adapters.policy.named_reads import NamedReads
+        from sam_tui.adapters.policy.readable_paths import NamedReads
 
         words, workspace = (settings.command, *settings.args), self._leaves.workspace
         named = NamedReads(self._places.home, workspace.roots)

@@ -177,7 +177,7 @@ def _pair(text: str, sign: str) -> tuple[str, str]:
 
 
 def _edit(path: str, change: Callable[[bytes], str]) -> None:
-    from sam_tui.adapters.policy.storing import exclusive, replace_file
+    from sam_tui.adapters.policy.private_files import exclusive, replace_file
 
     with exclusive(path):
         try:

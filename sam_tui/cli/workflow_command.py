@@ -334,7 +334,7 @@ def desk(
 
 def _stored(values: Values, stack: ExitStack, *, trusting: bool) -> Workflows:
     """The service alone, without an agent."""
-    from sam_tui.adapters.policy.opening import AppFolders
+    from sam_tui.adapters.policy.layers import AppFolders
     from sam_tui.adapters.policy.trust import FileTrust
     from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
 

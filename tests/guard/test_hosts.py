@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sam_tui.adapters.policy import SandboxTerms, SavedRules
 from sam_tui.adapters.policy.files import parse_policy
-from sam_tui.adapters.policy.sandboxing import merged, sandbox_plan
+from sam_tui.adapters.policy.sandbox_settings import merged, sandbox_plan
 from sam_tui.core.accesses import CommandAccess, Connect
 from sam_tui.core.authorization.network.hosts import HostEntry, family
 from sam_tui.core.authorization.policy.lint import lint, lint_hosts

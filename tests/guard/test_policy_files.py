@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sam_tui.adapters.policy import SavedRules
 from sam_tui.adapters.policy.files import LARGEST, load_policy, parse_policy
-from sam_tui.adapters.policy.opening import AppFolders, make_policy, read_layers
+from sam_tui.adapters.policy.layers import AppFolders, make_policy, read_layers
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.accesses import CommandAccess, Fetch, Read, Use, Write
 from sam_tui.core.authorization.paths.containment import Workspace

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.policy.named_reads import NamedReads
+from sam_tui.adapters.policy.readable_paths import NamedReads
 
 pytestmark = pytest.mark.requirement("sandbox:reads-outside")
 

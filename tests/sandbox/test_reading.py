@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.policy.reading import free_reads
+from sam_tui.adapters.policy.readable_paths import free_reads
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import ReadTerms
 from sam_tui.core.ports.processes.terminals import CommandResult
@@ -169,7 +169,7 @@ def test_the_same_holds_for_a_normal_user(short_path: Path) -> None:
         os.chown(path, 65534, 65534)
     code = f"""
 import asyncio, os, tempfile
-from sam_tui.adapters.policy.reading import free_reads
+from sam_tui.adapters.policy.readable_paths import free_reads
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox import free_reads as reads, reading, reaching, supervisor

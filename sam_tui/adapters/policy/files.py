@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
-from sam_tui.adapters.policy.limiting import KEY as LIMITS
-from sam_tui.adapters.policy.limiting import NO_LIMITS, TurnLimits, read_limits
-from sam_tui.adapters.policy.lines import line_of
-from sam_tui.adapters.policy.sandboxing import KEYS, UNSAID, SandboxTerms, read_terms
+from sam_tui.adapters.policy.sandbox_settings import KEYS, UNSAID, SandboxTerms, read_terms
+from sam_tui.adapters.policy.toml_lines import line_of
+from sam_tui.adapters.policy.turn_limits import KEY as LIMITS
+from sam_tui.adapters.policy.turn_limits import NO_LIMITS, TurnLimits, read_limits
 from sam_tui.core.authorization.commands.programs import COMMAND_CLASSES
 from sam_tui.core.authorization.policy.policy import PermissionMode
 from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPattern

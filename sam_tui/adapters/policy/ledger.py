@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, cast
 
-from sam_tui.adapters.policy.storing import exclusive, replace_file
+from sam_tui.adapters.policy.private_files import exclusive, replace_file
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.policy import LiveGrant
 

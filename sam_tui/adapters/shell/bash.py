@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from sam_tui.adapters.shell.words import text_of, word_of
+from sam_tui.adapters.shell.syntax import text_of, word_of
 from sam_tui.core.ports.policy import Redirection, ShellText, SimpleCommand, Word
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class BashParser:
         """The simple commands in ``text``, those of substitutions and function bodies included."""
         if len(text) > LONGEST or "\0" in text:
             return ShellText((), unparsable=True)
-        from sam_tui.adapters.shell.evaluation import evaluated, overlooked
+        from sam_tui.adapters.shell.syntax import evaluated, overlooked
 
         tree = _parser().parse(text.encode("utf-8", "replace"))
         walk = _Walk()

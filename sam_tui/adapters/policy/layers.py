@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from sam_tui.adapters.policy.files import PROJECT_FILE, PolicyFile, load_policies
-from sam_tui.adapters.policy.limiting import TurnLimits, tightened
-from sam_tui.adapters.policy.sandboxing import SandboxTerms, merged
-from sam_tui.adapters.policy.saved import SavedRules
+from sam_tui.adapters.policy.sandbox_settings import SandboxTerms, merged
+from sam_tui.adapters.policy.saved_rules import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
+from sam_tui.adapters.policy.turn_limits import TurnLimits, tightened
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.authorization.paths.secrets import MCP_TOKEN, Secrets

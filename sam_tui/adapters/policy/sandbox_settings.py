@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
-from sam_tui.adapters.policy.usage import KEY as USAGE
-from sam_tui.adapters.policy.usage import Fault, read_limits, tightened
+from sam_tui.adapters.policy.command_limits import KEY as USAGE
+from sam_tui.adapters.policy.command_limits import Fault, read_limits, tightened
 from sam_tui.core.authorization.network.hosts import ANY, HostEntry, entries_of
 from sam_tui.core.authorization.policy.judgement import CONNECT
 from sam_tui.core.authorization.policy.policy import Policy

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from sam_tui.adapters.policy.files import POLICY_FILE, load_policy, parse_policy
-from sam_tui.adapters.policy.lines import rule_blocks
-from sam_tui.adapters.policy.storing import exclusive, replace_file
+from sam_tui.adapters.policy.private_files import exclusive, replace_file
+from sam_tui.adapters.policy.toml_lines import rule_blocks
 from sam_tui.core.authorization.rules.rule import Rule
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import mint
