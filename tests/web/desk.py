@@ -5,9 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sam_tui.core.authorization.grants.grants.grants import Grants
-from sam_tui.core.authorization.policy.policy.policy import Policy
-
 from sam_tools.document_operations import DocumentOperations
 from sam_tools.image_generation import ImageGeneration
 from sam_tools.web_operations import WebOperations
@@ -18,8 +15,10 @@ from sam_tui.adapters.storage import open_storage
 from sam_tui.adapters.web import GuardedWeb
 from sam_tui.adapters.web.duckduckgo import DuckDuckGo
 from sam_tui.adapters.web.serpapi import SerpApiClient
+from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.policy.policy import Policy
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.events import ToolProgressed

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sam_tui.core.authorization.policy.policy.judgement import CHANGE
-
+from sam_tui.core.authorization.policy.judgement import CHANGE
 from sam_tui.core.display import Display
 from sam_tui.core.ports.processes.sandbox import OutsideAccess, allowance
 from sam_tui.core.ports.processes.terminals import CommandResult, LeftRunning, TerminalSession
