@@ -1,5 +1,6 @@
 """What commands started ends with the program, however that ends, held or not, detached or not."""
 
+import asyncio
 import json
 import os
 import select
@@ -7,12 +8,18 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch, sweep
+from sam_tui.adapters.terminal.sandbox.supervised.processes import Census
+from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.preloaded import SCRIPT
+
+Run = Callable[..., Coroutine[None, None, CommandResult]]
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -103,6 +110,26 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
         for pid in pids.values():
             if not ends(pid, 0):
                 os.kill(pid, 9)
+
+
+@pytest.mark.skipif(Sandbox().confinement.kind != "live", reason="nothing is supervised here")
+@pytest.mark.requirement("sandbox:abandoned")
+async def test_many_commands_end_together_so_that_one_that_takes_its_time_delays_no_other(
+    run: Run, workspace: Path
+) -> None:
+    pipes = [workspace / str(n) for n in range(3)]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    async with asyncio.TaskGroup() as group:
+        runs = [group.create_task(run(f"echo $$ > {pipe}; exec sleep 600")) for pipe in pipes]
+        sessions = [int(await asyncio.to_thread(pipe.read_text)) for pipe in pipes]
+        parts = [Census(filtered=True) for _ in sessions]
+        for part, session in zip(parts, sessions, strict=True):
+            part.add(session)
+        whole = Census.joined(parts)
+        assert sorted(whole.living()) == sorted(sessions)
+        await asyncio.to_thread(whole.end, grace=20.0)
+    assert {running.result().signal for running in runs} == {"SIGTERM"}
 
 
 @pytest.mark.requirement("sandbox:abandoned")

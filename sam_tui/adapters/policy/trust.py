@@ -5,7 +5,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -14,7 +14,7 @@ from typing import Any, cast
 from sam_tui.adapters.policy.private_files import exclusive, replace_file
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, open_regular
-from sam_tui.core.ports.policy import Believed, TrustState
+from sam_tui.core.ports.policy import Believed, Inspection, TrustState
 from sam_tui.core.text.plain import printable
 
 TRUST_FILE = "trust.json"
@@ -99,8 +99,20 @@ class FileTrust:
                 believed.append(item)
         return tuple(believed)
 
-    def trust(self, folder: str) -> None:
-        """Trust a folder as it is now."""
+    def inspect(self, folder: str) -> Inspection:
+        """What would count, and its digests: each file is read once for both."""
+        real = os.path.realpath(folder)
+        believed: list[Believed] = []
+
+        def show(name: str, head: bytes) -> None:
+            if len(believed) < _SHOWN_FILES and (item := _believed(real, name, head)) is not None:
+                believed.append(item)
+
+        digests = _digests(real, _nested(real), show)
+        return Inspection(tuple(believed), digests)
+
+    def trust(self, folder: str, shown: Inspection | None = None) -> None:
+        """Trust a folder as it is now, or as it was shown."""
         real = os.path.realpath(folder)
         if not os.path.isdir(real):
             raise ConfigurationError(f"{folder} is not a folder.", hint="Name an existing folder.")
@@ -112,7 +124,7 @@ class FileTrust:
                 f"{real} is not trusted: {'; '.join(odd[:_SHOWN_ODD])}{more}.",
                 hint="Only regular files of a folder are trusted: remove it, or put a file there.",
             )
-        digests = _digests(real, nested)
+        digests = _digests(real, nested) if shown is None else shown.digests
         if digests is None:
             raise ConfigurationError(
                 f"{real} holds too much of what would be believed to be trusted: below"
@@ -121,7 +133,7 @@ class FileTrust:
             )
         with exclusive(self.path):
             entries = self._entries(strict=True)
-            entries[real] = {"files": digests, "trusted_at": int(time.time())}
+            entries[real] = {"files": dict(digests), "trusted_at": int(time.time())}
             self._store(entries)
 
     def revoke(self, folder: str) -> bool:
@@ -170,8 +182,8 @@ class FileTrust:
         replace_file(self.path, text + "\n")
 
 
-def _believed(folder: str, name: str) -> Believed | None:
-    """One file that is there; a link is not followed."""
+def _believed(folder: str, name: str, head: bytes | None = None) -> Believed | None:
+    """One file that is there, with its ``head`` where that was read; a link is not followed."""
     path = os.path.join(folder, name)
     meaning = next(words for begin, words in _MEANINGS if name.startswith(begin))
     name_shown = printable(name)
@@ -182,26 +194,34 @@ def _believed(folder: str, name: str) -> Believed | None:
             return Believed(name_shown, f"{meaning} (a link to {target})", status.st_size)
         if not stat.S_ISREG(status.st_mode):
             return Believed(name_shown, f"{meaning} (no file)", status.st_size)
-        with os.fdopen(open_regular(path, root=folder), "rb") as file:
-            head = file.read(_SHOWN_BYTES)
+        if head is None:
+            with os.fdopen(open_regular(path, root=folder), "rb") as file:
+                head = file.read(_SHOWN_BYTES)
     except (OSError, UnusableFile):
         return None
     text = "" if b"\0" in head else head.decode("utf-8", "replace")
     return Believed(name_shown, meaning, status.st_size, text)
 
 
-def _digests(folder: str, nested: Iterable[str]) -> dict[str, str] | None:
-    """Digest by relative name of all that would be believed; None when it is too much."""
+def _digests(
+    folder: str, nested: Iterable[str], show: Callable[[str, bytes], None] | None = None
+) -> dict[str, str] | None:
+    """Digest by relative name of all that would be believed; None when it is too much.
+
+    ``show`` is given the name of each file that is there, and its first bytes.
+    """
     digests: dict[str, str] = {}
     size = 0
     folder = os.path.realpath(folder)
     for name in _names(folder, nested):
-        digest, length = _digest(folder, name, most=MOST_BYTES - size)
+        digest, length, head = _digest(folder, name, most=MOST_BYTES - size)
         size += length
         if len(digests) >= MOST_FILES or size > MOST_BYTES:
             return None
         if digest:
             digests[_key(name)] = digest
+            if show is not None:
+                show(name, head)
     return digests
 
 
@@ -292,8 +312,8 @@ def _is_inside(path: str, folder: str) -> bool:
     return os.path.realpath(path).startswith(os.path.realpath(folder).rstrip("/") + "/")
 
 
-def _digest(folder: str, name: str, *, most: int) -> tuple[str, int]:
-    """What a name holds: its kind, its mode to run, a link's target, a file's content.
+def _digest(folder: str, name: str, *, most: int) -> tuple[str, int, bytes]:
+    """What a name holds: its kind, its mode to run, a link's target, a file's content; length, first bytes.
 
     No more than ``most`` bytes and a piece are read, and nothing that lies elsewhere.
     """
@@ -302,24 +322,28 @@ def _digest(folder: str, name: str, *, most: int) -> tuple[str, int]:
         about = os.lstat(path)
         target = os.readlink(path) if stat.S_ISLNK(about.st_mode) else ""
     except OSError:
-        return "", 0
+        return "", 0, b""
     if target:
         inside = _is_inside(path, folder)
-        inner, length = _content(os.path.realpath(path), folder, most) if inside else ("", 0)
-        return f"link:{hashlib.sha256(os.fsencode(target)).hexdigest()}:{inner}", length
+        inner, length, _ = _content(os.path.realpath(path), folder, most) if inside else _NOTHING
+        return f"link:{hashlib.sha256(os.fsencode(target)).hexdigest()}:{inner}", length, b""
     if not stat.S_ISREG(about.st_mode):
-        return f"kind:{stat.S_IFMT(about.st_mode)}", 0
-    inner, length = _content(path, folder, most)
-    return f"{'x' if about.st_mode & 0o111 else '-'}:{inner}", length
+        return f"kind:{stat.S_IFMT(about.st_mode)}", 0, b""
+    inner, length, head = _content(path, folder, most)
+    return f"{'x' if about.st_mode & 0o111 else '-'}:{inner}", length, head
 
 
-def _content(path: str, folder: str, most: int) -> tuple[str, int]:
-    digest, length = hashlib.sha256(), 0
+_NOTHING = ("", 0, b"")
+
+
+def _content(path: str, folder: str, most: int) -> tuple[str, int, bytes]:
+    digest, length, head = hashlib.sha256(), 0, b""
     try:
         with os.fdopen(open_regular(path, root=folder), "rb") as file:
             while length <= most and (piece := file.read(_PIECE)):
+                head = head or piece[:_SHOWN_BYTES]
                 digest.update(piece)
                 length += len(piece)
     except (OSError, UnusableFile):
-        return "unreadable", 0
-    return digest.hexdigest(), length
+        return "unreadable", 0, b""
+    return digest.hexdigest(), length, head

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sam_tui.core.ports.policy import Believed, TrustState, TrustStore
+from sam_tui.core.ports.policy import Believed, Inspection, TrustState, TrustStore
 
 
 class FolderTrust:
@@ -48,6 +48,10 @@ class FolderTrust:
         """
         return self._store.believed(self.folder, deep=deep)
 
+    def inspect(self) -> Inspection:
+        """The same, with the folders below, as it is now: for ``trust`` once the person saw it."""
+        return self._store.inspect(self.folder)
+
     def vouches(self, name: str, data: bytes) -> bool:
         """Whether the folder is trusted, and this is what the file of that name held then.
 
@@ -68,9 +72,12 @@ class FolderTrust:
         """What differs from when it was trusted, in words."""
         return self._store.changes(self.folder)
 
-    def trust(self) -> None:
-        """Trust it as it is now. Raises ``ConfigurationError`` when that cannot be kept or read."""
-        self._store.trust(self.folder)
+    def trust(self, shown: Inspection | None = None) -> None:
+        """Trust it as it is now, or as it was shown: what changed since then is a change.
+
+        Raises ``ConfigurationError`` when that cannot be kept or read.
+        """
+        self._store.trust(self.folder, shown)
         self.look()
 
     def revoke(self) -> None:

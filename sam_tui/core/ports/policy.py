@@ -1,6 +1,6 @@
 """Policy: what the guard reads from outside: shell text, rule files, trust and its own history."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -87,6 +87,17 @@ class Believed:
     text: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """A folder as it was read once: what would count in it, and the digests of just that.
+
+    ``digests`` are None where there is too much of it.
+    """
+
+    believed: tuple[Believed, ...]
+    digests: Mapping[str, str] | None
+
+
 class TrustStore(Protocol):
     """Which folders the person trusts, and with which content of their policy files."""
 
@@ -105,6 +116,10 @@ class TrustStore(Protocol):
         """
         ...
 
+    def inspect(self, folder: str) -> Inspection:
+        """Read what would count, to show it and to trust it as it was shown."""
+        ...
+
     def vouches(self, folder: str, name: str, data: bytes) -> bool:
         """Whether this is what a file, by its name in the folder, held when it was trusted."""
         ...
@@ -113,8 +128,11 @@ class TrustStore(Protocol):
         """The instruction files of the folders below that were trusted with it."""
         ...
 
-    def trust(self, folder: str) -> None:
-        """Trust a folder as it is now. Raises ``ConfigurationError`` when it cannot be stored."""
+    def trust(self, folder: str, shown: Inspection | None = None) -> None:
+        """Trust a folder as it is now, or as it was when it was shown.
+
+        Raises ``ConfigurationError`` when it cannot be stored.
+        """
         ...
 
     def revoke(self, folder: str) -> bool:

@@ -11,9 +11,16 @@ from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import ChatScreen
 
 if TYPE_CHECKING:
+    from sam_tui.core.ports.policy import Inspection
     from sam_tui.core.runtime import Runtime
 
 _NAMED = 4
+_DECIDED = {
+    "trusted": "is trusted as it is now",
+    "untrusted": "is no longer trusted",
+    "changed": "changed while it was shown, so it is not believed: /trust shows it again",
+}
+"""What a choice came to."""
 LOOKED_AT = 500
 """Decisions at the end of the log whose seals are checked at the start."""
 
@@ -80,7 +87,8 @@ class Oversight:
 
         if self._runtime is not None:
             self.look()
-            self._app.push_screen(TrustScreen(self._runtime.trust, self._patience), self._decided)
+            screen = TrustScreen(self._runtime.trust, self._patience)
+            self._app.push_screen(screen, lambda choice: self._decided(choice, screen.shown))
 
     def audit(self) -> None:
         """Browse the decisions, those of this folder first."""
@@ -92,19 +100,19 @@ class Oversight:
             filter_ = DecisionFilter(workspace=runtime.workspace.root)
             self._app.push_screen(AuditScreen(runtime.decisions, filter_))
 
-    def _decided(self, choice: str | None) -> None:
+    def _decided(self, choice: str | None, shown: "Inspection") -> None:
         runtime = self._runtime
         if runtime is None or not choice:
             return
         try:
             if choice == "trust":
-                runtime.trust.trust()
+                runtime.trust.trust(shown)
             else:
                 runtime.trust.revoke()
         except SamError as error:
             self._screen.transcript.add_notice("error", error.explain())
         else:
-            state = "is trusted as it is now" if runtime.trust.trusted else "is no longer trusted"
+            state = _DECIDED[runtime.trust.state]
             self._screen.transcript.add_notice("info", f"{runtime.trust.folder} {state}.")
         self._stand()
 

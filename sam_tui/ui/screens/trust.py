@@ -14,7 +14,10 @@ from sam_tui.ui.plain import visible, visible_line
 from sam_tui.ui.screens import STYLES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sam_tui.core.authorization.trust import FolderTrust
+    from sam_tui.core.ports.policy import Believed
 
 _SCROLLS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 _STATES = {
@@ -39,6 +42,8 @@ class TrustScreen(ModalScreen[str]):
     def __init__(self, trust: "FolderTrust", patience: Patience) -> None:
         super().__init__()
         self._trust = trust
+        self.shown = trust.inspect()
+        """What the person sees, and so decides about."""
         self._guard = KeyGuard(patience)
         self._body = VerticalScroll(can_focus=False)
 
@@ -46,10 +51,10 @@ class TrustScreen(ModalScreen[str]):
         """The folder and its standing, what changed, what would be believed with its text."""
         with Vertical() as frame:
             frame.border_title = Content("trust this folder?")
-            keys = "R trusts it no longer" if self._trust.trusted else "T trusts it as it is now"
+            keys = "R trusts it no longer" if self._trust.trusted else "T trusts it as shown"
             frame.border_subtitle = Content(f"{keys} · Esc leaves it · ↑↓ scroll")
             with self._body:
-                yield Static(trust_content(self._trust), markup=False)
+                yield Static(trust_content(self._trust, self.shown.believed), markup=False)
 
     def on_mount(self) -> None:
         """Hear nothing that was meant for something else."""
@@ -69,8 +74,8 @@ class TrustScreen(ModalScreen[str]):
                 self.dismiss(choice)
 
 
-def trust_content(trust: "FolderTrust") -> Content:
-    """The standing of a folder, in words."""
+def trust_content(trust: "FolderTrust", believed: "Sequence[Believed]") -> Content:
+    """The standing of a folder, in words, and what would count in it."""
     words, tone = _STATES[trust.state]
     parts = [Content.assemble((visible_line(trust.folder), "bold"), " ", (words, tone))]
     changes = trust.changes()
@@ -78,7 +83,6 @@ def trust_content(trust: "FolderTrust") -> Content:
         parts.append(Content("\n".join(visible_line(change) for change in changes)).stylize("bold"))
     if not trust.trusted:
         parts.append(Content(_UNTRUSTED_MEANS).stylize("$text-muted"))
-    believed = trust.believed(deep=True)
     if not believed:
         parts.append(Content("Nothing in it asks to be believed.").stylize("$text-muted"))
     for item in believed:

@@ -277,8 +277,7 @@ def _supervise(control: socket.socket) -> None:
     from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE
     from sam_tui.adapters.terminal.sandbox.supervisor import serve
 
-    for census in serve(control):
-        census.end(grace=GRACE)
+    serve(control).end(grace=GRACE)
 
 
 def _start(message: dict[str, Any], entry: int | None) -> tuple[int, int]:

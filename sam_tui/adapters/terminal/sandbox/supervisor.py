@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui.adapters.terminal.sandbox.judgement.drafts import Drafts
@@ -78,8 +78,8 @@ class Supervisor:
         self._handlers = {calls[name]: h for name, h in handlers.items() if name in calls}
         self._landlock_decides = frozenset(calls[name] for name in named if name in calls)
 
-    def serve(self) -> Sequence[Census]:
-        """Answer until the control socket closes; gives the runs of which something is left."""
+    def serve(self) -> Census:
+        """Answer until the control socket closes; gives what is left of all runs."""
         control = self._control.fileno()
         self._poll.register(control, select.EPOLLIN)
         try:
@@ -95,7 +95,7 @@ class Supervisor:
                             with self._telling:
                                 self._send()
                         if events & ~select.EPOLLOUT and not self._obey():
-                            return [watch.census for watch in self._runs.values()]
+                            return Census.joined(watch.census for watch in self._runs.values())
                     elif descriptor in self._enrolling:
                         self._enrol(descriptor)
                     elif descriptor in self._heard:
@@ -293,10 +293,10 @@ class Supervisor:
             return  # the caller was killed
 
 
-def serve(control: socket.socket) -> Sequence[Census]:
+def serve(control: socket.socket) -> Census:
     """Be the supervisor behind a control socket, on this thread, until the socket closes.
 
-    Gives the runs of which something is left: the program closed without ending them, or died.
+    Gives what is left of all runs: the program closed without ending them, or died.
     """
     if unshare_place():
         os.umask(0)
@@ -309,5 +309,4 @@ def main() -> None:
     descriptor = int(sys.argv[-1])
     os.chdir("/")
     os.umask(0)
-    for census in serve(socket.socket(fileno=descriptor)):
-        census.end(grace=GRACE)
+    serve(socket.socket(fileno=descriptor)).end(grace=GRACE)

@@ -6,7 +6,7 @@ import re
 import select
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import Bound, memory_of
@@ -40,6 +40,15 @@ class Census:
         self._mark = f"{MARK}={mark}".encode() if mark else b""
         self._held = filtered
         self._sessions: dict[int, int] = {}
+
+    @classmethod
+    def joined(cls, parts: "Iterable[Census]") -> "Census":
+        """Those of several runs under filters: one look finds all, and none waits for another's end."""
+        whole = cls(filtered=True)
+        for part in parts:
+            for session, since in part._sessions.items():
+                whole._sessions[session] = max(since, whole._sessions.get(session, 0))
+        return whole
 
     def add(self, session: int, since: int = 0) -> int:
         """The process of that number leads a session of this run; gives the time when it started.
