@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE,
@@ -238,6 +238,21 @@ def mutants_of(module: str, source: str) -> list[Mutant]:
         if tree != _tree(mutant.was):
             distinct.setdefault((mutant.start, mutant.end, tree), mutant)
     return sorted(distinct.values(), key=lambda m: (m.start, m.becomes))
+
+
+def fatal(module: str, source: str) -> list[Mutant]:
+    """Mutants that no test can miss: one for every function's ``return`` on one line, which raises."""
+    breaker = Breaker(module, source)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Return) and node.lineno == node.end_lineno:
+            breaker.statement = range(node.lineno, node.lineno + 1)
+            breaker.add(node, 'raise AssertionError("a mutant that must die")')
+    return breaker.mutants
+
+
+def unchanged(mutant: Mutant, source: str) -> Mutant:
+    """A mutant of the same lines that changes nothing: an empty line at the end of the module."""
+    return replace(mutant, start=len(source), end=len(source), was="", becomes="\n")
 
 
 def _tree(text: str) -> str:

@@ -173,7 +173,11 @@ class Forks:
             options = ("-p", "scripts.forking", f"--jobs={number}")
             pytest = copy.pytest(paths, *options, inherited=(number,))
             _, self._output = self._ends.enter_context(pytest)
-        self._answer()
+        try:
+            self._answer()
+        except BrokenError:
+            self.close()
+            raise
 
     def close(self) -> None:
         """End it."""

@@ -3,8 +3,9 @@
 ``python -m scripts.mutants [--sample N] [--seed N] [--only TEXT] [--list] [--rows]``. ``mutants.toml`` says
 which modules count, which tests cover each, and which mutants change nothing that can be observed. A
 seeded sample of all mutants is played, each in a copy of the project: this one is never written to. Ends
-with 1 below 92 of 100 killed, and with 2 where the tests fail before anything was changed. ``--rows`` plays
-the breaks of ``tests/workflow/rows.toml`` instead, of which each must be noticed by the test that it names.
+with 1 below 92 of 100 killed, and with 2 where the tests fail before anything was changed, or where one
+mutant that must die lives, or one that changes nothing dies: both are played first. ``--rows`` plays the
+breaks of ``tests/workflow/rows.toml`` instead, of which each must be noticed by the test that it names.
 """
 
 import argparse
@@ -15,10 +16,11 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from scripts.breaks import Mutant, mutants_of
+from scripts.breaks import Mutant, fatal, mutants_of, unchanged
 from scripts.copies import ROOT, BrokenError, Copy, Forks, Trace, files_of, outermost
 
 ROWS = ROOT / "tests" / "workflow" / "rows.toml"
@@ -59,7 +61,7 @@ def main() -> int:
     try:
         return chosen(options)
     except BrokenError as error:
-        print(f"{error}\nmutants: tests fail before anything is changed", file=sys.stderr)
+        print(f"{error}\nmutants: nothing was judged", file=sys.stderr)
         return 2
 
 
@@ -93,20 +95,44 @@ def rows_played(copy: Copy) -> int:
     code, said = copy.run(files_of(tests), None, "-x")
     if code:
         raise BrokenError(said)
-    forks = Forks(copy, files_of(tests))
     alive = 0
-    for row in rows:
-        source = (ROOT / row["module"]).read_text("utf-8")
-        start = source.index(row["was"])
-        line = source.count("\n", 0, start) + 1
-        end = start + len(row["was"])
-        mutant = Mutant(row["module"], line, start, end, row["was"], row["becomes"], "")
-        dead = forks.play(mutant, [[row["test"]]]) or copy.play(mutant, [[row["test"]]])
-        alive += not dead
-        print(f"{'killed' if dead else 'SURVIVED':10} {row['name']}", flush=True)
-    forks.close()
+    with closing(Forks(copy, files_of(tests))) as forks:
+        prove(forks, row_broken(rows[0]), [[rows[0]["test"]]])
+        for row in rows:
+            mutant = row_broken(row)
+            dead = forks.play(mutant, [[row["test"]]]) or copy.play(mutant, [[row["test"]]])
+            alive += not dead
+            print(f"{'killed' if dead else 'SURVIVED':10} {row['name']}", flush=True)
     print(f"{len(rows) - alive} of {len(rows)} rows are held by their test")
     return int(alive > 0)
+
+
+def row_broken(row: dict[str, str]) -> Mutant:
+    """What a row says is to be broken."""
+    source = (ROOT / row["module"]).read_text("utf-8")
+    start = source.index(row["was"])
+    line = source.count("\n", 0, start) + 1
+    end = start + len(row["was"])
+    return Mutant(row["module"], line, start, end, row["was"], row["becomes"], "")
+
+
+def prove(forks: Forks, dying: Mutant, batches: Sequence[Sequence[str]]) -> None:
+    """Play a mutant that must die and one that changes nothing, in forks and in new processes.
+
+    Raises ``BrokenError`` where either is judged wrongly: then no other verdict would mean anything.
+    """
+    source = (forks.copy.folder / dying.module).read_text("utf-8")
+    for play in (forks.play, forks.copy.play):
+        if play(dying, batches) == "":
+            raise BrokenError(f"{dying.name} must die and survived")
+        if test := play(unchanged(dying, source), batches[:1]):
+            raise BrokenError(f"{dying.module} as it is, written anew, was killed by {test}")
+
+
+def surest(modules: Sequence[str], trace: Trace) -> Mutant:
+    """What most tests must fail with."""
+    able = [m for name in modules for m in fatal(name, (ROOT / name).read_text("utf-8"))]
+    return max(able, key=lambda m: len(trace.tests.get((m.module, m.line), ())))
 
 
 def killer(mutant: Mutant, trace: Trace, forks: Forks) -> str:
@@ -127,18 +153,19 @@ def played(
     begun = time.monotonic()
     trace = copy.trace(used)
     print(f"{len(trace.seconds)} tests traced in {time.monotonic() - begun:.0f} s", flush=True)
-    forks = Forks(copy, outermost(used))
+    dying = surest([*used], trace)
     killed = same = 0
-    for mutant in sample:
-        begun = time.monotonic()
-        why = excused(mutant, equivalent)
-        test = "" if why else killer(mutant, trace, forks)
-        killed, same = killed + bool(test), same + bool(why)
-        verdict = "killed" if test else "equivalent" if why else "SURVIVED"
-        print(f"{verdict:10} {time.monotonic() - begun:5.0f} s  {mutant.name}", flush=True)
-        if test:
-            print(f"{'':20}{test}", flush=True)
-    forks.close()
+    with closing(Forks(copy, outermost(used))) as forks:
+        prove(forks, dying, trace.batches(dying))
+        for mutant in sample:
+            begun = time.monotonic()
+            why = excused(mutant, equivalent)
+            test = "" if why else killer(mutant, trace, forks)
+            killed, same = killed + bool(test), same + bool(why)
+            verdict = "killed" if test else "equivalent" if why else "SURVIVED"
+            print(f"{verdict:10} {time.monotonic() - begun:5.0f} s  {mutant.name}", flush=True)
+            if test:
+                print(f"{'':20}{test}", flush=True)
     counted = len(sample) - same
     share = killed / counted if counted else 1.0
     print(f"{killed} of {counted} killed ({share:.0%}, at least {LEAST:.0%}), {same} equivalent")

@@ -1,0 +1,109 @@
+"""What plays mutants: it tells what a test notices from what it does not, or judges nothing."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from scripts.breaks import Mutant, fatal
+from scripts.copies import ROOT, BrokenError, Copy, Forks
+from scripts.mutants import prove
+
+SUBJECT = '''
+"""Numbers."""
+def doubled(number):
+    if number is None:
+        return 0
+    return number + number
+def endless(number):
+    while number < 0:
+        number += 1
+    return number
+'''
+TESTS = """
+from subject import doubled, endless
+def test_doubled():
+    assert doubled(2) == 4
+def test_endless():
+    assert endless(-1) == 0
+def test_what_runs_nothing():
+    pass
+"""
+FROZEN = """
+import gc
+def pytest_collection_finish():
+    gc.freeze()
+"""
+"""As our own does: what is frozen stands in no list of objects."""
+
+
+class SmallProject(Copy):
+    """One module and its tests, run by this Python."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.python = Path(sys.executable)
+        self._moment = 1_000_000_000
+        (folder / ".trace").mkdir()
+        (folder / "scripts").symlink_to(ROOT / "scripts")
+        (folder / "pytest.ini").write_text("[pytest]\n", "utf-8")
+        for name, text in (("subject", SUBJECT), ("test_it", TESTS), ("conftest", FROZEN)):
+            (folder / f"{name}.py").write_text(text, "utf-8")
+
+
+@pytest.fixture
+def forks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Forks]:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "xdist.plugin,pytest_timeout")
+    made = Forks(SmallProject(tmp_path), ["test_it.py"])
+    yield made
+    made.close()
+
+
+def mutant(was: str, becomes: str) -> Mutant:
+    start = SUBJECT.index(was)
+    line = SUBJECT.count("\n", 0, start) + 1
+    lines = range(line, line + 1)
+    return Mutant("subject.py", line, start, start + len(was), was, becomes, was, lines)
+
+
+@pytest.mark.requirement("framework:assembled")
+def test_a_fork_notices_what_a_test_notices_and_nothing_else(
+    forks: Forks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = [[f"test_it.py::test_{name}" for name in ("what_runs_nothing", "doubled", "endless")]]
+    dead = forks.play(mutant("number + number", "number + 3"), every)
+    assert dead == "test_it.py::test_doubled"
+    assert forks.play(mutant("number is None", "number == None"), every) == ""
+    assert forks.play(mutant("number + number", "number * 2"), every) == ""
+    assert forks.play(mutant("number + number", "(lambda: 5)()"), every) is None
+    assert (forks.copy.folder / "subject.py").read_text("utf-8") == SUBJECT
+    by_line = {one.line: one for one in fatal("subject.py", SUBJECT)}
+    prove(forks, by_line[6], every)
+    with pytest.raises(BrokenError, match=r"subject.py:5: .* must die and survived"):
+        prove(forks, by_line[5], every)  # no test runs that line
+    monkeypatch.setattr("scripts.copies.PATIENCE", 0.5)
+    assert "did not end" in str(forks.play(mutant("number += 1", "number -= 1"), every))
+
+
+@pytest.mark.requirement("framework:assembled")
+@pytest.mark.parametrize("wrong", ["forks", "processes"])
+@pytest.mark.parametrize("verdict", ["", "test_it.py::test_doubled"])
+def test_nothing_is_judged_where_the_tool_itself_judges_wrongly(
+    tmp_path: Path, wrong: str, verdict: str
+) -> None:
+    (tmp_path / "subject.py").write_text(SUBJECT, "utf-8")
+
+    def right(played: Mutant, _: Iterable[Sequence[str]]) -> str:
+        return "a test" if "raise" in played.becomes else ""
+
+    def same(_: Mutant, __: Iterable[Sequence[str]]) -> str:
+        return verdict
+
+    copy = SimpleNamespace(folder=tmp_path, play=same if wrong == "processes" else right)
+    tool: Any = SimpleNamespace(copy=copy, play=same if wrong == "forks" else right)
+    with pytest.raises(BrokenError, match="was killed by" if verdict else "survived"):
+        prove(cast("Forks", tool), fatal("subject.py", SUBJECT)[0], [["test_it.py"]])
