@@ -18,7 +18,7 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.model import ModelOffer
 from sam_tui.core.prompt.system import guidance, system_prompt
 from sam_tui.core.services import Online, Remembered
-from sam_tui.core.workflow.entrance import Entrance
+from sam_tui.core.workflow.lazy import Entrance
 
 if not TYPE_CHECKING:
     from functools import cached_property as once

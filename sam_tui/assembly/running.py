@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sam_tui.core.workflow.entrance import DATABASE, WorkflowPlaces
+from sam_tui.core.workflow.lazy import DATABASE, WorkflowPlaces
 
 if TYPE_CHECKING:
     from sam_tui.adapters.policy import AppFolders

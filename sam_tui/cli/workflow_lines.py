@@ -3,8 +3,8 @@
 from typing import Any
 
 from sam_tui.core.ports.workflows import EventRow
+from sam_tui.core.workflow.execution.tickets import iso
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.tokens import iso
 from sam_tui.core.workflow.views import (
     Advanced,
     DefinitionView,

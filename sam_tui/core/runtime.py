@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from sam_tui.core.services import PluginReport
     from sam_tui.core.tooling.executor import Executor
     from sam_tui.core.tooling.registry import Registry
-    from sam_tui.core.workflow.entrance import Entrance
-    from sam_tui.core.workflow.runner import Runner
+    from sam_tui.core.workflow.drivers.runner import Runner
+    from sam_tui.core.workflow.lazy import Entrance
 
 
 class RuntimeParts(Services, Protocol):
@@ -238,8 +238,8 @@ class Runtime:
 
     def open_runner(self, report: Callable[[str], None]) -> "Runner":
         """Who works on one execution with this runtime's agent; ``report`` hears how it goes."""
-        from sam_tui.core.workflow.drivers import StepCrew
-        from sam_tui.core.workflow.runner import Runner
+        from sam_tui.core.workflow.drivers.runner import Runner
+        from sam_tui.core.workflow.drivers.steps import StepCrew
 
         crew = StepCrew(
             self.engine,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.prompts import PromptLibrary, Skills
     from sam_tui.core.ports.storage import ResultStore
     from sam_tui.core.ports.web import ImageMaker, SerpApi, Web, WebSearch
-    from sam_tui.core.workflow.entrance import Entrance
+    from sam_tui.core.workflow.lazy import Entrance
 
 
 API = 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sam_tui.core.workflow.entrance import Entrance
+from sam_tui.core.workflow.lazy import Entrance
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Ticket
 from sam_tui.mcp_server.clients import Client

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sam_tui.core.ports.workflows import ArtifactRow, EventRow, FindingRow
-from sam_tui.core.workflow.tokens import iso
+from sam_tui.core.workflow.execution.tickets import iso
 from sam_tui.core.workflow.views import (
     AttemptView,
     DefinitionView,

@@ -20,9 +20,8 @@ from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.arguments import Arguments, UnknownArguments
 from sam_tui.core.tooling.offer import arguments_schema, canonical
 from sam_tui.core.tooling.results import IGNORED
-from sam_tui.core.workflow.drivers import output_of_call
+from sam_tui.core.workflow.drivers.steps import Person, output_of_call
 from sam_tui.core.workflow.notes import FindingDraft
-from sam_tui.core.workflow.person import Person
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import Advanced, ExecutionView, Ticket

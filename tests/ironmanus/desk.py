@@ -37,7 +37,7 @@ from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.services import Services
 from sam_tui.core.tooling.executor import Executed, Executor
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.entrance import Entrance, WorkflowPlaces
+from sam_tui.core.workflow.lazy import Entrance, WorkflowPlaces
 from tests.fakes.web_server import WebServer
 from tests.workflow.bench import Bench, HandClock
 

@@ -6,7 +6,7 @@ import pytest
 
 from sam_tools.iron_manus.phases.prompts import render, role_meta_prompt
 from sam_tools.iron_manus.phases.roles import ROLES
-from sam_tui.core.workflow.references import ReferenceMissing
+from sam_tui.core.workflow.definitions.references import ReferenceMissing
 from tests.ironmanus.desk import PHASES, Desk
 
 SNAPSHOT = Path(__file__).with_name("prompts.txt")

@@ -26,9 +26,9 @@ from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.executor import Executor
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.drivers import StepCrew
+from sam_tui.core.workflow.drivers.runner import Runner
+from sam_tui.core.workflow.drivers.steps import StepCrew
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.runner import Runner
 from tests.fakes.engine_kit import Say, open_engine, open_kit
 from tests.workflow.bench import Bench
 

@@ -19,8 +19,8 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Reply
 from sam_tui.core.tooling.executor import Executor
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.drivers import StepCrew
-from sam_tui.core.workflow.runner import Runner
+from sam_tui.core.workflow.drivers.runner import Runner
+from sam_tui.core.workflow.drivers.steps import StepCrew
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView
 from tests.fakes.engine_kit import open_engine, open_kit

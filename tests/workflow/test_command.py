@@ -12,7 +12,7 @@ import pytest
 
 from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.cli.main import main
-from sam_tui.core.workflow.tokens import read_token
+from sam_tui.core.workflow.execution.tickets import read_token
 from sam_tui.folders import settings_folder
 from tests.workflow.test_bundled import RUNS
 

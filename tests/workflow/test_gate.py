@@ -20,9 +20,9 @@ from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.tooling.executor import Executed, Executor
 from sam_tui.core.tooling.offer import canonical, tool_schema
 from sam_tui.core.tooling.registry import Registry
+from sam_tui.core.workflow.drivers.witness import Witness
 from sam_tui.core.workflow.gate import GROUPS, VERBS, allows, covers, spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.witness import Witness
 from tests.fakes.engine_kit import Kit, example_tools, open_kit
 from tests.workflow.bench import DONE, Bench
 

@@ -18,7 +18,7 @@ from sam_tui.core.inquiry import Approval, Inquiry
 from sam_tui.core.messages import ToolCall, ToolMessage
 from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.entrance import Entrance, WorkflowPlaces
+from sam_tui.core.workflow.lazy import Entrance, WorkflowPlaces
 from tests.fakes.engine_kit import Piece, RawModel, calls, example_tools, open_engine, open_kit
 from tests.workflow.bench import Bench
 

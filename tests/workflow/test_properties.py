@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from sam_tui.core.workflow.definitions.model import ancestors, cycle, dependents, unreachable
+from sam_tui.core.workflow.execution.case import ENDED, NEXT
 from sam_tui.core.workflow.gate import GROUPS, VERBS, allows, entries
-from sam_tui.core.workflow.graph import ancestors, cycle, dependents, unreachable
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.states import ENDED, NEXT
 from sam_tui.core.workflow.views import Advanced
 from tests.workflow.bench import Bench
 

@@ -11,7 +11,7 @@ from sam_tui.core.events import InquiryOpened
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Reply
 from sam_tui.core.messages import UserMessage
-from sam_tui.core.workflow.extraction import first_object
+from sam_tui.core.workflow.execution.output import first_object
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from tests.workflow.bench import Bench
 from tests.workflow.stage import Stage, on

@@ -21,7 +21,7 @@ from sam_tui.core.ports.workflows import (
     StepStatus,
     TaskRow,
 )
-from sam_tui.core.workflow.tokens import token_hash
+from sam_tui.core.workflow.execution.tickets import token_hash
 from tests.workflow.bench import Bench
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from sam_tui.core.ports.workflows import TaskStatus
-from sam_tui.core.workflow.verification import Measured, Verdict, is_critical, verify
+from sam_tui.core.workflow.execution.guards import Measured, Verdict, is_critical, verify
 from tests.workflow.bench import Bench, opened
 
 LOOP = """

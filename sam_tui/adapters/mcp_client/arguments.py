@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 from pydantic import ValidationInfo, model_serializer, model_validator
 
 from sam_tui.core.tooling.arguments import Arguments
-from sam_tui.core.workflow.schema import value_faults
+from sam_tui.core.workflow.definitions.schema import value_faults
 
 _MOST_FAULTS = 5
 _DEEPEST = 12

@@ -31,7 +31,7 @@ from sam_tui.core.ports.workflows import (
     TaskRow,
     TokenRow,
 )
-from sam_tui.core.workflow.entrance import DATABASE
+from sam_tui.core.workflow.lazy import DATABASE
 
 BUSY_SECONDS = 5.0
 """How long a write waits for another process."""

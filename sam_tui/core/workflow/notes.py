@@ -16,12 +16,11 @@ from sam_tui.core.ports.workflows import (
     FindingRow,
     WorkflowStore,
 )
-from sam_tui.core.workflow.case import ExecutionCase
-from sam_tui.core.workflow.definition import sha256
-from sam_tui.core.workflow.finishing import keep_artifact
-from sam_tui.core.workflow.output import ArtifactDraft, FindingDraft
+from sam_tui.core.workflow.definitions.model import sha256
+from sam_tui.core.workflow.execution.case import ExecutionCase, require_running
+from sam_tui.core.workflow.execution.completion import keep_artifact
+from sam_tui.core.workflow.execution.output import ArtifactDraft, FindingDraft
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.states import require_running
 
 __all__ = ["FindingDraft", "Witnessed", "WorkflowNotes"]
 

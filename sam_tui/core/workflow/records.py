@@ -13,11 +13,11 @@ from sam_tui.core.ports.workflows import (
     StepRow,
     WorkflowReader,
 )
-from sam_tui.core.workflow.case import needs_of, pinned_definition, spec_of
-from sam_tui.core.workflow.definition import Step, WorkflowDefinition
-from sam_tui.core.workflow.references import fill
+from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
+from sam_tui.core.workflow.definitions.references import fill
+from sam_tui.core.workflow.execution.case import needs_of, pinned_definition, spec_of
+from sam_tui.core.workflow.execution.tickets import task_view
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.tickets import task_view
 from sam_tui.core.workflow.views import (
     RUNNER,
     AttemptView,

@@ -26,12 +26,12 @@ from sam_tui.core.ports.workflows import (
     WorkflowStore,
 )
 from sam_tui.core.tooling.executor import Gate
-from sam_tui.core.workflow.briefing import phase_digest
-from sam_tui.core.workflow.catalog import WorkflowCatalog
-from sam_tui.core.workflow.definition import WorkflowDefinition, sha256
-from sam_tui.core.workflow.engine import WorkflowEngine
+from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
+from sam_tui.core.workflow.definitions.model import WorkflowDefinition, sha256
+from sam_tui.core.workflow.execution.engine import WorkflowEngine
 from sam_tui.core.workflow.gate import conversation_gate
 from sam_tui.core.workflow.notes import FindingDraft, Witnessed, WorkflowNotes
+from sam_tui.core.workflow.prompts import phase_digest
 from sam_tui.core.workflow.records import WorkflowRecords
 from sam_tui.core.workflow.upkeep import prune, sync
 from sam_tui.core.workflow.views import (

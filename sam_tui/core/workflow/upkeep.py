@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from sam_tui.core.ports.workflows import KnownFile, WorkflowStore
-from sam_tui.core.workflow.catalog import WorkflowCatalog
-from sam_tui.core.workflow.states import ENDED
+from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
+from sam_tui.core.workflow.execution.case import ENDED
 from sam_tui.core.workflow.views import SyncReport
 
 

@@ -22,7 +22,7 @@ from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 if TYPE_CHECKING:
-    from sam_tui.core.workflow.person import Person
+    from sam_tui.core.workflow.drivers.steps import Person
     from sam_tui.core.workflow.service import Workflows
     from sam_tui.core.workflow.views import Advanced, Ticket
 
@@ -257,7 +257,7 @@ class WorkflowTool:
         return ToolResult("\n".join(lines) or "There are no findings.")
 
     def _person(self, context: ToolContext) -> "Person":
-        from sam_tui.core.workflow.person import Person
+        from sam_tui.core.workflow.drivers.steps import Person
 
         return Person(self._inquiries, context.conversation, context.call)
 

@@ -10,8 +10,8 @@ from sam_tools.iron_manus.phases.folder import SessionFolders
 from sam_tools.iron_manus.phases.prompts import phase_prompt, role_meta_prompt
 from sam_tools.iron_manus.phases.roles import ROLES
 from sam_tools.iron_manus.phases.sessions import ManusSession, ManusSessions, grade, persona
+from sam_tui.core.workflow.execution.guards import THRESHOLD, Measured, verify
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.verification import THRESHOLD, Measured, verify
 from sam_tui.core.workflow.views import TaskView
 
 _SHOWN = 4000

@@ -10,7 +10,7 @@ from typing import Any
 from sam_tools.iron_manus.phases.meta_prompt import MetaPrompt
 from sam_tools.iron_manus.phases.roles import ROLES, Role
 from sam_tools.iron_manus.phases.sessions import PHASES, ManusSession
-from sam_tui.core.workflow.references import fill_text
+from sam_tui.core.workflow.definitions.references import fill_text
 
 _OPENING = "Session @{inputs.session_id}, phase @{inputs.phase} (@{inputs.number} of 6)."
 _ROLE = """\

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
-from sam_tui.core.workflow.extraction import first_object
+from sam_tui.core.workflow.execution.output import first_object
 
 Level = Literal["multi-step", "complex"]
 

@@ -14,17 +14,50 @@ from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.model import Model
 from sam_tui.core.ports.storage import ConversationStore
+from sam_tui.core.text.consent import consents
 from sam_tui.core.tooling.executor import Executed
-from sam_tui.core.workflow.briefing import repair_prompt, resumed_prompt, step_prompt
-from sam_tui.core.workflow.extraction import first_object
-from sam_tui.core.workflow.person import Person
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.drivers.witness import Witness
+from sam_tui.core.workflow.execution.output import first_object
+from sam_tui.core.workflow.prompts import repair_prompt, resumed_prompt, step_prompt
+from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import RUNNER, Ticket
-from sam_tui.core.workflow.witness import Witness
+from sam_tui.core.workflow.views import RUNNER, ExecutionView, Ticket
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Whom a call of a conversation asks. An answer that will not do is refused, never asked again."""
+
+    inquiries: Inquiries
+    conversation: ConversationId
+    call: CallId
+
+    async def work_on(self, ticket: Ticket) -> dict[str, Any]:
+        """The output of a human step. Raises ``WorkflowRefused`` as ``decide`` does."""
+        about = f"Workflow {ticket.workflow}, step {ticket.step}"
+        answer = await self._ask(Question(ticket.instructions, about, ticket.choices))
+        return {"summary": answer, "answer": answer, "approved": consents(answer) is True}
+
+    async def decide(self, view: ExecutionView) -> str:
+        """What follows, of an execution that asks. Raises ``needs_person`` or ``choice_invalid``."""
+        assert view.question is not None
+        about = f"Workflow {view.workflow}, step {view.question.step}"
+        return await self._ask(Question(view.question.prompt, about, view.question.choices))
+
+    async def _ask(self, question: Question) -> str:
+        outcome = await self.inquiries.ask(self.conversation, self.call, question)
+        if not isinstance(outcome.answer, Reply) or not outcome.answer.text.strip():
+            raise WorkflowRefused(
+                "needs_person",
+                "A person has to answer, and nobody is there to ask.",
+                hint="Let a person go on: sam-tui workflow status, next and decide.",
+            )
+        return require_choice(outcome.answer.text, question.choices)
+
 
 REPAIRS = 1
 """How often an answer that does not fit is asked for again in the same conversation."""

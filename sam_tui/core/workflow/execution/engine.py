@@ -14,22 +14,33 @@ from sam_tui.core.ports.workflows import (
     WorkflowStore,
     WorkflowUnit,
 )
-from sam_tui.core.workflow.calling import WITHDRAWN, begin_call
-from sam_tui.core.workflow.case import ExecutionCase
-from sam_tui.core.workflow.catalog import WorkflowCatalog
-from sam_tui.core.workflow.deciding import accept, failed_step
-from sam_tui.core.workflow.definition import StepAction
-from sam_tui.core.workflow.finishing import finish
-from sam_tui.core.workflow.opening import settle
-from sam_tui.core.workflow.output import read_output
-from sam_tui.core.workflow.planning import adopt, read_plan
-from sam_tui.core.workflow.recovery import cancel, end, fail_step, reopen, rollback
-from sam_tui.core.workflow.redeeming import not_running, redeem, refused_token
+from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
+from sam_tui.core.workflow.definitions.model import StepAction
+from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, require_next, require_running
+from sam_tui.core.workflow.execution.completion import accept, failed_step, finish
+from sam_tui.core.workflow.execution.output import read_output
+from sam_tui.core.workflow.execution.plans import adopt, read_plan
+from sam_tui.core.workflow.execution.readiness import settle
+from sam_tui.core.workflow.execution.recovery import (
+    WITHDRAWN,
+    begin_call,
+    cancel,
+    end,
+    fail_step,
+    reopen,
+    rollback,
+)
+from sam_tui.core.workflow.execution.start import Order, create
+from sam_tui.core.workflow.execution.tickets import (
+    describe,
+    issue,
+    not_running,
+    read_token,
+    redeem,
+    refused_token,
+    token_hash,
+)
 from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
-from sam_tui.core.workflow.starting import Order, create
-from sam_tui.core.workflow.states import ENDED, require_next, require_running
-from sam_tui.core.workflow.tickets import describe, issue
-from sam_tui.core.workflow.tokens import read_token, token_hash
 from sam_tui.core.workflow.views import Advanced, Failure, Outcome, Ticket
 
 Events = list[EventRow]

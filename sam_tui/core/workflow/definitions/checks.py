@@ -4,16 +4,18 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sam_tui.core.workflow.definition import (
+from sam_tui.core.workflow.definitions.model import (
     OnFail,
     Step,
     StepGuard,
     WorkflowDefinition,
+    ancestors,
+    cycle,
     parse_action,
+    unreachable,
 )
-from sam_tui.core.workflow.graph import ancestors, cycle, unreachable
-from sam_tui.core.workflow.references import Reference, ReferenceMissing, references
-from sam_tui.core.workflow.schema import schema_faults
+from sam_tui.core.workflow.definitions.references import Reference, ReferenceMissing, references
+from sam_tui.core.workflow.definitions.schema import schema_faults
 
 Place = tuple[str | int, ...]
 

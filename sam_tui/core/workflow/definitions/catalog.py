@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import DefinitionFile, DefinitionSource
-from sam_tui.core.workflow.checks import definition_faults
-from sam_tui.core.workflow.definition import NAME, WorkflowDefinition
+from sam_tui.core.workflow.definitions.checks import definition_faults
+from sam_tui.core.workflow.definitions.model import NAME, WorkflowDefinition
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView
 

@@ -6,12 +6,13 @@ from typing import Any
 
 from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import ArtifactRow, AttemptRow, FindingRow
-from sam_tui.core.workflow.case import ExecutionCase
-from sam_tui.core.workflow.definition import Step, sha256
-from sam_tui.core.workflow.guards import Judged, Scene, judge
-from sam_tui.core.workflow.output import ArtifactDraft, FindingDraft, StepOutput
-from sam_tui.core.workflow.planning import adopt
-from sam_tui.core.workflow.recovery import fail_step
+from sam_tui.core.workflow.definitions.model import Step, sha256
+from sam_tui.core.workflow.execution.case import ExecutionCase
+from sam_tui.core.workflow.execution.guards import Judged, Scene, judge
+from sam_tui.core.workflow.execution.output import ArtifactDraft, FindingDraft, StepOutput
+from sam_tui.core.workflow.execution.plans import adopt
+from sam_tui.core.workflow.execution.recovery import fail_step
+from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Failure
 
 
@@ -114,3 +115,36 @@ def keep_finding(case: ExecutionCase, attempt: AttemptRow, draft: FindingDraft) 
 
 def _persona(step: Step) -> str:
     return step.persona
+
+
+def failed_step(case: ExecutionCase, step: str) -> str:
+    """The step to open again: the named one, else the one that failed. Raises ``WorkflowRefused``."""
+    if step:
+        if step in {row.id for row in case.living()}:
+            return step
+        raise WorkflowRefused("step_unknown", f"There is no step {step!r}.")
+    failed = [row.id for row in case.living() if row.status == "failed"]
+    hurt = [row.id for row in case.living() if row.error and row.status != "completed"]
+    opened = [attempt.step for attempt in case.attempts()]
+    for names in (failed, hurt, opened):
+        if names:
+            return names[0]
+    raise WorkflowRefused("nothing_failed", "No step failed.", hint="Name a step.")
+
+
+def accept(case: ExecutionCase, step: str) -> None:
+    """A person takes the outcome of a failed step as it is."""
+    past = case.unit.attempts(case.row.id, step=step)
+    stored: dict[str, Any] = (
+        json.loads(past[-1].output_json) if past and past[-1].output_json else {}
+    )
+    if case.spec(step).kind == "plan" and not stored.get("steps"):
+        raise WorkflowRefused("choice_invalid", f"Step {step} has made no plan to accept.")
+    stored["summary"] = stored.get("summary") or "Accepted by a person."
+    stored["accepted"] = True
+    row = case.steps[step]
+    task = row.cursor if case.spec(step).each and row.cursor >= 0 else None
+    attempt = case.open_attempt(replace(row, status="pending"), task)
+    complete(case, attempt, stored)
+    if case.spec(step).kind == "plan":
+        adopt(case, step, stored["steps"])

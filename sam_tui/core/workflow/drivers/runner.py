@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from sam_tui.core.bus import Bus
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.workflow.drivers import Drivers, StepCrew
+from sam_tui.core.workflow.drivers.steps import Drivers, StepCrew
+from sam_tui.core.workflow.drivers.witness import Witness
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView, Ticket
-from sam_tui.core.workflow.witness import Witness
 
 
 class Runner:

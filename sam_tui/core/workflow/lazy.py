@@ -17,9 +17,9 @@ from sam_tui.core.tooling.executor import Gate
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
+    from sam_tui.core.workflow.drivers.witness import Witness
     from sam_tui.core.workflow.service import Workflows
     from sam_tui.core.workflow.views import Phase
-    from sam_tui.core.workflow.witness import Witness
 
 DATABASE = "workflows.db"
 """The store in a data folder; who only wants to know whether there is one looks for this file."""
@@ -62,7 +62,7 @@ class Entrance:
     def witness(self) -> "Witness":
         """What the calls of conversations are seen by."""
         if self._witness is None:
-            from sam_tui.core.workflow.witness import Witness
+            from sam_tui.core.workflow.drivers.witness import Witness
 
             self._witness = Witness(self.workflows(), self._bus)
         return self._witness

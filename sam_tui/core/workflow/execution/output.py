@@ -7,9 +7,28 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from sam_tui.core.inquiry import chosen
-from sam_tui.core.workflow.definition import Step
+from sam_tui.core.workflow.definitions.model import Step
+from sam_tui.core.workflow.definitions.schema import value_faults
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.schema import value_faults
+
+_LONGEST = 400_000
+
+
+def first_object(text: str) -> dict[str, Any] | None:
+    """The first JSON object that a text holds, or None. Braces that open none are passed over."""
+    decoder = json.JSONDecoder()
+    text = text[:_LONGEST]
+    start, tries = text.find("{"), 0
+    while start >= 0 and tries < 200:
+        try:
+            value, _ = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict):
+            return cast("dict[str, Any]", value)
+        start, tries = text.find("{", start + 1), tries + 1
+    return None
+
 
 LARGEST = 2_000_000
 """Characters of one output as JSON."""

@@ -11,11 +11,10 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import EdgeRow, StepRow
-from sam_tui.core.workflow.case import ExecutionCase
-from sam_tui.core.workflow.definition import Step, sha256
+from sam_tui.core.workflow.definitions.model import Step, ancestors, cycle, sha256
+from sam_tui.core.workflow.definitions.references import ReferenceMissing, references
+from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.gate import covers
-from sam_tui.core.workflow.graph import ancestors, cycle
-from sam_tui.core.workflow.references import ReferenceMissing, references
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 MOST_CHILDREN = 50

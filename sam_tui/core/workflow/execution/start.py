@@ -8,9 +8,9 @@ from typing import Any
 
 from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import EdgeRow, ExecutionRow, StepRow, WorkflowUnit
-from sam_tui.core.workflow.case import ExecutionCase
-from sam_tui.core.workflow.definition import WorkflowDefinition, sha256
-from sam_tui.core.workflow.references import fill
+from sam_tui.core.workflow.definitions.model import WorkflowDefinition, sha256
+from sam_tui.core.workflow.definitions.references import fill
+from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 SPACING = 1000

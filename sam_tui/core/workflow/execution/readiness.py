@@ -5,11 +5,10 @@ from dataclasses import replace
 from typing import Any, cast
 
 from sam_tui.core.ports.workflows import StepRow, TaskRow
-from sam_tui.core.workflow.case import DONE, ExecutionCase
-from sam_tui.core.workflow.guards import Scene, judge
-from sam_tui.core.workflow.recovery import fail_step
-from sam_tui.core.workflow.references import ReferenceMissing, fill, fill_text
-from sam_tui.core.workflow.verification import is_critical, task_fields
+from sam_tui.core.workflow.definitions.references import ReferenceMissing, fill, fill_text
+from sam_tui.core.workflow.execution.case import DONE, ExecutionCase
+from sam_tui.core.workflow.execution.guards import Scene, is_critical, judge, task_fields
+from sam_tui.core.workflow.execution.recovery import fail_step
 from sam_tui.core.workflow.views import Failure
 
 MOST_ITEMS = 500

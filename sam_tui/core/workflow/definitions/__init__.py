@@ -1,0 +1,1 @@
+"""What a workflow is: its model, its files, and what is wrong with them."""

@@ -1,0 +1,1 @@
+"""One execution as it changes: steps, attempts, tokens, guards and failures."""

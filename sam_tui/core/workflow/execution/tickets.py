@@ -1,0 +1,197 @@
+"""Tickets: everything a driver needs to work on an open step, with the token that finishes it."""
+
+import base64
+import binascii
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from sam_tui.core.ports.workflows import AttemptRow, TaskRow, TokenRow, WorkflowUnit
+from sam_tui.core.workflow.definitions.references import fill, fill_text
+from sam_tui.core.workflow.execution.case import ExecutionCase, pinned_text, require_running
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import TaskView, Ticket
+
+LIFETIME = 86_400.0
+"""Seconds a token is good for: seed 003."""
+OUTSTANDING = 8
+"""Unused tokens of one attempt that are good at the same time; older ones are revoked."""
+_LONGEST = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class TokenText:
+    """What a token says about itself; ``issued_at`` is ISO 8601 in UTC."""
+
+    execution_id: str
+    step_name: str
+    issued_at: str
+    nonce: str
+
+
+def mint_token(execution: str, step: str, attempt: str, now: float) -> tuple[str, TokenRow]:
+    """A fresh token and the row to store for it."""
+    text = {
+        "execution_id": execution,
+        "step_name": step,
+        "issued_at": iso(now),
+        "nonce": secrets.token_hex(32),
+    }
+    raw = json.dumps(text, ensure_ascii=False, separators=(",", ":")).encode()
+    token = base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+    return token, TokenRow(
+        token_hash(token), execution, step, attempt, now, now + LIFETIME, None, ""
+    )
+
+
+def token_hash(token: str) -> str:
+    """The SHA-256 that a token is stored by."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def read_token(token: str) -> TokenText:
+    """What a token says. Raises ``WorkflowRefused`` (``token_malformed``)."""
+    try:
+        if not token or len(token) > _LONGEST or not token.isascii():
+            raise ValueError("empty, too long or not ASCII")
+        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        value: Any = json.loads(raw)
+        fields = cast("dict[str, Any]", value if isinstance(value, dict) else {})
+        names = ("execution_id", "step_name", "issued_at", "nonce")
+        if not all(isinstance(fields.get(name), str) and fields[name] for name in names):
+            raise ValueError("a field is missing")
+        datetime.fromisoformat(fields["issued_at"])
+        return TokenText(*(fields[name] for name in names))
+    except (ValueError, binascii.Error, RecursionError) as error:
+        raise WorkflowRefused(
+            "token_malformed",
+            "That is no continuation token.",
+            hint="Send the token of the step exactly as it was given.",
+        ) from error
+
+
+def iso(seconds: float) -> str:
+    """Seconds since the epoch as ISO 8601 in UTC with milliseconds: the one format of wire times."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def redeem(
+    unit: WorkflowUnit, token: str, execution_id: str, now: float
+) -> tuple[ExecutionCase, AttemptRow]:
+    """The case and open attempt of a good token. Raises ``WorkflowRefused`` for any other."""
+    row = unit.token(token_hash(token))
+    if row is None:
+        raise refused_token("token_forged", "That token was never given out.")
+    if execution_id and row.execution != execution_id:
+        raise refused_token("token_foreign", "That token is of another execution.")
+    if row.used_at is not None:
+        raise refused_token("token_replayed", "That token was used already.", row.step)
+    case = ExecutionCase.load(unit, row.execution, now)
+    require_running(row.execution, case.row.state)
+    if row.revoked:
+        raise refused_token("token_revoked", f"That token is void: {row.revoked}.", row.step)
+    if now >= row.expires_at:
+        raise refused_token("token_expired", "That token is older than 24 hours.", row.step)
+    if now < row.issued_at - LIFETIME:
+        why = "That token is from more than 24 hours ahead: the clock was put back."
+        raise refused_token("token_expired", why, row.step)
+    for attempt in case.attempts(step=row.step):
+        if attempt.id == row.attempt:
+            return case, attempt
+    raise not_running(case, row.step)
+
+
+def refused_token(code: str, message: str, step: str = "") -> WorkflowRefused:
+    """The refusal of a token."""
+    hint = "Read the current step for a token that is good."
+    return WorkflowRefused(code, message, hint=hint, details={"step": step} if step else {})
+
+
+def not_running(case: ExecutionCase, step: str) -> WorkflowRefused:
+    """The refusal of work on a step that is not open: which are, and which was meant."""
+    expected = [attempt.step for attempt in case.attempts()]
+    return WorkflowRefused(
+        "phase_mismatch" if expected or step not in case.steps else "step_not_running",
+        f"Step {step} is not open now; open: {', '.join(expected) or 'none'}.",
+        details={"expected": expected, "got": step},
+    )
+
+
+def issue(case: ExecutionCase, attempt: AttemptRow) -> Ticket:
+    """A ticket with a fresh token; the oldest unused ones of the attempt are revoked."""
+    case.unit.revoke_tokens(attempt.id, "too many tokens", keep=OUTSTANDING - 1)
+    token, row = mint_token(case.row.id, attempt.step, attempt.id, case.now)
+    case.unit.save_token(row)
+    case.record("token_generated", attempt.step, attempt.id)
+    return describe(case, attempt, token, row.expires_at)
+
+
+def describe(
+    case: ExecutionCase, attempt: AttemptRow, token: str = "", expires_at: float = 0.0
+) -> Ticket:
+    """A ticket, with a token or without."""
+    spec = case.spec(attempt.step)
+    tasks = case.tasks(attempt.step) if spec.each else ()
+    task = next((t for t in tasks if t.position == attempt.task), None)
+    scope = case.scope(attempt.step, task)
+    scope["inputs"] = inputs = fill(spec.inputs, scope)
+    persona = str(fill(spec.persona, {"params": case.params}) or "")
+    pin = case.personas.get(persona)
+    return Ticket(
+        execution_id=case.row.id,
+        workflow=case.row.workflow,
+        step=attempt.step,
+        kind=spec.kind,
+        attempt=attempt.number,
+        token=token,
+        expires_at=expires_at,
+        persona=persona,
+        persona_text=pinned_text(case.unit, pin) if pin else "",
+        instructions=instructions(case, attempt.step, scope, task),
+        inputs=inputs,
+        tools=spec.allowed,
+        output_schema=spec.output,
+        deadline=attempt.deadline,
+        task=task_view(task) if task else None,
+        tool=spec.tool,
+        arguments=fill(spec.arguments, scope),
+        choices=spec.choices,
+        max_calls=spec.max_calls,
+    )
+
+
+def instructions(
+    case: ExecutionCase, step: str, scope: dict[str, Any], task: TaskRow | None
+) -> str:
+    """What to do: the workflow's own text, the step's, its item, and why it is tried again."""
+    spec, row = case.spec(step), case.steps[step]
+    parts = [fill_text(spec.prompt, scope) or spec.description]
+    if spec.prompt and spec.description:
+        parts.insert(0, spec.description)
+    if not spec.prompt and case.definition.content:
+        parts.append(case.definition.content)
+    if spec.inputs:
+        parts.append("Inputs:\n" + json.dumps(scope["inputs"], ensure_ascii=False, indent=2))
+    if task is not None:
+        item = json.loads(task.payload_json)
+        description = item if set(item) - {"title"} else task.title
+        text = (
+            description
+            if isinstance(description, str)
+            else json.dumps(description, ensure_ascii=False)
+        )
+        parts.append(f"Item {task.position + 1}: {text}")
+    if row.error:
+        parts.append(f"The last attempt failed: {row.error}")
+    return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def task_view(row: TaskRow) -> TaskView:
+    """An item for people and clients."""
+    return TaskView(
+        row.position, row.id, row.title, row.critical, row.status, json.loads(row.payload_json)
+    )
