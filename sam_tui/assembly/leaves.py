@@ -18,7 +18,7 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.model import ModelOffer
 from sam_tui.core.prompt.system import guidance, system_prompt
 from sam_tui.core.services import Online, Remembered
-from sam_tui.core.workflow.lazy import Entrance
+from sam_tui.core.workflow.lazy import LazyWorkflows
 
 if not TYPE_CHECKING:
     from functools import cached_property as once
@@ -347,10 +347,10 @@ class Leaves:
         return Subagents(self.storage.conversations, self.budgets, surroundings)
 
     @once
-    def workflows(self) -> Entrance:
+    def workflows(self) -> LazyWorkflows:
         """Runs of workflows: their store is not looked at before the first is used."""
         folders = workflow_places(self._places, self.workspace.root, self.vouches)
-        workflows = Entrance(folders, self.clock, self.bus)
+        workflows = LazyWorkflows(folders, self.clock, self.bus)
         return self._closed(workflows, workflows.close)
 
     @property

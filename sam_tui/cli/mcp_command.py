@@ -20,7 +20,7 @@ from sam_tui.cli.streams import input_descriptor, require_output
 from sam_tui.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from sam_tui.mcp_server.token import BearerToken
+    from sam_tui.mcp_server.http.access import BearerToken
 
 
 @click.group("mcp", short_help="Our tools for other agents, and servers for ours.")
@@ -90,9 +90,9 @@ def serve_command(**values: Any) -> int:
 async def _serve(values: Values, source: int, sink: int) -> None:
     from sam_tools import PROFILES
     from sam_tui.mcp_server.calls import Calls
-    from sam_tui.mcp_server.opening import Service, opened
-    from sam_tui.mcp_server.serving import ListenAddress, serve_http, serve_stdio
-    from sam_tui.mcp_server.token import bearer_token
+    from sam_tui.mcp_server.http.access import bearer_token
+    from sam_tui.mcp_server.server import Service, opened
+    from sam_tui.mcp_server.transports import ListenAddress, serve_http, serve_stdio
 
     named = values["conversation"]
     service = Service(
@@ -124,7 +124,7 @@ def _announced(token: "BearerToken") -> Callable[[int], None]:
     """Say where the server is and where its token lies; never the token itself."""
 
     def announce(port: int) -> None:
-        from sam_tui.mcp_server.serving import endpoint
+        from sam_tui.mcp_server.transports import endpoint
 
         click.echo(f"sam-tui serves MCP at {endpoint(port)}", err=True)
         click.echo(f"The token for Authorization: Bearer is in {token.path}", err=True)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.executor import Executor
     from sam_tui.core.tooling.registry import Registry
     from sam_tui.core.workflow.drivers.runner import Runner
-    from sam_tui.core.workflow.lazy import Entrance
+    from sam_tui.core.workflow.lazy import LazyWorkflows
 
 
 class RuntimeParts(Services, Protocol):
@@ -165,7 +165,7 @@ class Runtime:
         return self.parts.prompts
 
     @property
-    def workflows(self) -> "Entrance":
+    def workflows(self) -> "LazyWorkflows":
         """Runs of workflows."""
         return self.parts.workflows
 

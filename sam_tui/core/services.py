@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.prompts import PromptLibrary, Skills
     from sam_tui.core.ports.storage import ResultStore
     from sam_tui.core.ports.web import ImageMaker, SerpApi, Web, WebSearch
-    from sam_tui.core.workflow.lazy import Entrance
+    from sam_tui.core.workflow.lazy import LazyWorkflows
 
 
 API = 1
@@ -140,7 +140,7 @@ class Services(Protocol):
     @property
     def subagents(self) -> Subagents: ...
     @property
-    def workflows(self) -> Entrance: ...
+    def workflows(self) -> LazyWorkflows: ...
     @property
     def default_model(self) -> str:
         """The model that was asked for, for errands of calls that no turn makes; may be empty."""

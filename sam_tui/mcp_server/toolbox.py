@@ -23,7 +23,7 @@ from sam_tui.core.tooling.contract import Schedule
 from sam_tui.core.tooling.executor import CallPlan, Executed
 from sam_tui.mcp_server.calls import Call
 from sam_tui.mcp_server.clients import CONVERSATION_META, Client
-from sam_tui.mcp_server.sendable import plain_json, sendable
+from sam_tui.mcp_server.json_text import plain_json, sendable
 
 LARGEST_IMAGE: Final = 4 * 1024 * 1024
 """Bytes; a larger image is named, not sent."""

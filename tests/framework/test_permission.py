@@ -12,7 +12,7 @@ import pytest
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply
 from sam_tui.headless.answers import read_answers
-from sam_tui.mcp_server.questions import form_of
+from sam_tui.mcp_server.elicitation import form_of
 from sam_tui.ui.widgets.inquiries.approval import approval_lines
 from tests.framework.bench import Bench, Person
 

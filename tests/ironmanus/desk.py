@@ -37,7 +37,7 @@ from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.services import Services
 from sam_tui.core.tooling.executor import Executed, Executor
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.lazy import Entrance, WorkflowPlaces
+from sam_tui.core.workflow.lazy import LazyWorkflows, WorkflowPlaces
 from tests.fakes.web_server import WebServer
 from tests.workflow.bench import Bench, HandClock
 
@@ -84,8 +84,8 @@ class Desk:
             str(folder / "config"), str(self.folder), vouches=lambda _name, _data: True
         )
         places = WorkflowPlaces(lambda: self.bench.store, lambda: source, lambda: True)
-        self.entrance = Entrance(places, self.clock, self.bus)
-        self.workflows = self.entrance.workflows()
+        self.lazy = LazyWorkflows(places, self.clock, self.bus)
+        self.workflows = self.lazy.workflows()
         self.budgets = Budgets()
         self.model = ScriptedModel(list(plays)) if plays else None
         surroundings = Surroundings(self._open, str, lambda _: "", self.storage.memories.set_topic)
@@ -94,7 +94,7 @@ class Desk:
         self.sandbox = Sandbox()
         allowed = frozenset({site.origin}) if site else frozenset[str]()
         services: Any = SimpleNamespace(
-            workflows=self.entrance,
+            workflows=self.lazy,
             clock=self.clock,
             files=self.files,
             workspace=self.workspace,
@@ -113,7 +113,7 @@ class Desk:
         self.executor = Executor(
             registry, guard, self.storage.results, self.storage.decisions, self.bus, self.clock
         )
-        self.executor.gates = self.entrance.gate
+        self.executor.gates = self.lazy.gate
         board = TodoBoard(self.storage.todos, self.bus, self.clock)
         requests = RequestBuilder("system", registry.schemas_json, [], board)
         self.engine = TurnEngine(
@@ -185,6 +185,6 @@ class Desk:
 
     def close(self) -> None:
         """Close everything."""
-        self.entrance.close()
+        self.lazy.close()
         self.storage.close()
         self.sandbox.close()

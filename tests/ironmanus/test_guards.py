@@ -222,9 +222,7 @@ async def test_after_four_rollbacks_a_person_is_asked_and_their_choice_is_follow
 @pytest.mark.parametrize(
     "bad", ["../evil", "-x", "a/b", "nul", "COM1", "a b", "x" * 129, "ü", "a.b"]
 )
-async def test_an_id_that_cannot_name_a_session_is_refused_at_the_entrance(
-    desk: Desk, bad: str
-) -> None:
+async def test_an_id_that_cannot_name_a_session_is_refused_at_once(desk: Desk, bad: str) -> None:
     error = await desk.refused(session_id=bad, initial_objective="x")
     assert error["code"] == "session_id_invalid"
     assert not (desk.folder / "iron-manus-sessions").exists()

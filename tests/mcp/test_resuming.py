@@ -12,7 +12,7 @@ import pytest
 from mcp.server.streamable_http import EventMessage
 from mcp_types import JSONRPCNotification, JSONRPCResponse
 
-from sam_tui.mcp_server.kept import SessionEvents, StoredEvents
+from sam_tui.mcp_server.http.sessions import SessionEvents, StoredEvents
 from tests.mcp.conftest import SECONDS, House, Place
 from tests.mcp.test_http import BOTH, begin, knock
 

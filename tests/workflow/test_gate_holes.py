@@ -18,7 +18,7 @@ from sam_tui.core.inquiry import Approval, Inquiry
 from sam_tui.core.messages import ToolCall, ToolMessage
 from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.lazy import Entrance, WorkflowPlaces
+from sam_tui.core.workflow.lazy import LazyWorkflows, WorkflowPlaces
 from tests.fakes.engine_kit import Piece, RawModel, calls, example_tools, open_engine, open_kit
 from tests.workflow.bench import Bench
 
@@ -30,7 +30,7 @@ PHASES = """
 
 
 class Way:
-    """A kit whose turns are gated by an entrance over a bench's store."""
+    """A kit whose turns are gated by lazy workflows over a bench's store."""
 
     def __init__(self, bench: Bench, folder: Path, responder: Responder | None = None) -> None:
         self.bench = bench
@@ -38,10 +38,10 @@ class Way:
         self.kit = open_kit(folder, responder)
         self.used = True
         places = WorkflowPlaces(self._store, lambda: bench.source, lambda: self.used)
-        self.entrance = Entrance(places, bench.clock, self.kit.bus)
-        tool = WorkflowTool(self.entrance.workflows, self.kit.inquiries, self.entrance.flush)
+        self.lazy = LazyWorkflows(places, bench.clock, self.kit.bus)
+        tool = WorkflowTool(self.lazy.workflows, self.kit.inquiries, self.lazy.flush)
         self.kit.executor.registry = Registry([*example_tools(self.kit.journal), tool.tool()])
-        self.kit.executor.gates = self.entrance.gate
+        self.kit.executor.gates = self.lazy.gate
         self.engine = open_engine(self.kit)
 
     def _store(self) -> Any:
@@ -51,14 +51,14 @@ class Way:
     def begin(self) -> str:
         """An execution that the kit's conversation drives."""
         self.bench.define(PHASES)
-        done = self.entrance.workflows().start("flow", {}, conversation=self.kit.conversation)
+        done = self.lazy.workflows().start("flow", {}, conversation=self.kit.conversation)
         return done.execution_id
 
     async def turn(self, *answers: Any) -> list[str]:
         """One turn of the kit's conversation; what its calls came to."""
         history = History(self.kit.storage.conversations, self.kit.conversation)
         model = RawModel(*answers, [TextDelta("done")])
-        gate = self.entrance.gate(self.kit.conversation)
+        gate = self.lazy.gate(self.kit.conversation)
         budget = Budget(9)
         with self.engine.budgets.running(self.kit.conversation, budget, model, gate):
             await Turn(self.engine, model, history, budget).run("go")
@@ -141,7 +141,7 @@ async def test_a_phase_that_ends_while_the_person_thinks_lets_nothing_through(
           - {id: write, prompt: write, tools: [voice.note]}
           - {id: read, prompt: read, needs: [write], tools: []}
     """)
-    workflows = way.entrance.workflows()
+    workflows = way.lazy.workflows()
     execution = workflows.start("flow", {}, conversation=way.kit.conversation).execution_id
 
     def think(_: Inquiry) -> Approval:
@@ -160,7 +160,7 @@ async def test_a_subagent_obeys_the_phase_of_its_parent_while_it_works(way: Way)
     kit = way.kit
 
     def move() -> None:
-        way.entrance.workflows().submit(execution, "look", {"summary": "behind its back"})
+        way.lazy.workflows().submit(execution, "look", {"summary": "behind its back"})
 
     model = Moving(
         move,
@@ -175,7 +175,7 @@ async def test_a_subagent_obeys_the_phase_of_its_parent_while_it_works(way: Way)
     )
     subagents.connect(way.engine)
     parent = kit.conversation
-    gate = way.entrance.gate(parent)
+    gate = way.lazy.gate(parent)
     with way.engine.budgets.running(parent, Budget(9), model, gate):
         sender = Sender(parent, CallId("s"), lambda _: None)
         report = await subagents.run(sender, Errand("look around"))
@@ -208,18 +208,18 @@ async def test_before_the_first_workflow_nothing_is_opened_and_every_gate_is_ope
     way: Way,
 ) -> None:
     way.used = False
-    entrance, conversation = way.entrance, way.kit.conversation
-    assert entrance.gate(conversation)("voice.speak") == ""
-    assert entrance.digest(conversation) == ""
-    assert entrance.phase(conversation) is None
-    entrance.flush()
-    entrance.close()
+    lazy, conversation = way.lazy, way.kit.conversation
+    assert lazy.gate(conversation)("voice.speak") == ""
+    assert lazy.digest(conversation) == ""
+    assert lazy.phase(conversation) is None
+    lazy.flush()
+    lazy.close()
     assert way.opened == 0
     way.used = True
-    entrance.on_conversation(ConversationId("new"))
-    assert entrance.gate(ConversationId("new"))("voice.speak") == ""
+    lazy.on_conversation(ConversationId("new"))
+    assert lazy.gate(ConversationId("new"))("voice.speak") == ""
     assert way.opened == 0
-    assert entrance.gate(conversation)("voice.speak") == ""
+    assert lazy.gate(conversation)("voice.speak") == ""
     assert way.opened == 1
 
 

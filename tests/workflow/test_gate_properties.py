@@ -49,7 +49,7 @@ async def play(folder: Path, messages: list[list[int]]) -> None:
     bench = Bench(folder)
     way = Way(bench, folder / "kit")
     bench.define(FLOW)
-    workflows = way.entrance.workflows()
+    workflows = way.lazy.workflows()
     execution = workflows.start("flow", {}, conversation=way.kit.conversation).execution_id
     wrong: list[str] = []
     write = way.kit.journal.write
@@ -74,5 +74,5 @@ async def play(folder: Path, messages: list[list[int]]) -> None:
             "abandoned",
         )
     finally:
-        way.entrance.close()
+        way.lazy.close()
         way.kit.storage.close()

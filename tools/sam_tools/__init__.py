@@ -192,8 +192,8 @@ def _image_generation(services: Services) -> Tool:
 def _workflow(services: Services) -> Tool:
     from sam_tools.workflow import WorkflowTool
 
-    entrance = services.workflows
-    return WorkflowTool(entrance.workflows, services.inquiries, entrance.flush).tool()
+    lazy = services.workflows
+    return WorkflowTool(lazy.workflows, services.inquiries, lazy.flush).tool()
 
 
 def _read_skill(services: Services) -> Tool:

@@ -1,4 +1,4 @@
-"""The way in to workflows that costs nothing until one is used: neither imports nor a database.
+"""Workflows that are opened on first use: before that they cost neither imports nor a database.
 
 A runtime has one. Before the first workflow of a data folder there is nothing to ask, so gates are
 open and reminders silent; after it a conversation is looked up, and the engine is only loaded for
@@ -34,7 +34,7 @@ class WorkflowPlaces:
     used: Callable[[], bool]
 
 
-class Entrance:
+class LazyWorkflows:
     """Opens workflows on first use, and answers for conversations: gate, phase and reminder."""
 
     def __init__(self, folders: WorkflowPlaces, clock: Clock, bus: Bus) -> None:

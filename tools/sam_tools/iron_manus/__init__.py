@@ -20,14 +20,14 @@ from sam_tui.core.tooling.executor import Gate
 
 def build_iron_manus(services: Services) -> tuple[Tool, ...]:
     """JARVIS and its companions, in the order of the seeds."""
-    entrance, clock = services.workflows, services.clock
-    workflows = entrance.workflows()
+    lazy, clock = services.workflows, services.clock
+    workflows = lazy.workflows()
     folders = SessionFolders(services.files, services.workspace)
 
     def gate(child: ConversationId, scope: tuple[str, str]) -> Gate:
-        return entrance.witness().gate(child, scope)
+        return lazy.witness().gate(child, scope)
 
-    crew = DelegationCrew(services.subagents, gate, entrance.flush, services.default_model)
+    crew = DelegationCrew(services.subagents, gate, lazy.flush, services.default_model)
     machine = PhaseMachine(
         workflows, folders, services.files, crew, inquiries=services.inquiries, clock=clock
     )

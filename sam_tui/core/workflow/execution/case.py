@@ -1,4 +1,4 @@
-"""One execution while a transaction changes it: its rows at hand, its definition, its events."""
+"""One execution while a transaction changes it: its rows, its definition, its events and its states."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A step hands in its output: guards, evidence, artifacts, and what the output itself starts."""
+"""A step hands in its output: guards, artifacts, what follows; or a person takes it as it is."""
 
 import json
 from dataclasses import replace

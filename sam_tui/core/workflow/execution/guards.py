@@ -1,4 +1,4 @@
-"""Whether a step's outcome holds: its guards, evaluated on what was handed in and what was seen."""
+"""Whether a step's outcome holds: its guards, evaluated on its output, its evidence and its tasks."""
 
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence

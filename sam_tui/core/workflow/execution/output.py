@@ -1,4 +1,4 @@
-"""What a step hands in: seed 003's output, checked against the step's own schema."""
+"""What a step hands in: seed 003's output, read from an object or an answer, checked against its schema."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What follows a failure: retry, rollback, replan, ask or abort, each within its budget."""
+"""What follows a failure or a call that was cut off: retry, rollback, replan, ask or abort."""
 
 import hashlib
 import json

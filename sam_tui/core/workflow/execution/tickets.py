@@ -1,4 +1,9 @@
-"""Tickets: everything a driver needs to work on an open step, with the token that finishes it."""
+"""Tickets: everything a driver needs to work on an open step, with the token that finishes it.
+
+A token is base64url, without padding, of ``{"execution_id", "step_name", "issued_at", "nonce"}``, with 256
+random bits: seed 003's readable shape. Clients may read it. Nothing in it is believed: what counts is the
+row that its hash finds.
+"""
 
 import base64
 import binascii

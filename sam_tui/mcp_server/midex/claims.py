@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sam_tui.core.workflow.lazy import Entrance
+from sam_tui.core.workflow.lazy import LazyWorkflows
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Ticket
 from sam_tui.mcp_server.clients import Client
@@ -11,8 +11,8 @@ from sam_tui.mcp_server.clients import Client
 class Claims:
     """Claims open steps for the conversations of clients."""
 
-    def __init__(self, entrance: Entrance) -> None:
-        self._entrance = entrance
+    def __init__(self, lazy: LazyWorkflows) -> None:
+        self._lazy = lazy
         self._at_work: set[str] = set()
         """Conversations that claimed a step here: who only reads does not take it from them."""
 
@@ -21,7 +21,7 @@ class Claims:
 
         With ``reads`` a step stays with the client of this server that works on it.
         """
-        workflows = self._entrance.workflows()
+        workflows = self._lazy.workflows()
         for ticket in tickets:
             owner = workflows.claimed(ticket.execution_id, ticket.step)
             if owner == client.conversation or (reads and owner in self._at_work):

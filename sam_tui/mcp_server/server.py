@@ -10,11 +10,9 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.runtime import Runtime
 from sam_tui.mcp_server.calls import Calls
 from sam_tui.mcp_server.clients import Clients
+from sam_tui.mcp_server.conversations import SamPrompts, SamResources
 from sam_tui.mcp_server.library import Library, Prompts, Resources
-from sam_tui.mcp_server.pages import PAGE
-from sam_tui.mcp_server.protocol import ProtocolOffer, SamServer
-from sam_tui.mcp_server.sam_prompts import SamPrompts
-from sam_tui.mcp_server.sam_resources import SamResources
+from sam_tui.mcp_server.protocol import PAGE, ProtocolOffer, SamServer
 from sam_tui.mcp_server.subscriptions import Subscriptions
 from sam_tui.mcp_server.toolbox import GuardedToolbox, Toolbox, offered_names
 
@@ -57,7 +55,7 @@ async def opened(runtime: Runtime, calls: Calls, service: Service) -> AsyncGener
     loop = asyncio.get_running_loop()
     watches = [loop.create_task(subscriptions.run(), name="mcp-subscriptions")]
     if service.profile != "sam":
-        from sam_tui.mcp_server.store_watch import StoreWatch
+        from sam_tui.mcp_server.subscriptions import StoreWatch
 
         watch = StoreWatch(runtime.workflows.workflows, runtime.bus)
         watches.append(
@@ -96,9 +94,9 @@ def _offer(runtime: Runtime, service: Service) -> ProtocolOffer:
         prompts.append(SamPrompts(runtime.prompts))
         words.append(_SAM.format(root=runtime.workspace.root))
     if service.profile in ("midex", "all"):
-        from sam_tui.mcp_server.midex_claims import Claims
-        from sam_tui.mcp_server.midex_resources import MidexResources
-        from sam_tui.mcp_server.midex_tools import MidexToolbox
+        from sam_tui.mcp_server.midex.claims import Claims
+        from sam_tui.mcp_server.midex.resources import MidexResources
+        from sam_tui.mcp_server.midex.tools import MidexToolbox
 
         claims = Claims(runtime.workflows)
         # First, because a name such as workflow.start is also an operation of our tool workflow.

@@ -25,8 +25,9 @@ from sam_tui.core.workflow.notes import FindingDraft
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import Advanced, ExecutionView, Ticket
-from sam_tui.mcp_server import midex_forms as forms
-from sam_tui.mcp_server.midex_arguments import (
+from sam_tui.mcp_server.json_text import plain_json
+from sam_tui.mcp_server.midex import forms as forms
+from sam_tui.mcp_server.midex.arguments import (
     AddFinding,
     Ending,
     NextStep,
@@ -37,9 +38,8 @@ from sam_tui.mcp_server.midex_arguments import (
     Start,
     UpdateFinding,
 )
-from sam_tui.mcp_server.midex_claims import Claims
-from sam_tui.mcp_server.midex_resources import artifact_uri
-from sam_tui.mcp_server.sendable import plain_json
+from sam_tui.mcp_server.midex.claims import Claims
+from sam_tui.mcp_server.midex.resources import artifact_uri
 from sam_tui.mcp_server.toolbox import ToolRequest
 
 Answer = dict[str, Any]

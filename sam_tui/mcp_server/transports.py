@@ -13,10 +13,10 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from sam_tui import signals
 from sam_tui.core.errors import UsageError
-from sam_tui.mcp_server.door import PATH, HttpAccess
+from sam_tui.mcp_server.http.access import PATH, HttpAccess
+from sam_tui.mcp_server.http.sessions import McpSessions
 from sam_tui.mcp_server.protocol import SamServer
-from sam_tui.mcp_server.sessions import McpSessions
-from sam_tui.mcp_server.wire import wire
+from sam_tui.mcp_server.stdio import wire
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

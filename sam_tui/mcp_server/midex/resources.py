@@ -13,11 +13,11 @@ from sam_tui.core.events import Event, WorkflowMoved
 from sam_tui.core.ports.workflows import EventQuery, FindingQuery
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.mcp_server import midex_forms as forms
 from sam_tui.mcp_server.clients import Client
+from sam_tui.mcp_server.json_text import sendable
 from sam_tui.mcp_server.library import NotFound
-from sam_tui.mcp_server.midex_claims import Claims
-from sam_tui.mcp_server.sendable import sendable
+from sam_tui.mcp_server.midex import forms as forms
+from sam_tui.mcp_server.midex.claims import Claims
 
 JSON: Final = "application/json"
 WORKFLOW: Final = "midex://workflow"
