@@ -388,7 +388,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ironmanus:roles": Requirement("There are ten roles, each with a methodology that can be replaced.", "issue 6.6, seed 000, A5"),
     "ironmanus:rollback-budget": Requirement("A used-up rollback budget asks the person.", "issue 6.6, E1"),
     "ironmanus:session": Requirement("A model drives a whole session from the command line, with an agent of its own, files and gates.", "issue 6.6, show"),
-    "ironmanus:sessions": Requirement("Session ids are checked before anything is done with them; sessions stay apart; none is reset by accident.", "issue 6.6, A9, E1"),
+    "ironmanus:sessions": Requirement("Session ids are checked at the entrance; sessions stay apart; none is reset by accident.", "issue 6.6, A9, E1"),
     "ironmanus:ssrf": Requirement("No address that is not public is reached by the API tools.", "A20, D3, E1"),
     "ironmanus:synthesis": Requirement("Sources are measured by words and labelled so; a synthesis is a model's or none.", "seed 001, A16, E1"),
     "ironmanus:transitions": Requirement("The eight phases follow seed 000's transitions, corrected; done stays done.", "issue 6.6, A2, D1"),

@@ -272,6 +272,22 @@ class ExecutionCase:
         return scope
 
     @property
+    def message(self) -> str:
+        """What a verb led to, in a sentence for whoever called it."""
+        names = ", ".join(attempt.step for attempt in self.opened)
+        match self.row.state:
+            case "running":
+                return f"Next: {names}." if names else "Other steps are still running."
+            case "idle":
+                return "Created. Resume it to begin."
+            case "paused":
+                return f"Paused. {self.row.reason}".strip()
+            case "completed":
+                return "The workflow is completed."
+            case state:
+                return f"The workflow is {state}: {self.row.reason}".rstrip(": ")
+
+    @property
     def params(self) -> Mapping[str, Any]:
         """What the execution was started with."""
         return json.loads(self.row.params_json)

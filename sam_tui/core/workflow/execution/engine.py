@@ -380,7 +380,7 @@ class WorkflowEngine:
             case.row.state,
             reached,
             tickets,
-            _message(case),
+            case.message,
             tuple(case.failures),
             case.target,
         )
@@ -394,18 +394,3 @@ class WorkflowEngine:
                 kind = "token_expired" if refusal.code == "token_expired" else "refused"
                 case.record(kind, step, code=refusal.code)
                 events.extend(case.events)
-
-
-def _message(case: ExecutionCase) -> str:
-    names = ", ".join(attempt.step for attempt in case.opened)
-    match case.row.state:
-        case "running":
-            return f"Next: {names}." if names else "Other steps are still running."
-        case "idle":
-            return "Created. Resume it to begin."
-        case "paused":
-            return f"Paused. {case.row.reason}".strip()
-        case "completed":
-            return "The workflow is completed."
-        case state:
-            return f"The workflow is {state}: {case.row.reason}".rstrip(": ")
