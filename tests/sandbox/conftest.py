@@ -5,7 +5,7 @@ import stat
 import subprocess
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
@@ -164,12 +164,23 @@ def names() -> Iterator[NameServer]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def held_box() -> Iterator[Sandbox]:
+    """A sandbox for ``held`` alone: each test has hosts of its own."""
+    made = Sandbox()
+    yield made
+    made.close()
+
+
 @pytest.fixture
-async def held(
-    run: Callable[..., Coroutine[None, None, CommandResult]], workspace: Path, names: NameServer
-) -> AsyncIterator[Held]:
-    """Run Python, or a command, whose network is held to hosts."""
-    boxes: list[Sandbox] = []
+def held(
+    run: Callable[..., Coroutine[None, None, CommandResult]],
+    workspace: Path,
+    names: NameServer,
+    held_box: Sandbox,
+) -> Held:
+    """Run Python, or a command, whose network is held to the hosts that its first run names."""
+    holds = False
 
     async def running(
         code: str = "",
@@ -179,18 +190,16 @@ async def held(
         command: str = "",
         says: Person | None = None,
     ) -> CommandResult:
-        if not boxes:
-            boxes.append(Sandbox())
-            terms = HostTerms((hosts,), local, resolvers=(names.address,))
-            boxes[0].hold_network("hosts", terms)
+        nonlocal holds
+        if not holds:
+            holds = True
+            held_box.hold_network("hosts", HostTerms((hosts,), local, resolvers=(names.address,)))
         (workspace / "attempt.py").write_text(PRELUDE + code)
         words = " ".join(f"'{argument}'" for argument in arguments)
         line = command or f"{INTERPRETER} -I attempt.py {words}"
-        return await run(line, ask=says, box=boxes[0])
+        return await run(line, ask=says, box=held_box)
 
-    yield running
-    for box in boxes:
-        box.close()
+    return running
 
 
 WAYS = {"overlay": "an overlay", "bind": "a copy, mounted", "none": "a copy;"}

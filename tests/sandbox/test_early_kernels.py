@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(params=[1, 2, 4])
+@pytest.fixture(scope="module", params=[1, 2, 4])
 def early(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """Linux 5.14, 5.19 and 6.7."""
     made = Sandbox(abi=request.param)

@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import pytest
@@ -48,13 +48,14 @@ def house(tmp_path: Path, workspace: Path) -> Path:
 
 
 @pytest.fixture(params=[False, True], ids=["trusted", "untrusted"])
-def box(request: pytest.FixtureRequest, house: Path) -> Iterator[Sandbox]:
-    made = Sandbox()
+def box(
+    request: pytest.FixtureRequest, house: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> Sandbox:
+    """That of all tests here: what is read is settled by command."""
     home = str(house / "home")
     terms = ReadTerms(home, free_reads(home, dict(os.environ)), restricted=request.param)
-    made.reads = lambda: terms
-    yield made
-    made.close()
+    monkeypatch.setattr(sandbox, "reads", lambda: terms)
+    return sandbox
 
 
 WAYS = [
@@ -172,7 +173,6 @@ import asyncio, os, tempfile
 from sam_tui.adapters.policy.readable_paths import free_reads
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.adapters.terminal.sandbox import free_reads as reads, reading, reaching, supervisor
 from sam_tui.core.ports.processes.sandbox import ReadTerms
 from sam_tui.core.ports.processes.terminals import CommandRequest
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
