@@ -33,7 +33,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.files import GrepRequest
-from sam_tui.core.tooling.executor import Executor
+from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry
 
 RG = Path(sys.executable).with_name("rg")
@@ -72,7 +72,8 @@ async def overhead(folder: Path) -> Figure:
             Inquiries(bus, clock, attended=False),
         )
         executor = Executor(
-            Registry([Think().tool()]), guard, storage.results, storage.decisions, bus, clock
+            Registry([Think().tool()]),
+            CallSurroundings(guard, storage.results, storage.decisions, bus, clock),
         )
         conversation = ConversationId("bench")
         storage.conversations.create(conversation, str(folder))

@@ -1,11 +1,12 @@
 """Options -> Runtime: the one place that knows every leaf.
 
-options  what a front end was asked for
-leaves   the leaves of one runtime, each imported and made when it is first asked for
-build    all of it, wired
+options  what a front end was asked for; places: the folders and files it works with
+stores   what is kept and read, each made when it is first asked for, and so below
+sandbox  processes; models: models and the web; policy: the guard
+agent    tools, hooks, reminders, subagents, servers, turns; runtime: what a front end gets
 """
 
-from sam_tui.assembly.build import build, load_workbench, warm, warm_sandbox
 from sam_tui.assembly.options import Options
+from sam_tui.assembly.runtime import build, load_workbench, warm, warm_sandbox
 
 __all__ = ["Options", "build", "load_workbench", "warm", "warm_sandbox"]

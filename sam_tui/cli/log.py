@@ -86,7 +86,7 @@ def _shield() -> "Shield":
 
 def without_secrets(text: str) -> str:
     """A text for the log: what is known by its form, from the environment or from ``.env`` is masked."""
-    return _shield().mask(text).text
+    return _shield().redact(text)
 
 
 def data_dir_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:

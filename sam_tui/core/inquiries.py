@@ -17,6 +17,9 @@ Responder = Callable[[Inquiry], Answer | None]
 Attends = Callable[[Inquiry], bool]
 """Whether somebody is there for an inquiry. Called in the task that asks, right before it opens."""
 
+Beside = Callable[[Inquiry], Coroutine[Any, Any, None] | None]
+"""What is done while a question waits, such as calling the person; it ends with the question."""
+
 
 @dataclass(frozen=True, slots=True)
 class InquiryOutcome:
@@ -41,13 +44,13 @@ class Inquiries:
         *,
         attended: bool | Attends,
         responder: Responder | None = None,
+        beside: Beside | None = None,
     ) -> None:
         self._bus = bus
         self._clock = clock
         self._attended = attended
         self._responder = responder
-        self.beside: Callable[[Inquiry], Coroutine[Any, Any, None] | None] = lambda _: None
-        """What is done while a question waits, such as calling the person; it ends with the question."""
+        self._beside = beside
         self._open: dict[InquiryId, tuple[Inquiry, asyncio.Future[Answer]]] = {}
 
     async def ask(
@@ -74,7 +77,7 @@ class Inquiries:
         return self._end(inquiry, "answered", answer, started)
 
     async def _waited(self, inquiry: Inquiry, future: asyncio.Future[Answer]) -> Answer:
-        work = self.beside(inquiry)
+        work = self._beside(inquiry) if self._beside is not None else None
         if work is None:
             return await future
         async with asyncio.TaskGroup() as group:

@@ -1,7 +1,7 @@
 """A question to the person, and its answers, as data."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sam_tui.core.display import Diff
@@ -79,6 +79,24 @@ class ApprovalRequest:
         """Letters of another script in its targets that look Latin, each in words."""
         return tuple(
             words for target in self.targets for words in foreign_letters(target)[:_MOST_LETTERS]
+        )
+
+    def redacted(self, redact: Callable[[str], str]) -> "ApprovalRequest":
+        """The question as it is shown: ``redact`` puts placeholders for secrets into its texts."""
+        return replace(
+            self,
+            summary=redact(self.summary),
+            targets=tuple(map(redact, self.targets)),
+            why=redact(self.why),
+            timed_scope=redact(self.timed_scope),
+            words=redact(self.words),
+            preview=tuple(
+                replace(d, path=redact(d.path), unified=redact(d.unified)) for d in self.preview
+            ),
+            choices=tuple(
+                replace(c, words=redact(c.words), targets=tuple(map(redact, c.targets)))
+                for c in self.choices
+            ),
         )
 
 

@@ -124,7 +124,7 @@ class SamResources:
     async def read(self, uri: str, client: Client) -> types.TextResourceContents:
         """One resource. Raises ``NotFound``."""
         kind, text = self._read(uri, client)
-        masked = sendable(self._runtime.executor.shield.mask(text).text)
+        masked = sendable(self._runtime.executor.shield.redact(text))
         return types.TextResourceContents(uri=uri, mime_type=kind, text=masked)
 
     def _read(self, uri: str, client: Client) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.processes.tasks import TaskRun
-from sam_tui.core.tooling.executor import Executed, Executor
+from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 from tests.fakes.programs import found
 
@@ -71,11 +71,13 @@ class Desk:
         policy = Policy(self.mode, self.sandboxed, ())
         self.executor = Executor(
             Registry([self.tool]),
-            Guard(self.workspace, policy, Grants(clock), self.inquiries),
-            self.storage.results,
-            self.storage.decisions,
-            self.bus,
-            clock,
+            CallSurroundings(
+                Guard(self.workspace, policy, Grants(clock), self.inquiries),
+                self.storage.results,
+                self.storage.decisions,
+                self.bus,
+                clock,
+            ),
         )
 
     async def call(

@@ -27,7 +27,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.model import Embedder
-from sam_tui.core.tooling.executor import Executed, Executor
+from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 
 
@@ -66,11 +66,7 @@ class Workshop:
         )
         self.executor = Executor(
             Registry([self.tool]),
-            guard,
-            self.storage.results,
-            self.storage.decisions,
-            self.bus,
-            clock,
+            CallSurroundings(guard, self.storage.results, self.storage.decisions, self.bus, clock),
         )
         self._ids = itertools.count()
 

@@ -136,8 +136,7 @@ def test_a_reminder_is_masked_and_told_once(kit: Kit) -> None:
 
 @pytest.mark.requirement("shield:env-files")
 def test_values_of_env_files_are_known_and_known_anew_when_they_change(tmp_path: Path) -> None:
-    shield = Shield()
-    shield.source = SettingsFiles(str(tmp_path)).changed
+    shield = Shield(source=SettingsFiles(str(tmp_path)).changed)
     shield.refresh()
     (tmp_path / ".env").write_text("DB_PASSWORD=first-pass-1\nPORT=3000\n")
     (tmp_path / ".env.local").write_text("API_TOKEN='other-one-22'\n")

@@ -28,9 +28,14 @@ class Crew:
         self.subagents = Subagents(
             kit.storage.conversations,
             self.engine.budgets,
-            Surroundings(self._open, str, self._system, kit.storage.memories.set_topic),
+            Surroundings(
+                lambda: self.engine,
+                self._open,
+                str,
+                self._system,
+                kit.storage.memories.set_topic,
+            ),
         )
-        self.subagents.connect(self.engine)
         self.sender = Sender(kit.conversation, CallId("call_1"), self.told.append)
 
     def _system(self, prompt: str) -> str:

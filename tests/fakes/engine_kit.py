@@ -32,7 +32,7 @@ from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.tooling.arguments import Arguments, NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.executor import Executor
+from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry
 
 
@@ -256,7 +256,9 @@ def open_kit(folder: Path, responder: Responder | None = None) -> Kit:
     workspace = Workspace.open(str(folder / "ws"))
     guard = Guard(workspace, Policy("ask", True, ()), Grants(clock), inquiries)
     registry = Registry(example_tools(journal), disabled=["off"])
-    executor = Executor(registry, guard, storage.results, storage.decisions, bus, clock)
+    executor = Executor(
+        registry, CallSurroundings(guard, storage.results, storage.decisions, bus, clock)
+    )
     conversation = ConversationId("c")
     if storage.conversations.find(conversation) is None:
         storage.conversations.create(conversation, workspace.root)

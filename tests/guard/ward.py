@@ -13,6 +13,7 @@ from sam_tui.core.authorization.guard import Explanation, Guard, Request
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.authorization.paths.secrets import Secrets
 from sam_tui.core.authorization.policy.policy import PermissionMode, Policy
+from sam_tui.core.authorization.request import GuardTerms
 from sam_tui.core.authorization.rules.rule import Layer, Rule, RuleSet
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
@@ -71,8 +72,7 @@ class Ward:
             self.policy(),
             self.grants,
             self.inquiries,
-            history=self.history,
-            saved=self.saved,
+            GuardTerms(history=self.history, saved=self.saved),
         )
 
     def parsed(self) -> tuple[Rule, ...]:

@@ -22,7 +22,7 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.tooling.executor import Executed, Executor
+from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 
 HIDDEN = "outside content that nobody may see"
@@ -56,7 +56,8 @@ class World:
         # Only what needs no collaborators of its own is called here; patches are among them.
         tool = FileOperations(LocalFiles(), RipgrepSearch()).tool()
         self.executor = Executor(
-            Registry([tool]), self.guard, self.storage.results, self.storage.decisions, bus, clock
+            Registry([tool]),
+            CallSurroundings(self.guard, self.storage.results, self.storage.decisions, bus, clock),
         )
         (self.folder / "home").mkdir(exist_ok=True)
         self.before = self.snapshot()

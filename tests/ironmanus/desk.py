@@ -35,7 +35,7 @@ from sam_tui.core.inquiries import Inquiries, Responder
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.services import Services
-from sam_tui.core.tooling.executor import Executed, Executor
+from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.lazy import LazyWorkflows, WorkflowPlaces
 from tests.fakes.web_server import WebServer
@@ -88,7 +88,8 @@ class Desk:
         self.workflows = self.lazy.workflows()
         self.budgets = Budgets()
         self.model = ScriptedModel(list(plays)) if plays else None
-        surroundings = Surroundings(self._open, str, lambda _: "", self.storage.memories.set_topic)
+        set_topic = self.storage.memories.set_topic
+        surroundings = Surroundings(lambda: self.engine, self._open, str, lambda _: "", set_topic)
         self.subagents = Subagents(self.storage.conversations, self.budgets, surroundings)
         self.folders = SessionFolders(self.files, self.workspace)
         self.sandbox = Sandbox()
@@ -111,16 +112,22 @@ class Desk:
         registry = Registry([FileOperations(self.files, RipgrepSearch()).tool(), *self.tools])
         guard = Guard(self.workspace, Policy("ask", True, ()), Grants(self.clock), self.inquiries)
         self.executor = Executor(
-            registry, guard, self.storage.results, self.storage.decisions, self.bus, self.clock
+            registry,
+            CallSurroundings(
+                guard,
+                self.storage.results,
+                self.storage.decisions,
+                self.bus,
+                self.clock,
+                self.lazy.gate,
+            ),
         )
-        self.executor.gates = self.lazy.gate
         board = TodoBoard(self.storage.todos, self.bus, self.clock)
         requests = RequestBuilder("system", registry.schemas_json, [], board)
         self.engine = TurnEngine(
             self.executor, requests, self.bus, self.clock, RetryPolicy(waits=()), self.budgets,
             Room(self.storage.archive, self.bus),
         )  # fmt: skip
-        self.subagents.connect(self.engine)
         self._ids = itertools.count()
 
     def _open(self, name: str, options: Mapping[str, Any]) -> ScriptedModel:

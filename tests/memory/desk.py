@@ -21,7 +21,7 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.tooling.executor import Executed, Executor
+from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 
 
@@ -71,7 +71,8 @@ class Desk:
             RecallHistory(storage.archive, storage.memories).tool(),
         ])
         self.executor = Executor(
-            self.registry, guard, storage.results, storage.decisions, self.bus, self.clock
+            self.registry,
+            CallSurroundings(guard, storage.results, storage.decisions, self.bus, self.clock),
         )
         self._ids = itertools.count()
 

@@ -42,12 +42,8 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-async def run(
-    box: Sandbox, folder: Path, command: str, told: list[str] | None = None
-) -> CommandResult:
+async def run(box: Sandbox, folder: Path, command: str) -> CommandResult:
     request = CommandRequest(command, str(folder), True, (str(folder),), 20.0, lambda _: None)
-    if told is not None:
-        box.misses.tell = told.append
     return await ShellCommands(box).run(request)
 
 
@@ -65,8 +61,8 @@ async def test_commands_start_without_secrets_of_the_environment(workspace: Path
     result = await run(box, workspace, "env")
     names = {line.partition("=")[0] for line in result.output.splitlines()}
     assert SECRETS.keys() - names == {"OPENAI_API_KEY"}
-    box.pass_variables(["OPENAI_API_KEY"])
-    result = await run(box, workspace, "env", told)
+    box.pass_variables(["OPENAI_API_KEY"], told.append)
+    result = await run(box, workspace, "env")
     assert "OPENAI_API_KEY=sk-proj" in result.output
     assert "GITHUB_TOKEN" not in result.output
     box.close()
@@ -97,7 +93,7 @@ async def test_the_person_is_told_once_what_a_failed_command_may_have_wanted(
 ) -> None:
     box = Sandbox()
     told: list[str] = []
-    box.misses.tell = told.append
+    box.pass_variables((), told.append)
     commands = ShellCommands(box)
 
     async def withheld(command: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.todos.item import Todo
-from sam_tui.core.tooling.executor import Executed, Executor
+from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 
 
@@ -60,11 +60,9 @@ class Desk:
         ])
         self.executor = Executor(
             self.registry,
-            guard,
-            self.storage.results,
-            self.storage.decisions,
-            self.bus,
-            self.clock,
+            CallSurroundings(
+                guard, self.storage.results, self.storage.decisions, self.bus, self.clock
+            ),
         )
         self._ids = itertools.count()
 

@@ -26,7 +26,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.memory import MemoryHit
-from sam_tui.core.tooling.executor import Executed, Executor
+from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 from tests.fakes.web_server import WebServer
 
@@ -74,7 +74,8 @@ class Desk:
             Inquiries(self.bus, clock, attended=False),
         )
         self.executor = Executor(
-            self.registry, guard, self.storage.results, self.storage.decisions, self.bus, clock
+            self.registry,
+            CallSurroundings(guard, self.storage.results, self.storage.decisions, self.bus, clock),
         )
         self._ids = itertools.count()
 

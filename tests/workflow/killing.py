@@ -24,7 +24,7 @@ from sam_tui.core.messages import ToolMessage, UserMessage
 from sam_tui.core.ports.model import CallDelta, Delta, ModelRequest, TextDelta
 from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.executor import Executor
+from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.drivers.runner import Runner
 from sam_tui.core.workflow.drivers.steps import StepCrew
@@ -126,7 +126,10 @@ async def drive(folder: Path) -> None:
     kit = open_kit(folder / "kit", effects.answer)
     kit.registry = Registry([effects.tool()])
     kit.executor = Executor(
-        kit.registry, kit.guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock
+        kit.registry,
+        CallSurroundings(
+            kit.guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock
+        ),
     )
     engine, store = open_engine(kit), kit.storage.conversations
     crew = StepCrew(engine, store, kit.inquiries, Worker(effects), kit.conversation)

@@ -17,7 +17,7 @@ from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Reply
-from sam_tui.core.tooling.executor import Executor
+from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.drivers.runner import Runner
 from sam_tui.core.workflow.drivers.steps import StepCrew
@@ -162,7 +162,8 @@ async def run_bundled(
     guard = Guard(kit.guard.workspace, kit.guard.policy, kit.guard.grants, inquiries)
     registry = Registry([tool.tool()])
     kit.executor = Executor(
-        registry, guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock
+        registry,
+        CallSurroundings(guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock),
     )
     workflows: Workflows = bench.workflows
     crew = StepCrew(

@@ -17,7 +17,7 @@ from sam_tui.core.inquiry import Reply
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.prompt.reminders import TurnView
-from sam_tui.core.tooling.executor import Executed, Executor
+from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.offer import canonical, tool_schema
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.drivers.witness import Witness
@@ -47,7 +47,10 @@ class Floor:
         self.tool = WorkflowTool(lambda: bench.workflows, inquiries, self.witness.flush).tool()
         registry = Registry([*example_tools(kit.journal), self.tool], disabled=["off"])
         self.executor = Executor(
-            registry, kit.guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock
+            registry,
+            CallSurroundings(
+                kit.guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock
+            ),
         )
         self._count = 0
 

@@ -11,12 +11,14 @@ from sam_tui.core.agent.budget import Budget
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.subagents import Errand, Sender, Subagents, Surroundings
 from sam_tui.core.agent.turn import Turn
+from sam_tui.core.clock import SystemClock
 from sam_tui.core.events import WorkflowMoved
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Responder
 from sam_tui.core.inquiry import Approval, Inquiry
 from sam_tui.core.messages import ToolCall, ToolMessage
 from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta
+from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.lazy import LazyWorkflows, WorkflowPlaces
 from tests.fakes.engine_kit import Piece, RawModel, calls, example_tools, open_engine, open_kit
@@ -40,8 +42,12 @@ class Way:
         places = WorkflowPlaces(self._store, lambda: bench.source, lambda: self.used)
         self.lazy = LazyWorkflows(places, bench.clock, self.kit.bus)
         tool = WorkflowTool(self.lazy.workflows, self.kit.inquiries, self.lazy.flush)
-        self.kit.executor.registry = Registry([*example_tools(self.kit.journal), tool.tool()])
-        self.kit.executor.gates = self.lazy.gate
+        kit, registry = self.kit, Registry([*example_tools(self.kit.journal), tool.tool()])
+        storage, gate = kit.storage, self.lazy.gate
+        surroundings = CallSurroundings(
+            kit.guard, storage.results, storage.decisions, kit.bus, SystemClock(), gate
+        )
+        kit.executor = Executor(registry, surroundings)
         self.engine = open_engine(self.kit)
 
     def _store(self) -> Any:
@@ -171,9 +177,14 @@ async def test_a_subagent_obeys_the_phase_of_its_parent_while_it_works(way: Way)
     subagents = Subagents(
         kit.storage.conversations,
         way.engine.budgets,
-        Surroundings(lambda _name, _options: model, str, str, kit.storage.memories.set_topic),
+        Surroundings(
+            lambda: way.engine,
+            lambda _name, _options: model,
+            str,
+            str,
+            kit.storage.memories.set_topic,
+        ),
     )
-    subagents.connect(way.engine)
     parent = kit.conversation
     gate = way.lazy.gate(parent)
     with way.engine.budgets.running(parent, Budget(9), model, gate):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sam_tui.adapters.hooks.answers import read_answer
 from sam_tui.adapters.hooks.reading import matches, parse_hooks
 from sam_tui.core.accesses import Location
+from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import ConfigurationError, SamError
 from sam_tui.core.local_files.cache import Signature, signature_of
 from sam_tui.core.ports.files import Files
@@ -44,8 +45,9 @@ class _File:
 
 
 class FileHooks:
-    """The ``Hooks`` of two files. ``trusts`` looks anew whether the folder is believed as it is,
-    ``vouches`` whether its file holds what was trusted.
+    """The ``Hooks`` of two files: the folder's counts while it is trusted as it is now.
+
+    ``reads`` gives real paths that a command of the person's names, which it reads without a question.
 
     Raises ``ConfigurationError`` for a file of the person's that cannot be used. The folder's is told as
     a problem, and so is one that breaks later; what was last read of it goes on.
@@ -58,21 +60,19 @@ class FileHooks:
         *,
         files: Files,
         commands: Callable[[], Commands],
-        trusts: Callable[[], bool],
-        vouches: Callable[[str, bytes], bool],
+        trust: FolderTrust,
+        reads: Callable[[str], tuple[str, ...]],
     ) -> None:
         self._workspace = workspace
         self._files = files
         self._commands = commands
-        self._trusts = trusts
-        self._vouches = vouches
-        self.reads: Callable[[str], tuple[str, ...]] = lambda _: ()
-        """Real paths that a command of the person's names, and that it reads without a question."""
+        self._trust = trust
+        self._reads = reads
         self._user = _File(os.path.realpath(os.path.join(config_dir, USER_FILE)), "user", None)
         self._project = _File(os.path.join(workspace, PROJECT_FILE), "project", workspace)
         self._problems: list[str] = []
         self._refresh(self._user)
-        if trusts():
+        if self._trusts():
             try:
                 self._refresh(self._project)
             except ConfigurationError as error:
@@ -131,12 +131,16 @@ class FileHooks:
                 "SAM_TUI_HOOK_EVENT": occasion.event,
             },
             apart=True,
-            readable=self.reads(hook.command) if hook.source == "user" else (),
+            readable=self._reads(hook.command) if hook.source == "user" else (),
         )
         try:
             return read_answer(hook, await self._commands().run(request))
         except SamError as error:
             return HookAnswer(hook, warning=f"could not be run: {error}")
+
+    def _trusts(self) -> bool:
+        """Whether the folder is trusted as it is now."""
+        return self._trust.look() == "trusted"
 
     def _current(self) -> Iterable[Hook]:
         """What counts now: the project's file only as long as the folder is trusted as it is."""
@@ -173,7 +177,7 @@ class FileHooks:
             raise ConfigurationError(f"{file.path} cannot be read: {error}") from None
         if len(data) > LARGEST:
             raise ConfigurationError(f"{file.path} is longer than {LARGEST} bytes.")
-        if file.source == "project" and not self._vouches(PROJECT_FILE, data):
+        if file.source == "project" and not self._trust.vouches(PROJECT_FILE, data):
             return None
         try:
             return data.decode("utf-8-sig")

@@ -153,6 +153,12 @@ class _OpenCall:
     name: str = ""
     arguments: list[str] = field(default_factory=list[str])
 
+    def add(self, delta: CallDelta) -> None:
+        """Take one piece: the first id and the first name count, arguments follow each other."""
+        self.id = self.id or delta.id
+        self.name = self.name or delta.name
+        self.arguments.append(delta.arguments)
+
 
 class StreamedText:
     """What of one answer people see while it streams: as ``Fold`` keeps it, without echoes."""
@@ -205,10 +211,7 @@ class Fold:
             case ReasoningDelta(text):
                 self._reasoning.append(text)
             case CallDelta():
-                call = self._calls.setdefault(delta.index, _OpenCall())
-                call.id = call.id or delta.id
-                call.name = call.name or delta.name
-                call.arguments.append(delta.arguments)
+                self._calls.setdefault(delta.index, _OpenCall()).add(delta)
             case OpaqueDelta(data):
                 self._opaque.update(data)
             case UsageDelta(usage):

@@ -81,8 +81,12 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What errands need of the outside: ``system`` raises ``UsageError`` for an unknown prompt."""
+    """What errands need of the outside: ``system`` raises ``UsageError`` for an unknown prompt.
 
+    ``engine`` is asked for when an errand begins: its tools, prompts and bus are shared by errands.
+    """
+
+    engine: Callable[[], TurnEngine]
     open_model: "OpenModel"
     model_host: Callable[[str], str]
     """Where requests to a model go, by its name; without one, to the model that was asked for."""
@@ -107,7 +111,7 @@ class _Prepared:
 
 
 class Subagents:
-    """Runs errands. ``connect`` comes after the tools exist, because errands use them."""
+    """Runs errands."""
 
     def __init__(
         self, store: ConversationStore, budgets: Budgets, surroundings: Surroundings
@@ -115,24 +119,17 @@ class Subagents:
         self._store = store
         self._budgets = budgets
         self._surroundings = surroundings
-        self._engine: TurnEngine | None = None
         self._room = asyncio.Semaphore(AT_ONCE)
         self._working: dict[ConversationId, asyncio.Task[TurnFinished]] = {}
         self._modes: dict[ConversationId, bool] = {}
-
-    def connect(self, engine: TurnEngine) -> None:
-        """The engine whose tools, prompts and bus the errands share."""
-        self._engine = engine
 
     async def run(self, sender: Sender, errand: Errand) -> Report:
         """Carry out an errand. Cancelling the awaiting task ends it.
 
         Raises ``ToolError`` when there is no model to give it.
         """
-        if self._engine is None:
-            raise ToolError("Subagents are not available here.")
         async with self._room:
-            return await self._run(self._engine, sender, errand)
+            return await self._run(self._surroundings.engine(), sender, errand)
 
     def cancel(self, child: ConversationId) -> bool:
         """End one errand, by its conversation; the others and its sender go on. False: not running."""

@@ -163,7 +163,7 @@ class Turn:
         self._note(notes)
         shield = self._engine.executor.shield
         shield.refresh()
-        self._history.append(UserMessage(shield.mask(text).text))
+        self._history.append(UserMessage(shield.redact(text)))
 
     async def _gather(self) -> None:
         """Let tools join that have come since; from here to the end of the turn they stay the same,
@@ -342,7 +342,7 @@ class Turn:
 
     def _masked(self, text: str) -> str:
         """A provider's words may have the key in them, spelled in any way."""
-        return self._engine.executor.shield.mask(text).text
+        return self._engine.executor.shield.redact(text)
 
     def _finish(
         self, reason: StopReason, answer: str, *, error: SamError | None = None, exit_code: int = 0

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sam_tui.core.accesses import Access, LocatedAccess, Read, Write
@@ -18,7 +18,7 @@ from sam_tui.core.authorization.grants.scopes import (
     simulated,
     timed_words,
 )
-from sam_tui.core.authorization.grants.source_offers import no_sources, sources_offers
+from sam_tui.core.authorization.grants.source_offers import sources_offers
 from sam_tui.core.authorization.network.hosts import HostEntry
 from sam_tui.core.authorization.outside_access import (
     AGAIN,
@@ -36,20 +36,18 @@ from sam_tui.core.authorization.policy.command_stages import wants_network
 from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT
 from sam_tui.core.authorization.policy.policy import Judgement, PermissionMode, Policy, TraceStep
 from sam_tui.core.authorization.request import Explanation as Explanation
-from sam_tui.core.authorization.request import Refusals, no_preview
+from sam_tui.core.authorization.request import GuardTerms, Refusals, no_preview
 from sam_tui.core.authorization.request import Request as Request
 from sam_tui.core.authorization.rules.rule import saved_rule
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiries import Inquiries, InquiryOutcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, ScopeChoice
-from sam_tui.core.ports.policy import DecisionEntry, DecisionHistory, RuleStore
-from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK, Network, OutsideAccess
+from sam_tui.core.ports.policy import DecisionEntry
+from sam_tui.core.ports.processes.sandbox import Network, OutsideAccess
 from sam_tui.core.verdict import REHEARSAL, Decision
 
-TIMED_SECONDS = 300.0
-"""How long a timed grant lasts: seed 004, Temporary Grants."""
 ONCE = "this call"
 """The scope of a decision that holds for nothing else."""
 
@@ -63,26 +61,22 @@ class Guard:
         policy: Policy,
         grants: Grants,
         inquiries: Inquiries,
-        *,
-        history: DecisionHistory | None = None,
-        saved: RuleStore | None = None,
+        terms: GuardTerms | None = None,
     ) -> None:
+        terms = terms or GuardTerms()
         self.workspace = workspace
         self.policy = policy if policy.roots else replace(policy, roots=workspace.roots)
         self.grants = grants
         self._inquiries = inquiries
-        self._history = history
-        self._saved = saved
-        self.seconds = TIMED_SECONDS
-        """How long the counted choice of a question lasts."""
-        self.network: Network = DEFAULT_NETWORK
-        """Whether confined commands reach the internet without a question."""
+        self._history = terms.history
+        self._saved = terms.saved
+        self.seconds = terms.seconds
+        self.network: Network = terms.network
+        self.shield = terms.shield
         self.refusals = Refusals()
         """What the agent may ask leave for."""
-        self.sources: Callable[[], Awaitable[Sequence[str]]] = no_sources
-        """The hosts that the person's own tools are configured to use in this folder."""
-        self.rehearses = False
-        """Whether commands that do more than read are tried on a copy of the workspace first."""
+        self._sources = terms.sources
+        self._rehearses = terms.rehearses
         self._asking: defaultdict[ConversationId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def use_policy(self, policy: Policy) -> None:
@@ -98,7 +92,7 @@ class Guard:
         if decision.scope == REHEARSAL:
             return True
         readings = self.policy.readings(accesses)
-        return self.rehearses and any(r is None or not r.calm for r in readings)
+        return self._rehearses and any(r is None or not r.calm for r in readings)
 
     async def decide_kept(self, run: CommandRun, words: str, changes: Sequence[Diff]) -> Decision:
         """Whether what a rehearsed command changed is made. Always asked, and never granted ahead."""
@@ -113,7 +107,7 @@ class Guard:
             choices=(ScopeChoice("once", "make exactly these changes", "once"),),
         )
         verdict = Decision(run.key, "deny", "user", "rehearsed", words, targets=question.targets)
-        return await self._confirmed(run.conversation, run.call, run.mask(question), verdict)
+        return await self._confirmed(run.conversation, run.call, question, verdict)
 
     def _planted(self, changes: Sequence[Diff]) -> str:
         """Which changes would later run or instruct, in words."""
@@ -136,8 +130,7 @@ class Guard:
         )
         verdict = request.decided("deny", "user", rule, why)
         verdict = replace(verdict, scope=ONCE, targets=question.targets)
-        card = request.mask(question)
-        return await self._confirmed(request.conversation, request.call, card, verdict)
+        return await self._confirmed(request.conversation, request.call, question, verdict)
 
     async def _confirmed(
         self,
@@ -150,13 +143,19 @@ class Guard:
         if self.policy.mode == "auto":
             return replace(verdict, by="mode", rule="mode:auto")
         async with self._asking[conversation]:
-            outcome = await self._inquiries.ask(conversation, call, question)
+            outcome = await self._put(conversation, call, question)
         verdict = replace(verdict, elapsed=outcome.elapsed)
         if not isinstance(outcome.answer, Approval):
             return replace(verdict, by="mode", rule="unattended")
         answer = outcome.answer
         agreed = answer.choice == "once" or (answer.choice, answer.scope) == ("scope", "once")
         return replace(verdict, outcome="allow" if agreed else "deny", comment=answer.comment)
+
+    async def _put(
+        self, conversation: ConversationId, call: CallId, question: ApprovalRequest
+    ) -> InquiryOutcome:
+        """Ask the person. What they are shown, and whoever else hears of it, has no secrets."""
+        return await self._inquiries.ask(conversation, call, question.redacted(self.shield.redact))
 
     def network_of(self, accesses: Sequence[LocatedAccess], *, lasting: bool) -> Network:
         """The network of a call that was allowed; a ``lasting`` terminal has no more than others."""
@@ -267,7 +266,7 @@ class Guard:
             return Decision(operation, "deny", "rule", "moved", reason, targets=(access.path,))
         what = summary_of(access, run), accesses, lambda: preview_of(access), run.asker
         request = Request(run.conversation, run.call, operation, *what, then_of(access), run.once)
-        return await self.decide(replace(request, mask=run.mask, called=run.key))
+        return await self.decide(replace(request, called=run.key))
 
     async def decide_again(
         self, run: CommandRun, refused: Sequence[OutsideAccess]
@@ -291,7 +290,6 @@ class Guard:
             run.asker,
             AGAIN,
             "exactly this, for one more run",
-            mask=run.mask,
         )
         explained = self.explain(run.conversation, CHANGE, accesses)
         if explained.outcome == "deny":
@@ -313,7 +311,7 @@ class Guard:
         asking = tuple(j for j in explained.judgements if j.outcome == "ask")
         judgements = asking or explained.judgements
         targets = tuple(j.target for j in judgements)
-        sources = await self.sources() if request.operation == CONNECT else ()
+        sources = await self._sources() if request.operation == CONNECT else ()
         on_offer = self._offers(request, judgements, sources)
         counted = next(offer.choice for offer in on_offer if offer.choice.id == "timed")
         timed = timed_words(counted, request.accesses)
@@ -330,9 +328,7 @@ class Guard:
             choices=tuple(offer.choice for offer in on_offer),
             words=request.words,
         )
-        outcome = await self._inquiries.ask(
-            request.conversation, request.call, request.mask(question)
-        )
+        outcome = await self._put(request.conversation, request.call, question)
         verdict = replace(
             request.decided("deny", "user", explained.rule, explained.reason),
             scope=", ".join(targets),

@@ -1,7 +1,7 @@
 """What a confined command wants outside of its folders, as something that the guard can judge."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sam_tui.core.accesses import Access, Connect, LocatedAccess, Location, Read, Write
@@ -9,7 +9,6 @@ from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT, READ
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 
 LIVE = "The command waits for the answer and goes on from there: nothing is run twice."
@@ -35,8 +34,6 @@ class OutsideRun:
     asker: str = ""
     lasting: bool = False
     lasts: str = "the terminal session"
-    mask: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
-    """The question as people see it."""
 
     @property
     def once(self) -> str:

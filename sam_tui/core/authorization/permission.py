@@ -5,7 +5,6 @@ a yes grants exactly that. Nothing that the agent writes adds to it.
 """
 
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from textwrap import wrap
 
@@ -14,7 +13,6 @@ from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.authorization.request import RememberedRefusal, Request, no_preview
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.verdict import Decision
 
 _COLUMNS, _ROWS = 56, 8
@@ -31,7 +29,6 @@ class Plea:
     operation: str
     words: str
     asker: str = ""
-    mask: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,6 @@ def _request(plea: Plea, group: list[RememberedRefusal]) -> Request:
         no_preview,
         plea.asker,
         _THEN,
-        mask=plea.mask,
         called=plea.operation,
         words=_brief(plea.words),
     )

@@ -1,16 +1,42 @@
 """What the guard is asked about a call, what it would say, and what it refused."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 
 from sam_tui.core.accesses import LocatedAccess
 from sam_tui.core.authorization.grants.grants import Grant
+from sam_tui.core.authorization.grants.source_offers import no_sources
 from sam_tui.core.authorization.policy.policy import Judgement
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.inquiry import ApprovalRequest
+from sam_tui.core.ports.policy import DecisionHistory, RuleStore
+from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK, Network
+from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.verdict import DecidedBy, Decision, Outcome
+
+TIMED_SECONDS = 300.0
+"""How long a timed grant lasts: seed 004, Temporary Grants."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardTerms:
+    """What a person set about questions, and what the guard knows besides the policy.
+
+    ``seconds`` is how long the counted choice of a question lasts, ``network`` whether confined
+    commands reach the internet without a question, ``rehearses`` whether commands that do more than
+    read are tried on a copy of the workspace first. ``sources`` gives the hosts that the person's own
+    tools are configured to use in this folder.
+    """
+
+    seconds: float = TIMED_SECONDS
+    network: Network = DEFAULT_NETWORK
+    rehearses: bool = False
+    sources: Callable[[], Awaitable[Sequence[str]]] = no_sources
+    history: DecisionHistory | None = None
+    saved: RuleStore | None = None
+    shield: Shield = field(default_factory=Shield)
+    """Puts placeholders for secrets into every question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +57,6 @@ class Request:
     """What a single yes covers, in words."""
     rehearsable: bool = False
     """Whether it can be tried on a copy of the workspace first."""
-    mask: Callable[[ApprovalRequest], ApprovalRequest] = lambda question: question
-    """The question as it leaves the guard: without secrets."""
     called: str = ""
     """The operation of the call that leads to it, where that is another one."""
     words: str = ""

@@ -43,11 +43,18 @@ _EMPTY = Masked("")
 class Shield:
     """Masks and unmasks. It remembers what it masked, so that a placeholder finds its value again.
 
-    ``known`` maps names to secret values, such as provider keys and the values of ``.env`` files.
+    ``values`` maps names to secret values, such as provider keys and the values of ``.env`` files.
     ``key`` makes the digits of placeholders: the same key gives the same placeholders for ever.
+    ``source`` gives what has become known since, such as a changed file of settings: see ``refresh``.
     """
 
-    def __init__(self, values: Mapping[str, str] | None = None, *, key: bytes = b"") -> None:
+    def __init__(
+        self,
+        values: Mapping[str, str] | None = None,
+        *,
+        key: bytes = b"",
+        source: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
         self._key = key or b"sam-tui shield"
         self._values: dict[str, str] = {}
         self._placeholders: dict[str, str] = {}
@@ -59,8 +66,7 @@ class Shield:
         self._seen_values: dict[str, set[str]] = {}
         self._given: set[str] = set()
         self._shown: set[str] = set()
-        self.source: Callable[[], Mapping[str, str]] = dict
-        """Where more may be known by now, such as a changed file of settings; see ``refresh``."""
+        self._source = source
         self.learn(values or {})
 
     def learn(self, values: Mapping[str, str]) -> None:
@@ -72,7 +78,7 @@ class Shield:
 
     def refresh(self) -> None:
         """Learn what the source has come to know."""
-        if more := self.source():
+        if more := self._source():
             self.learn(more)
 
     def mask(self, text: str) -> Masked:
@@ -105,6 +111,10 @@ class Shield:
         self._given.update(counts)
         names = tuple(dict.fromkeys(p.split(":")[1] for p in counts))
         return Masked(text, sum(counts.values()), names, unseen)
+
+    def redact(self, text: str) -> str:
+        """The text alone, with placeholders for secrets."""
+        return self.mask(text).text
 
     def length_of_beginning(self, text: str) -> int:
         """How many characters at the end of a text may be the beginning of a known value that has

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from sam_tui.core.accesses import LocatedAccess, by_parameter
@@ -14,10 +14,8 @@ from sam_tui.core.clock import Clock
 from sam_tui.core.errors import InvalidArguments, SamError, ToolError
 from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, ToolStarted
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.storage import DecisionLog, ResultStore
-from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.tooling.contract import (
     INLINE_LIMIT,
     Operation,
@@ -27,7 +25,7 @@ from sam_tui.core.tooling.contract import (
     ToolContext,
     ToolResult,
 )
-from sam_tui.core.tooling.masking import MaskedStream, masked, masked_decision, masked_question
+from sam_tui.core.tooling.masking import MaskedStream, masked, masked_decision
 from sam_tui.core.tooling.neutralization import mended, neutralise
 from sam_tui.core.tooling.offer import example_call
 from sam_tui.core.tooling.questions import HostQuestions, OutsideQuestions
@@ -60,6 +58,35 @@ OfferedHooks = Callable[[], "Hooking | None"]
 def open_gate(_: str) -> str:
     """The gate of whoever is in no phase."""
     return ""
+
+
+def no_gates(_: ConversationId) -> Gate:
+    """The gates where there are no workflows."""
+    return open_gate
+
+
+def no_hooks() -> "Hooking | None":
+    """The hooks where nobody can have any."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class CallSurroundings:
+    """What an executor works with, and those that are narrowed from it.
+
+    ``gates`` are asked when a call runs: one before it may have ended its phase; ``hooks`` at each
+    call: there may be some by then. ``broken`` are look-alikes of reminders and turns as they were
+    shown; in arguments they mean the original.
+    """
+
+    guard: Guard
+    results: ResultStore
+    log: DecisionLog
+    bus: Bus
+    clock: Clock
+    gates: Gates = no_gates
+    hooks: OfferedHooks = no_hooks
+    broken: set[str] = field(default_factory=set[str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,31 +128,22 @@ class Executor:
     """Runs calls of one runtime. Front ends, loops and workflows all come through here."""
 
     def __init__(
-        self,
-        registry: Registry,
-        guard: Guard,
-        results: ResultStore,
-        log: DecisionLog,
-        bus: Bus,
-        clock: Clock,
+        self, registry: Registry, surroundings: CallSurroundings, *, asker: str = ""
     ) -> None:
         self.registry = registry
-        self.asker = ""
-        self.shield = Shield()
-        """Masks secrets on the way out and puts them back on the way in; knows more once it is told."""
-        self.gates: Gates = lambda _: open_gate
-        """What phases let through. Asked when a call runs: one before it may have ended its phase."""
-        self.hooks: OfferedHooks = lambda: None
-        """Whose programs may object to calls. Asked at each call: there may be some by then."""
-        self._broken: set[str] = set()
-        """Look-alikes of reminders and turns as shown; in arguments they mean the original."""
+        self.asker = asker
+        self.shield = surroundings.guard.shield
+        """Puts placeholders for secrets on the way out, and the secrets back on the way in."""
+        self.gates = surroundings.gates
+        self.hooks = surroundings.hooks
+        self._surroundings = surroundings
+        self._broken = surroundings.broken
         self._broken_off: dict[CallId, str] = {}
         """What calls said that were cancelled, until their result is made."""
-        self._guard = guard
-        self._results = results
-        self._log = log
-        self._bus = bus
-        self._clock = clock
+        self._guard = surroundings.guard
+        self._log = surroundings.log
+        self._bus = surroundings.bus
+        self._clock = surroundings.clock
 
     @property
     def workspace(self) -> str:
@@ -135,21 +153,11 @@ class Executor:
     @property
     def results(self) -> ResultStore:
         """Where results that were cut are kept whole."""
-        return self._results
+        return self._surroundings.results
 
     def narrowed(self, withheld: Collection[str], *, asker: str) -> "Executor":
         """The same path for fewer tools; approvals say that ``asker`` asks."""
-        executor = Executor(
-            self.registry.without(withheld),
-            self._guard,
-            self._results,
-            self._log,
-            self._bus,
-            self._clock,
-        )
-        executor.asker, executor.shield, executor.gates = asker, self.shield, self.gates
-        executor._broken, executor.hooks = self._broken, self.hooks
-        return executor
+        return Executor(self.registry.without(withheld), self._surroundings, asker=asker)
 
     def plan(self, call: ToolCall, gate: Gate | None = None) -> CallPlan:
         """Resolve and parse a call. Never raises: a fault is part of the plan."""
@@ -172,7 +180,7 @@ class Executor:
             return CallPlan(
                 call, key, Schedule.PARALLEL, call.name, fault=fault, gate=gate, named=named
             )
-        summary = self.shield.mask(operation.summary(arguments)).text
+        summary = self.shield.redact(operation.summary(arguments))
         return CallPlan(
             call, key, operation.schedule, summary, operation, arguments, gate=gate, ignored=ignored
         )
@@ -245,7 +253,6 @@ class Executor:
             accesses,
             lambda: self._preview(plan, accesses),
             self.asker,
-            mask=self._shown,
             rehearsable=_rehearsable(plan),
         )
 
@@ -260,7 +267,6 @@ class Executor:
     async def decide(self, request: Request, hooked: "HookedCall | None" = None) -> Decision:
         """Put something to the guard, and the decision on record."""
         conversation, call = request.conversation, request.call
-        request = replace(request, mask=self._shown)
         decide = self._guard.decide(request) if hooked is None else hooked.decide()
         try:
             decision = await decide
@@ -280,7 +286,7 @@ class Executor:
         def record(decision: Decision) -> None:
             self.record(run.conversation, run.call, decision, accesses)
 
-        return OutsideQuestions(self._guard, replace(run, mask=self._shown), record)
+        return OutsideQuestions(self._guard, run, record)
 
     def record(
         self,
@@ -295,9 +301,6 @@ class Executor:
         )
         self._log.record(conversation, call, decision)
         self._bus.publish(DecisionMade(conversation, call, decision))
-
-    def _shown(self, question: ApprovalRequest) -> ApprovalRequest:
-        return masked_question(question, self.shield)
 
     def _permit(self, plan: CallPlan, request: Request, decision: Decision) -> Permit:
         """What the call may use, and how what it starts may ask for more."""
@@ -365,7 +368,7 @@ class Executor:
         result = with_ignored(result, plan.ignored, key=plan.key, limit=limit)
         result = masked(result, self.shield)
         text = neutralise(result.text, self._broken)
-        text = clip_result(self._results, conversation, plan.call.id, text, limit)
+        text = clip_result(self.results, conversation, plan.call.id, text, limit)
         finished = ToolFinished(
             conversation,
             plan.call.id,

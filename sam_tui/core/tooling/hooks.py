@@ -15,10 +15,9 @@ from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry
 from sam_tui.core.ports.hooks import Hook, HookAnswer, HookEvent, Hooks, HookWord, Leash, Occasion
 from sam_tui.core.ports.storage import DecisionLog
-from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.text.plain import gist, plain
 from sam_tui.core.tooling.contract import ToolResult
-from sam_tui.core.tooling.masking import masked_decision, masked_question
+from sam_tui.core.tooling.masking import masked_decision
 from sam_tui.core.tooling.neutralization import neutralise
 from sam_tui.core.tooling.questions import OutsideQuestions
 from sam_tui.core.verdict import Decision, Outcome
@@ -70,7 +69,6 @@ class Hooking:
     guard: Guard
     log: DecisionLog
     bus: Bus
-    shield: Shield
     own_yes: bool = True
     """Whether a yes of the person's hooks counts: not where commands could write their file."""
 
@@ -120,14 +118,14 @@ class Hooking:
     def record(self, asker: Asker, decision: Decision) -> None:
         """Put a decision that hooks brought about on record."""
         decision = replace(decision, workspace=self.guard.workspace.root)
-        decision = masked_decision(decision, (), self.shield)
+        decision = masked_decision(decision, (), self.guard.shield)
         self.log.record(asker.conversation, asker.call, decision)
         self.bus.publish(DecisionMade(asker.conversation, asker.call, decision))
 
     def clean(self, text: str) -> str:
         """What a hook wrote, without secrets and control characters, unable to pass for anything else."""
         # More than is shown, so that no secret is cut where it ends; not the megabytes after it.
-        masked = neutralise(self.shield.mask(plain(text[: 4 * LONGEST])).text)
+        masked = neutralise(self.guard.shield.redact(plain(text[: 4 * LONGEST])))
         if len(masked) <= LONGEST and len(text) <= 4 * LONGEST:
             return masked
         left = max(len(text), len(masked)) - LONGEST
@@ -163,7 +161,6 @@ class Hooking:
             (LocatedAccess(CommandAccess(hook.command), None),),
             no_preview,
             asker.who,
-            mask=lambda question: masked_question(question, self.shield),
         )
         decision = await self.guard.decide(request)
         self.record(asker, decision)
@@ -181,7 +178,6 @@ class Hooking:
             f"hooks.{hook.event}",
             f"hook: {self._name(hook)}",
             asker.who,
-            mask=lambda question: masked_question(question, self.shield),
         )
         questions = OutsideQuestions(self.guard, run, lambda decision: self.record(asker, decision))
         return Leash(self.guard.workspace.roots, self.guard.network, questions.ask)
@@ -227,7 +223,7 @@ class Hooking:
         return f"{whose} ({self._name(answer.hook)}) says:\n{self.clean(answer.context)}"
 
     def _name(self, hook: Hook) -> str:
-        return self.shield.mask(gist(hook.command, _RULE)).text
+        return self.guard.shield.redact(gist(hook.command, _RULE))
 
 
 @dataclass(slots=True)
@@ -268,7 +264,7 @@ class HookedCall:
 
     async def after(self, result: ToolResult) -> None:
         """Tell the hooks how the call ended; what they object to reaches the model."""
-        text = self.hooking.shield.mask(result.text[:LONGEST_INPUT]).text
+        text = self.hooking.guard.shield.redact(result.text[:LONGEST_INPUT])
         response = {"success": result.ok, "content": text}
         verdict = await self._ask("PostToolUse", {"tool_response": response})
         if verdict.word == "deny":

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from sam_tui.core.accesses import LocatedAccess, Type
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text
-from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.redaction.forms import telling
 from sam_tui.core.redaction.key_blocks import open_at
 from sam_tui.core.redaction.shield import Shield
@@ -31,7 +30,7 @@ def masked_decision(
     def clean(text: str) -> str:
         for keys in hidden:
             text = text.replace(keys, _HIDDEN_KEYS)
-        return shield.mask(text).text
+        return shield.redact(text)
 
     return replace(
         decision,
@@ -39,29 +38,6 @@ def masked_decision(
         scope=clean(decision.scope),
         comment=clean(decision.comment),
         targets=tuple(map(clean, decision.targets)),
-    )
-
-
-def masked_question(question: ApprovalRequest, shield: Shield) -> ApprovalRequest:
-    """A question as it is shown: secrets by their placeholders, which say whose they are."""
-
-    def clean(text: str) -> str:
-        return shield.mask(text).text
-
-    return replace(
-        question,
-        summary=clean(question.summary),
-        targets=tuple(map(clean, question.targets)),
-        why=clean(question.why),
-        timed_scope=clean(question.timed_scope),
-        words=clean(question.words),
-        preview=tuple(
-            replace(d, path=clean(d.path), unified=clean(d.unified)) for d in question.preview
-        ),
-        choices=tuple(
-            replace(c, words=clean(c.words), targets=tuple(map(clean, c.targets)))
-            for c in question.choices
-        ),
     )
 
 
@@ -74,7 +50,7 @@ def masked(result: ToolResult, shield: Shield) -> ToolResult:
     text = result.text
     if result.mime_type == "application/json":
         text = _masked_json(text, shield)
-    text = shield.mask(text).text
+    text = shield.redact(text)
     displays = tuple(_masked_display(display, shield) for display in result.display)
     data = MaskedData(result.data, shield)
     return replace(
@@ -139,15 +115,13 @@ def _masked_json(text: str, shield: Shield) -> str:
 def _masked_display(display: Display, shield: Shield) -> Display:
     match display:
         case Text(text=text):
-            return replace(display, text=shield.mask(text).text)
+            return replace(display, text=shield.redact(text))
         case Diff(path=path, unified=unified):
-            return replace(display, path=shield.mask(path).text, unified=shield.mask(unified).text)
+            return replace(display, path=shield.redact(path), unified=shield.redact(unified))
         case Terminal(command=command, output=output):
-            return replace(
-                display, command=shield.mask(command).text, output=shield.mask(output).text
-            )
+            return replace(display, command=shield.redact(command), output=shield.redact(output))
         case Table(rows=rows):
-            cells = tuple(tuple(shield.mask(cell).text for cell in row) for row in rows)
+            cells = tuple(tuple(shield.redact(cell) for cell in row) for row in rows)
             return replace(display, rows=cells)
         case _:
             return display
@@ -175,7 +149,7 @@ class MaskedStream:
         end = len(text) if self._ended or len(text) > _MOST_HELD else self._safe(text)
         self._held = text[end:]
         if end:
-            self._passed_on(self._shield.mask(text[:end]).text)
+            self._passed_on(self._shield.redact(text[:end]))
 
     def end(self) -> None:
         """Pass on what was held; what comes after this waits for nothing."""

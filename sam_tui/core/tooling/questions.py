@@ -119,14 +119,7 @@ class HostQuestions:
     async def permission(self, operation: str, words: str) -> Response:
         """Whether what the conversation was refused of ``operation`` is allowed from now on."""
         request = self._request
-        plea = Plea(
-            request.conversation,
-            request.call,
-            operation,
-            words,
-            asker=request.asker,
-            mask=request.mask,
-        )
+        plea = Plea(request.conversation, request.call, operation, words, request.asker)
         try:
             response = await ask_permission(self._guard, plea)
         except asyncio.CancelledError:

@@ -15,7 +15,12 @@ from sam_tui.adapters.terminal.confinement.proof import fault
 from sam_tui.adapters.terminal.confinement.rulesets import Rules, Rulesets
 from sam_tui.adapters.terminal.confinement.run import Holding, Spare, Supervised, Wanted
 from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
-from sam_tui.adapters.terminal.processes.environment import NONE_PASSED, PROVIDER_KEYS, Misses
+from sam_tui.adapters.terminal.processes.environment import (
+    NONE_PASSED,
+    PROVIDER_KEYS,
+    Misses,
+    nobody,
+)
 from sam_tui.adapters.terminal.sandbox.ability import (
     UNHELD,
     Ability,
@@ -94,9 +99,8 @@ class Sandbox:
         self._hosts = HostTerms()
         self._redirected: Mapping[str, str] = {}
         self.reads: Callable[[], ReadTerms] = ReadTerms
-        """What runs may read without a question, from now on."""
         self.passed = NONE_PASSED
-        self.misses = Misses()
+        self.misses = Misses(nobody)
         """What of the environment's secrets commands start with."""
         if strict and bubblewrap() is None:
             raise ConfigurationError(
@@ -287,9 +291,14 @@ class Sandbox:
         """Have programs fill folders of the private temporary one: the variable of each, and its name."""
         self._redirected = variables
 
-    def pass_variables(self, patterns: Sequence[str]) -> None:
-        """Commands start with these variables although they look like secrets."""
+    def pass_variables(self, patterns: Sequence[str], tell: Callable[[str], None] = nobody) -> None:
+        """Commands get these though they look like secrets; ``tell`` hears what one may have missed."""
         self.passed = PassedVariables(tuple(patterns), PROVIDER_KEYS)
+        self.misses = Misses(tell)
+
+    def open_reads(self, reads: Callable[[], ReadTerms]) -> None:
+        """Ask ``reads``, when a run begins, what it may read without a question."""
+        self.reads = reads
 
     def variables(self, network: Network, scratch: str | None) -> Mapping[str, str]:
         """What a run or terminal with that temporary folder has to start with; nothing without one."""

@@ -53,8 +53,8 @@ _COLOUR_FORCING = frozenset({"FORCE_COLOR", "CLICOLOR_FORCE", "COLORTERM"})
 class Misses:
     """Withheld variables that failed commands may have wanted: the person is told once of each."""
 
-    def __init__(self) -> None:
-        self.tell: Callable[[str], None] = _nobody
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
         self._told: set[str] = set()
 
     def of(self, passed: PassedVariables, command: str, output: str) -> tuple[str, ...]:
@@ -62,14 +62,14 @@ class Misses:
         missed = passed.missed(os.environ, command, output)
         if fresh := [name for name in missed if name not in self._told]:
             self._told.update(fresh)
-            self.tell(
+            self._tell(
                 f"A command failed that may have wanted variables that look like secrets and are"
                 f" withheld from commands: {', '.join(fresh)}. {how_to_pass(fresh)}"
             )
         return missed
 
 
-def _nobody(_: str) -> None:
+def nobody(_: str) -> None:
     """Nobody is told."""
 
 

@@ -5,15 +5,14 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sam_tui.assembly.leaves import Leaves
-from sam_tui.assembly.options import Options
+from sam_tui.assembly.models import Models
 from sam_tui.core.accesses import CommandAccess, Fetch, LocatedAccess
-from sam_tui.core.authorization.guard import Guard, Request
+from sam_tui.core.authorization.guard import Request
 from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
-from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.events import Noticed
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.redaction.shield import secrets_of_environment
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
         ServerSurroundings,
         ServerTerms,
     )
-    from sam_tui.adapters.policy import AppFolders
     from sam_tui.core.ports.processes.sandbox import AskOutside, OutsideAccess, OutsideAnswer
     from sam_tui.core.ports.servers import ServerReport
     from sam_tui.core.ports.web import WebDoor
@@ -41,29 +39,22 @@ _GLANCE, _PATIENCE = 2.0, 3600.0
 """Seconds a message waits for servers that are starting: while somebody watches, and without."""
 
 
-class Serving:
+class Servers:
     """The ``McpServers`` port. Without a file that names a server nothing is loaded."""
 
-    def __init__(
-        self,
-        leaves: Leaves,
-        options: Options,
-        folders: "AppFolders",
-        trust: FolderTrust,
-        executor: "Executor",
-        guard: Guard,
-    ) -> None:
-        self._leaves = leaves
+    def __init__(self, parts: Models, executor: "Executor", inquiries: Inquiries) -> None:
+        options = parts.places.options
+        self._parts = parts
         self._options = options
-        self._places = folders
-        self._trust = trust
+        self._folders = parts.places.folders
+        self._trust = parts.places.trust
         self._executor = executor
-        self._guard = guard
+        self._inquiries = inquiries
+        self._guard = parts.guard
         self._pool: ServerPool | None = None
         self._told: set[str] = set()
         self._joined: tuple[Offer, ...] = ()
         self._patience = _GLANCE if options.attended else _PATIENCE
-        leaves.servers = self
         if options.mcp_config:
             self._require(options.mcp_config)
 
@@ -85,7 +76,7 @@ class Serving:
         if pool is not None:
             pool.begin(name)
             secrets = secrets_of_environment(dict(self._given(pool)))
-            self._executor.shield.learn(secrets)
+            self._parts.shield.learn(secrets)
 
     async def settled(self, seconds: float) -> bool:
         """Wait until none is starting; False when the time was too short."""
@@ -107,12 +98,9 @@ class Serving:
     def _masked(self, report: "ServerReport") -> "ServerReport":
         """A server prints what it likes, also what it was given to keep."""
 
-        def clean(text: str) -> str:
-            return self._executor.shield.mask(text).text
-
-        return replace(
-            report, target=clean(report.target), error=clean(report.error), log=clean(report.log)
-        )
+        redact = self._parts.shield.redact
+        target, error, log = redact(report.target), redact(report.error), redact(report.log)
+        return replace(report, target=target, error=error, log=log)
 
     def _tell(self, conversation: ConversationId) -> None:
         """Say of each server that cannot be used why that is, once."""
@@ -126,7 +114,7 @@ class Serving:
             notice = f"MCP server {report.name}: {why}"
             if notice not in self._told:
                 self._told.add(notice)
-                self._leaves.publish(Noticed(conversation, level, notice))
+                self._parts.publish(Noticed(conversation, level, notice))
 
     def _made(self) -> "ServerPool | None":
         """The pool, once there is a file that may name servers."""
@@ -141,9 +129,9 @@ class Serving:
         named = self._options.mcp_config
         if self._options.strict_mcp_config:
             return named
-        root = self._leaves.workspace.root
+        root = self._parts.workspace.root
         discovered = (
-            os.path.join(self._places.config_dir, "mcp.json"),
+            os.path.join(self._folders.config_dir, "mcp.json"),
             os.path.join(root, ".mcp.json"),
         )
         return (*named, *discovered)
@@ -152,7 +140,7 @@ class Serving:
         from sam_tui.adapters.mcp_client import PROJECT_FILE, ServerFile, SettingsReader
         from sam_tui.adapters.terminal.processes.environment import PROVIDER_KEYS
 
-        environ, trust = self._leaves.environ, self._trust
+        environ, trust = self._parts.environ, self._trust
         paths = self._paths()
         count = len(self._options.mcp_config)
         files = [ServerFile(path, SettingsReader("flag", environ)) for path in paths[:count]]
@@ -165,7 +153,7 @@ class Serving:
                     SettingsReader("project", environ, PROVIDER_KEYS),
                     lambda: trust.trusted,
                     lambda data: trust.look() == "trusted" and trust.vouches(PROJECT_FILE, data),
-                    self._leaves.workspace.root,
+                    self._parts.workspace.root,
                 )
             )
         return files
@@ -177,7 +165,7 @@ class Serving:
         for path in paths:
             if not os.path.exists(path):
                 raise ConfigurationError(f"There is no file {path}.", hint="Check --mcp-config.")
-            for server in SettingsReader("flag", self._leaves.environ).read(path):
+            for server in SettingsReader("flag", self._parts.environ).read(path):
                 if server.fault:
                     raise ConfigurationError(server.fault)
 
@@ -189,18 +177,18 @@ class Serving:
     def _surroundings(self) -> "ServerSurroundings":
         from sam_tui.adapters.mcp_client import RememberedTools, ServerSurroundings
 
-        leaves = self._leaves
+        parts = self._parts
         return ServerSurroundings(
-            RememberedTools(os.path.join(self._places.data_dir, "mcp-tools")),
-            leaves.workspace.root,
-            leaves.workspace.roots,
-            lambda: leaves.piped,
+            RememberedTools(os.path.join(self._folders.data_dir, "mcp-tools")),
+            parts.workspace.root,
+            parts.workspace.roots,
+            lambda: parts.piped,
             self._door,
             self._admit,
             self._ask,
             lambda settings: settings.source != "project" or self._trust.trusted,
             lambda: self._guard.policy.mode != "bypass",
-            leaves.clock.monotonic,
+            parts.clock.monotonic,
         )
 
     def _door(self, settings: "ServerSettings") -> "WebDoor":
@@ -208,7 +196,7 @@ class Serving:
         from sam_tui.adapters.web import GuardedWeb
 
         named = frozenset({_origin(settings.url)} if settings.source != "project" else ())
-        local = frozenset(self._leaves.local_servers)
+        local = frozenset(self._parts.places.layers.user.local)
         if _is_address(settings.url):
             return GuardedWeb(allowed=local | named)
         return GuardedWeb(allowed=local, named=named)
@@ -237,8 +225,8 @@ class Serving:
         """What a server of the person's has to read to start."""
         from sam_tui.adapters.policy.readable_paths import NamedReads
 
-        words, workspace = (settings.command, *settings.args), self._leaves.workspace
-        named = NamedReads(self._places.home, workspace.roots)
+        words, workspace = (settings.command, *settings.args), self._parts.workspace
+        named = NamedReads(self._folders.home, workspace.roots)
         return named.of((*words, *settings.env.values()), settings.cwd or workspace.root)
 
     async def _allow(
@@ -290,8 +278,7 @@ class Serving:
         return ask
 
     async def _ask(self, caller: "Caller", question: Question) -> str | None:
-        inquiries = self._leaves.inquiries
-        outcome = await inquiries.ask(caller.conversation, caller.call, question)
+        outcome = await self._inquiries.ask(caller.conversation, caller.call, question)
         return outcome.answer.text if isinstance(outcome.answer, Reply) else None
 
 

@@ -1,0 +1,237 @@
+"""The agent of a runtime: its guard, tools, hooks, reminders, subagents, servers and turns."""
+
+import os
+import sys
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from sam_reminders import ReminderSources, build_reminders
+from sam_tools import offers, profile_offers
+from sam_tui.adapters.plugins import discover
+from sam_tui.adapters.prompts import FileReminders
+from sam_tui.assembly.catalogue import adverts
+from sam_tui.assembly.lazy import once
+from sam_tui.assembly.models import Models
+from sam_tui.assembly.policy import make_guard
+from sam_tui.assembly.servers import Servers
+from sam_tui.core.agent.budget import Budgets
+from sam_tui.core.agent.context_window import Room
+from sam_tui.core.agent.retry import RetryPolicy
+from sam_tui.core.agent.subagents import Subagents, Surroundings
+from sam_tui.core.agent.turn import TurnEngine
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.prompt.requests import RequestBuilder
+from sam_tui.core.prompt.skills import worded
+from sam_tui.core.prompt.system import guidance, short_prompt, system_prompt
+from sam_tui.core.tooling.executor import CallSurroundings, Executor
+from sam_tui.core.tooling.registry import Registry, built_ins_first
+from sam_tui.core.tooling.short_list import CALL, FIND
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.plugins import Plugins
+    from sam_tui.adapters.skills import FileSkills
+    from sam_tui.assembly.places import Places
+    from sam_tui.core.authorization.guard import Guard
+    from sam_tui.core.inquiry import Inquiry
+    from sam_tui.core.ports.prompts import Instructions
+    from sam_tui.core.tooling.hooks import Hooking
+    from sam_tui.core.tooling.offer import Offer
+
+
+class Agent(Models):
+    """All parts of one runtime: the ``Services`` of its tools, and what answers a prompt."""
+
+    def __init__(self, places: "Places") -> None:
+        super().__init__(places)
+        self.budgets = Budgets()
+        options = places.options
+        self.inquiries = Inquiries(
+            self.bus,
+            self.clock,
+            attended=options.attended,
+            responder=options.responder,
+            beside=self._beside,
+        )
+
+    @property
+    @once
+    def guard(self) -> "Guard":
+        """Decides every call."""
+        return make_guard(self, self.inquiries)
+
+    @property
+    @once
+    def plugins(self) -> "Plugins":
+        """Tools and reminders of other packages."""
+        return discover(self, names_taken=[FIND, CALL, *(offer.name for offer in self._built_in)])
+
+    @property
+    @once
+    def _built_in(self) -> "list[Offer]":
+        """The tools that come with the program."""
+        return [*offers(self, adverts()), *profile_offers(self.places.options.profile, self)]
+
+    @property
+    @once
+    def executor(self) -> Executor:
+        """Runs every call."""
+        tools = built_ins_first(self._built_in, self.plugins.tools)
+        registry = Registry(tools, disabled=self.places.options.disabled_tools)
+        surroundings = CallSurroundings(
+            self.guard,
+            self.results,
+            self.storage.decisions,
+            self.bus,
+            self.clock,
+            self.workflows.gate,
+            self.hooks,
+        )
+        return Executor(registry, surroundings)
+
+    @property
+    @once
+    def engine(self) -> TurnEngine:
+        """Runs every turn."""
+        options = self.places.options
+        requests = RequestBuilder(
+            system_prompt(self._guidance(), self.workspace),
+            self.executor.registry.schemas_json,
+            [*build_reminders(self._sources()), *self.plugins.reminders],
+            self.todos,
+            self.shield.redact,
+            short_system=lambda: short_prompt(
+                self.prompts, options.system_prompt, options.personality, self.workspace
+            ),
+        )
+        return TurnEngine(
+            self.executor,
+            requests,
+            self.bus,
+            self.clock,
+            RetryPolicy(),
+            self.budgets,
+            Room(self.storage.archive, self.bus, context_tokens=options.context_tokens),
+            options.workflow_mode,
+            self.servers.arrive,
+            lambda text: worded(text, self._offered_skills),
+            self.places.layers.limits.answers,
+        )
+
+    @property
+    @once
+    def subagents(self) -> Subagents:
+        """Errands that run beside the conversation."""
+        surroundings = Surroundings(
+            lambda: self.engine,
+            self.open_model,
+            self.model_host,
+            lambda prompt: system_prompt(guidance(self.prompts, prompt), self.workspace),
+            self.storage.memories.set_topic,
+        )
+        return Subagents(self.conversations, self.budgets, surroundings)
+
+    @property
+    @once
+    def servers(self) -> Servers:
+        """The MCP servers whose tools the agent may call."""
+        return Servers(self, self.executor, self.inquiries)
+
+    def hooks(self) -> "Hooking | None":
+        """The hooks, or None as long as there is no file of them. Two looks at the disk a call.
+
+        The first time raises ``ConfigurationError`` for a file that counts and cannot be used.
+        """
+        return self._hooking if "_hooking" in self.made or self.places.has_hooks else None
+
+    @property
+    @once
+    def _hooking(self) -> "Hooking":
+        from sam_tui.adapters.hooks import FileHooks
+        from sam_tui.adapters.policy.readable_paths import NamedReads
+        from sam_tui.core.tooling.hooks import Hooking
+
+        folders, root = self.places.folders, self.workspace.root
+        named = NamedReads(folders.home, self.workspace.roots)
+        hooks = FileHooks(
+            folders.config_dir,
+            root,
+            files=self.files,
+            commands=lambda: self.commands,
+            trust=self.places.trust,
+            reads=lambda line: named.of_line(line, root),
+        )
+        user = os.path.join(folders.config_dir, "hooks.json")
+        beyond = self.workspace.locate(user).root is None
+        return Hooking(hooks, self.guard, self.storage.decisions, self.bus, own_yes=beyond)
+
+    def _beside(self, inquiry: "Inquiry") -> Coroutine[Any, Any, None] | None:
+        """What runs while a question waits: hooks that want to know of it."""
+        try:
+            hooking = self.hooks()
+        except ConfigurationError:
+            return None  # the next call says it
+        return hooking.beside(inquiry) if hooking is not None else None
+
+    def instructions(self) -> "Instructions | None":
+        """The instructions, or None as long as there is none to read."""
+        there = "_instructions" in self.made or self.places.has_instructions
+        return self._instructions if there else None
+
+    @property
+    @once
+    def _instructions(self) -> "Instructions":
+        from sam_tui.adapters.instructions import FileInstructions
+        from sam_tui.adapters.instructions.files import Sources
+
+        trust = self.places.trust
+        sources = Sources(self.files, trust.vouches, trust.nested, self.shield.redact)
+        return FileInstructions(
+            self.places.folders.config_dir,
+            self.workspace.root,
+            sources,
+            trusted=lambda: trust.trusted,
+        )
+
+    def _guidance(self) -> str:
+        options = self.places.options
+        return guidance(self.prompts, options.system_prompt, options.personality)
+
+    def _offered_skills(self) -> "FileSkills | None":
+        return self.skills if self.has_skills else None
+
+    def _workflow_mode(self, conversation: ConversationId) -> bool:
+        errand = self.subagents.workflow_mode(conversation)
+        return self.places.options.workflow_mode if errand is None else errand
+
+    def _facts(self, conversation: ConversationId) -> dict[str, str]:
+        """What the model is told of where it works."""
+        scope = self.storage.memories.scope_of(conversation)
+        shared = scope.removeprefix("topic:") if scope != conversation else ""
+        return {
+            "System": sys.platform,
+            "Permission mode": self.guard.policy.mode,
+            "Memory shared with topic": shared,
+        }
+
+    def _sources(self) -> ReminderSources:
+        return ReminderSources(
+            self.storage.documents,
+            self.storage.memories,
+            self.prompts,
+            FileReminders(f"{self.places.options.data_dir}/reminders"),
+            self.todos,
+            self._workflow_mode,
+            self.workflows.digest,
+            self._facts,
+            self.instructions,
+            self._offered_skills,
+            self.ended_beside,
+        )
+
+    async def end_processes(self) -> None:
+        """End every server, task, command and terminal that was begun."""
+        if "servers" in self.made:
+            await self.servers.close()
+        await super().end_processes()

@@ -1,0 +1,62 @@
+"""The models and the web of a runtime, as options and environment configure them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sam_tui.assembly.lazy import once
+from sam_tui.assembly.options import DEFAULT_TIMEOUT
+from sam_tui.assembly.sandbox import Processes
+from sam_tui.core.ports.model import ModelOffer
+from sam_tui.core.services import Online
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.model import Model, ModelCatalog
+
+
+class Models(Processes):
+    """The part of a runtime that reaches other machines by itself."""
+
+    @property
+    @once
+    def catalog(self) -> "ModelCatalog":
+        """What models there are to choose from."""
+        from sam_tui.adapters.llm.catalog import ProviderCatalog
+        from sam_tui.adapters.llm.choice import Wish
+
+        options = self.places.options
+        timeout = options.request_timeout or DEFAULT_TIMEOUT
+        wish = Wish(options.model, options.api_base, options.api_key, options.provider, timeout)
+        return ProviderCatalog(self.environ, wish=wish)
+
+    @property
+    def default_model(self) -> str:
+        """The model that was asked for."""
+        return self.places.options.model
+
+    def open_model(self, name: str, options: Mapping[str, Any] | None = None) -> "Model":
+        """The model of that name, reached as the person asked for theirs. Raises ``SamError``."""
+        return self.catalog.open(ModelOffer(name, name, ""), options=options)
+
+    def model_host(self, name: str) -> str:
+        """Where requests to that model would go, or to the one asked for where no name is given."""
+        name = name or self.default_model
+        return self.catalog.host(ModelOffer(name, name, "")) if name else ""
+
+    @property
+    @once
+    def online(self) -> Online:
+        """The web as the environment configures it; what is not public only where it is named."""
+        from sam_tui.adapters.images import EndpointImages, image_settings
+        from sam_tui.adapters.web import GuardedWeb, search_from, serpapi_from
+
+        local = frozenset(self.places.layers.user.local)
+        web, environ = GuardedWeb(clock=self.clock, allowed=local), self.environ
+        settings, images = image_settings(environ), None
+        if settings is not None:
+            images = EndpointImages(GuardedWeb(allowed=local | {settings.origin}), settings)
+        return Online(web, search_from(web, environ), serpapi_from(web, environ), images)
+
+    @property
+    def online_extras(self) -> bool:
+        """Whether the environment may name an image endpoint or a SerpApi key."""
+        return any(name.startswith(("SAM_TUI_IMAGE_", "SERPAPI_")) for name in self.environ)

@@ -1,0 +1,79 @@
+"""Where a runtime works: its options, its folders, and the files of a person and a project."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sam_tui.adapters.policy import AppFolders, Layers, SandboxTerms, read_layers
+from sam_tui.assembly.options import Options
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.authorization.trust import FolderTrust
+from sam_tui.core.workflow.lazy import DATABASE, WorkflowPlaces
+
+INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
+"""Below the workspace; the first of them below the settings folder, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What everything else is made from; nothing of it changes while the runtime is there."""
+
+    options: Options
+    environ: Mapping[str, str]
+    workspace: Workspace
+    folders: AppFolders
+    layers: Layers
+    trust: FolderTrust
+
+    @classmethod
+    def of(cls, options: Options, environ: Mapping[str, str]) -> "Places":
+        """Opened and read. Raises ``SamError`` for a workspace or a policy that cannot be used."""
+        workspace = Workspace.open(options.workspace, options.add_dirs)
+        folders = AppFolders.of(environ, options.data_dir)
+        layers = read_layers(folders, workspace.root)
+        ignored = layers.project.ignored
+        trust = FolderTrust(workspace.root, layers.trust, layers.state, ignored=ignored)
+        return cls(options, environ, workspace, folders, layers, trust)
+
+    @property
+    def sandbox_terms(self) -> SandboxTerms:
+        """How commands are held: as flags say, else the files."""
+        return self.layers.sandbox(SandboxTerms(self.options.sandbox, self.options.network))
+
+    @property
+    def has_skills(self) -> bool:
+        """Whether there are folders for skills: in the settings folder, or in the workspace."""
+        root, config = self.workspace.root, self.folders.config_dir
+        names = (f"{config}/skills", f"{root}/.agents/skills", f"{root}/.sam/skills")
+        return any(map(os.path.isdir, names))
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether there is a file that may name hooks."""
+        user = os.path.join(self.folders.config_dir, "hooks.json")
+        return os.path.lexists(user) or os.path.lexists(f"{self.workspace.root}/.sam/hooks.json")
+
+    @property
+    def has_instructions(self) -> bool:
+        """Whether there is an instruction file that may be read."""
+        root = self.workspace.root
+        below = [os.path.join(root, name) for name in INSTRUCTION_FILES]
+        if self.trust.trusted and (any(map(os.path.lexists, below)) or self.trust.nested()):
+            return True
+        return os.path.lexists(os.path.join(self.folders.config_dir, INSTRUCTION_FILES[0]))
+
+    @property
+    def workflows(self) -> WorkflowPlaces:
+        """The store and the definitions; their adapter is loaded when they are used."""
+        folders, root, vouches = self.folders, self.workspace.root, self.trust.vouches
+
+        def adapter():
+            from sam_tui.adapters import workflows
+
+            return workflows
+
+        return WorkflowPlaces(
+            lambda: adapter().open_workflows(folders.data_dir),
+            lambda: adapter().DefinitionFiles(folders.config_dir, root, vouches=vouches),
+            lambda: os.path.exists(os.path.join(folders.data_dir, DATABASE)),
+        )

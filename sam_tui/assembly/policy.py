@@ -1,0 +1,109 @@
+"""The guard of a runtime, from its files and options."""
+
+from dataclasses import replace
+
+from sam_tui.adapters.policy import FileLedger, Layers, make_policy, renewed
+from sam_tui.adapters.policy.package_sources import PackageSources
+from sam_tui.adapters.shell import BashParser
+from sam_tui.assembly.models import Models
+from sam_tui.assembly.places import Places
+from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Limits
+from sam_tui.core.authorization.grants.grants import Grants
+from sam_tui.core.authorization.grants.source_offers import no_sources
+from sam_tui.core.authorization.guard import Guard
+from sam_tui.core.authorization.policy.policy import Policy
+from sam_tui.core.authorization.request import TIMED_SECONDS, GuardTerms
+from sam_tui.core.authorization.trust import FolderTrust
+from sam_tui.core.events import Noticed
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.ports.policy import TrustState
+from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK
+from sam_tui.core.text.plain import gist
+
+_NAMED = 4
+"""Changes that are named."""
+
+
+def make_guard(parts: Models, inquiries: Inquiries) -> Guard:
+    """The guard. Whether the kernel holds commands is looked at when the first one is judged.
+
+    It decides anew as soon as the folder is trusted, or is so no longer.
+    """
+    places = parts.places
+    options, folders, layers, trust = places.options, places.folders, places.layers, places.trust
+
+    def follow(state: TrustState) -> None:
+        guard.use_policy(_policy(parts, renewed(layers, folders, trust.folder, state)))
+        if state == "changed":
+            parts.publish(Noticed(None, "warning", _no_longer(trust)))
+
+    ledger = FileLedger(folders.data_dir)
+    parts.at_close(ledger.close)
+    asks = options.attended or options.responder is not None
+    sources = PackageSources(lambda: parts.commands, parts.workspace.root, folders.home)
+    terms = GuardTerms(
+        layers.seconds or TIMED_SECONDS,
+        places.sandbox_terms.network or DEFAULT_NETWORK,
+        options.rehearse,
+        sources.hosts if asks else no_sources,
+        parts.decisions,
+        layers.saved,
+        parts.shield,
+    )
+    grants = Grants(parts.clock, ledger)
+    guard = Guard(parts.workspace, _policy(parts, layers), grants, inquiries, terms)
+    trust.watch(follow)
+    return guard
+
+
+def _policy(parts: Models, layers: Layers) -> Policy:
+    """What the layers say, with what is looked at when something is judged."""
+    places = parts.places
+    network = places.sandbox_terms.network or DEFAULT_NETWORK
+
+    def watched() -> bool:
+        return parts.commands.confinement.kind == "live"
+
+    def refusal(url: str) -> str:
+        return parts.online.web.refusal(url)
+
+    def serves(port: int) -> bool:
+        from sam_tui.adapters.terminal.sandbox.network.own_servers import OwnServers
+
+        return OwnServers(parts.leaders).serves(port)
+
+    policy = make_policy(
+        layers,
+        places.folders,
+        parts.workspace,
+        mode=places.options.mode,
+        sandboxed=lambda: parts.commands.confinement.kind != "none",
+        parser=BashParser(),
+    )
+    return replace(
+        policy,
+        unwatched=lambda: network == "hosts" and not watched(),
+        door=refusal,
+        serves=serves,
+        watched=watched,
+    )
+
+
+def limits_of(places: Places) -> Limits:
+    """What a turn may spend: as flags say, else the files. What a person set the model cannot raise."""
+    options, limits = places.options, places.layers.limits
+    turns = options.max_turns or limits.max_turns
+    raised = MOST_STEPS if limits.raise_to is None else limits.raise_to
+    return Limits(
+        turns or DEFAULT_STEPS,
+        options.max_tokens,
+        options.max_cost,
+        0 if turns else min(raised, MOST_STEPS),
+    )
+
+
+def _no_longer(trust: FolderTrust) -> str:
+    changes = trust.changes()
+    listed = ", ".join(gist(change, 60) for change in changes[:_NAMED])
+    more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+    return f"What you trusted here changed, so it is not believed any more: {listed}{more}."

@@ -1,0 +1,68 @@
+"""A runtime from its options: all parts made in an order in which each fault is told at the start."""
+
+import importlib
+import threading
+from collections.abc import Mapping
+
+from sam_tui.assembly.agent import Agent
+from sam_tui.assembly.options import Options
+from sam_tui.assembly.places import Places
+from sam_tui.assembly.policy import limits_of
+from sam_tui.core.runtime import Runtime
+
+
+def build(options: Options, environ: Mapping[str, str]) -> Runtime:
+    """Everything that runs. Nothing is connected, spawned or asked yet.
+
+    Raises ``SamError`` for a workspace, database, model or prompt that cannot be used.
+    """
+    places = Places.of(options, environ)
+    parts = Agent(places)
+    try:
+        model = parts.open_model(options.model) if options.model else None
+        registry = parts.executor.registry
+        if places.sandbox_terms.kind == "strict":
+            parts.sandbox  # noqa: B018 # whoever wants it strict wants nothing to begin without it
+        parts.hooks()  # a file that is there and cannot be used is no start
+        return Runtime(
+            parts,
+            model,
+            registry,
+            parts.guard,
+            places.trust,
+            parts.executor,
+            parts.engine,
+            parts.servers,
+            limits=limits_of(places),
+            topic=options.topic,
+            plugins=parts.plugins.reports,
+        )
+    except BaseException:
+        parts.close()  # the database among them
+        raise
+
+
+def load_workbench() -> None:
+    """Import what every workbench uses at once. Takes 0.1 s: call it on a thread."""
+    for leaf in ("storage", "prompts", "llm.choice", "terminal.commands", "terminal.sessions"):
+        importlib.import_module(f"sam_tui.adapters.{leaf}")
+    importlib.import_module("sam_tui.adapters.terminal.emulator.screen")
+
+
+def warm(runtime: Runtime) -> None:
+    """Load on threads of their own what the first request and the first calls will need."""
+    if runtime.model is not None:
+        from sam_tui.adapters.llm.choice import warm as warm_model
+
+        warm_model(runtime.model)
+    threading.Thread(target=_load_tools, name="warm-tools", daemon=True).start()
+
+
+def _load_tools() -> None:
+    for tool in ("file_operations", "terminal_operations", "todo_operations"):
+        importlib.import_module(f"sam_tools.{tool}")
+
+
+def warm_sandbox(runtime: Runtime) -> None:
+    """Start the supervisor of commands, so that the first of them does not wait for it."""
+    runtime.commands.warm()

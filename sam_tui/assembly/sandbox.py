@@ -1,0 +1,150 @@
+"""The processes of a runtime: the sandbox, and the commands, terminals and tasks that it holds."""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sam_tui.assembly.lazy import once
+from sam_tui.assembly.stores import Stores
+from sam_tui.core.events import Noticed
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
+    from sam_tui.adapters.terminal.commands.background import PortedCommands
+    from sam_tui.adapters.terminal.commands.piped import PipedCommands
+    from sam_tui.adapters.terminal.commands.shell import ShellCommands
+    from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+    from sam_tui.adapters.terminal.recordings.library import CastRecordings
+    from sam_tui.adapters.terminal.rehearsal.rehearsal import BranchRehearsals
+    from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
+    from sam_tui.core.ids import ConversationId
+    from sam_tui.core.ports.processes.background import BackgroundCommand
+    from sam_tui.core.ports.processes.sandbox import ReadTerms
+
+
+class Processes(Stores):
+    """The part of a runtime that starts processes. Nothing is started before it is asked for."""
+
+    @property
+    @once
+    def sandbox(self) -> "Sandbox":
+        """What holds commands, as policy says when the first of them is asked for."""
+        from sam_tui.adapters.policy import sandbox_plan
+        from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+
+        places = self.places
+        plan = sandbox_plan(
+            places.sandbox_terms,
+            self.guard.policy,
+            places.folders.home,
+            local=places.layers.user.local,
+        )
+        sandbox = Sandbox(
+            kind=plan.kind, secrets=plan.secrets, opened=plan.opened, caches=plan.caches
+        )
+        sandbox.hold_network(plan.network, plan.hosts)
+        sandbox.redirect(plan.redirected)
+        sandbox.pass_variables(plan.passed, self._warn)
+        sandbox.open_reads(self._reads)
+        sandbox.limit(plan.limits)
+        return self.closed(sandbox, sandbox.close)
+
+    def _reads(self) -> "ReadTerms":
+        """What a run that begins now reads without a question."""
+        from sam_tui.adapters.policy.readable_paths import free_reads
+        from sam_tui.core.ports.processes.sandbox import ReadTerms
+
+        home, policy = self.places.folders.home, self.guard.policy
+        restricted = not policy.trusted and policy.mode != "bypass"
+        return ReadTerms(home, free_reads(home, os.environ), self.workspace.roots, restricted)
+
+    def _warn(self, text: str) -> None:
+        self.publish(Noticed(None, "warning", text))
+
+    @property
+    @once
+    def commands(self) -> "ShellCommands":
+        """Shell commands."""
+        from sam_tui.adapters.terminal.commands.shell import ShellCommands
+
+        return ShellCommands(self.sandbox)
+
+    @property
+    @once
+    def terminals(self) -> "PtyTerminals":
+        """Terminal sessions."""
+        from sam_tui.adapters.terminal.holders.client import Holders
+        from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
+
+        options = self.places.options
+        holders = Holders(f"{options.data_dir}/terminals") if options.keeps_terminals else None
+        return PtyTerminals(self.sandbox, holders)
+
+    def leaders(self) -> Sequence[int]:
+        """The processes that lead the sessions of confined commands and terminals; starts nothing."""
+        commands = self.commands.leaders if "commands" in self.made else ()
+        sessions = self.terminals.leaders() if "terminals" in self.made else ()
+        return (*commands, *sessions)
+
+    @property
+    @once
+    def background(self) -> "PortedCommands":
+        """Commands that go on while the agent does something else."""
+        from sam_tui.adapters.terminal.commands.background import PortedCommands
+
+        return PortedCommands(self.commands)
+
+    def ended_beside(self, conversation: "ConversationId") -> "Sequence[BackgroundCommand]":
+        """What ended in the background and was not read; asking starts nothing."""
+        return self.background.unread(conversation) if "background" in self.made else ()
+
+    @property
+    @once
+    def piped(self) -> "PipedCommands":
+        """Programs that are spoken to, such as MCP servers."""
+        from sam_tui.adapters.terminal.commands.piped import PipedCommands
+
+        return PipedCommands(self.sandbox)
+
+    @property
+    @once
+    def recordings(self) -> "CastRecordings":
+        """Recordings of terminals."""
+        from sam_tui.adapters.terminal.recordings.library import CastRecordings
+
+        folder = f"{self.places.options.data_dir}/recordings"
+        recordings = CastRecordings(folder, self.environ, self.workspace.root)
+        return self.closed(recordings, recordings.close)
+
+    @property
+    @once
+    def rehearsals(self) -> "BranchRehearsals":
+        """Commands on a copy of the workspace."""
+        from sam_tui.adapters.terminal.rehearsal.rehearsal import BranchRehearsals
+
+        return BranchRehearsals(self.commands, self.sandbox)
+
+    @property
+    @once
+    def tasks(self) -> "CommandTasks":
+        """Build tasks that run."""
+        from sam_tui.adapters.tasks import CommandTasks
+
+        return CommandTasks(self.commands)
+
+    @property
+    @once
+    def task_book(self) -> "FileTaskBook":
+        """Build tasks that are known."""
+        from sam_tui.adapters.tasks import FileTaskBook
+
+        return FileTaskBook(f"{self.places.options.data_dir}/tasks", self.workspace.root)
+
+    async def end_processes(self) -> None:
+        """End every task, command and terminal that was begun."""
+        if "tasks" in self.made:
+            await self.tasks.close()
+        if "background" in self.made:
+            await self.background.close_all()
+        if "terminals" in self.made:
+            await self.terminals.close_all()

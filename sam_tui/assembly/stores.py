@@ -1,0 +1,183 @@
+"""What a runtime keeps and reads: its database, files, code, prompts, skills, documents, workflows."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sam_tui.assembly.lazy import Lazy, once
+from sam_tui.assembly.places import Places
+from sam_tui.core.board import TodoBoard
+from sam_tui.core.bus import Bus
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.redaction.settings_files import SettingsFiles
+from sam_tui.core.redaction.shield import Shield, secrets_of_environment
+from sam_tui.core.services import Remembered
+from sam_tui.core.workflow.lazy import LazyWorkflows
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.code import SqliteJournal
+    from sam_tui.adapters.documents import LocalDocuments
+    from sam_tui.adapters.files import LocalFiles
+    from sam_tui.adapters.prompts import FilePrompts
+    from sam_tui.adapters.search import RipgrepSearch
+    from sam_tui.adapters.skills import FileSkills
+    from sam_tui.adapters.storage import Storage
+    from sam_tui.core.accesses import Location
+    from sam_tui.core.authorization.guard import Guard
+    from sam_tui.core.ports.code import Insight
+    from sam_tui.core.ports.model import Embedder
+    from sam_tui.core.ports.policy import DecisionHistory
+    from sam_tui.core.ports.storage import ConversationStore, ResultStore
+
+
+class Stores(Lazy, ABC):
+    """The part of a runtime that needs no process. What is secret is known before all else."""
+
+    def __init__(self, places: Places) -> None:
+        super().__init__()
+        self.places = places
+        self.workspace = places.workspace
+        self.environ = places.environ
+        self.clock = SystemClock()
+        self.bus = Bus()
+        self.publish = self.bus.publish
+        secrets = {**secrets_of_environment(self.environ), "api-key": places.options.api_key}
+        self.shield = Shield(secrets, source=SettingsFiles(self.workspace.root).changed)
+        self.shield.refresh()
+
+    @property
+    @abstractmethod
+    def guard(self) -> "Guard":
+        """Decides what may be read and run."""
+
+    @property
+    @once
+    def storage(self) -> "Storage":
+        """Every store of the conversations' database."""
+        from sam_tui.adapters.storage import open_storage
+
+        options = self.places.options
+        data, program = options.data_dir, options.program
+        storage = open_storage(data, now=self.clock.now, embedder=self._embedder, program=program)
+        return self.closed(storage, storage.close)
+
+    @property
+    @once
+    def todos(self) -> TodoBoard:
+        """The todo lists."""
+        return TodoBoard(self.storage.todos, self.bus, self.clock)
+
+    @property
+    def results(self) -> "ResultStore":
+        """Results that were too long for the conversation."""
+        return self.storage.results
+
+    @property
+    def conversations(self) -> "ConversationStore":
+        """What was said."""
+        return self.storage.conversations
+
+    @property
+    def decisions(self) -> "DecisionHistory":
+        """What was decided."""
+        return self.storage.decisions
+
+    @property
+    def remembered(self) -> Remembered:
+        """Everything that outlives a conversation's window."""
+        db = self.storage
+        return Remembered(db.memories, db.notes, db.knowledge, db.documents, db.archive)
+
+    @property
+    @once
+    def prompts(self) -> "FilePrompts":
+        """Prompts as files: built-in, the person's and, where it is trusted, the folder's."""
+        from sam_tui.adapters.prompts import FilePrompts
+
+        folder, trust = f"{self.places.options.data_dir}/prompts", self.places.trust
+        return FilePrompts(folder, self.workspace.root, self.storage.choices, trust.vouches)
+
+    @property
+    @once
+    def skills(self) -> "FileSkills":
+        """Skills: the person's and, where it is trusted, the folder's."""
+        from sam_tui.adapters.skills import FileSkills
+
+        trust = self.places.trust
+        return FileSkills(
+            self.places.folders.config_dir,
+            self.workspace.root,
+            files=self.files,
+            trusted=lambda: trust.trusted,
+            vouches=trust.vouches,
+            clean=self.shield.redact,
+        )
+
+    @property
+    @once
+    def has_skills(self) -> bool:
+        """Whether there are folders for skills at the start."""
+        return self.places.has_skills
+
+    @property
+    @once
+    def _embedder(self) -> "Embedder | None":
+        from sam_tui.adapters.llm.embedding import embedder_from
+
+        return embedder_from(self.environ, self.shield.redact)
+
+    @property
+    @once
+    def files(self) -> "LocalFiles":
+        """The file system, no link followed."""
+        from sam_tui.adapters.files import LocalFiles
+
+        return LocalFiles()
+
+    @property
+    @once
+    def search(self) -> "RipgrepSearch":
+        """ripgrep."""
+        from sam_tui.adapters.search import RipgrepSearch
+
+        return RipgrepSearch(sieve=self._readable)
+
+    def _readable(self, folder: "Location") -> "Callable[[str], bool]":
+        """Tells which files of a folder a search may show."""
+        from sam_tui.core.authorization.policy.search_filter import sieve
+
+        return sieve(self.guard.policy, folder)
+
+    @property
+    @once
+    def journal(self) -> "SqliteJournal":
+        """Edits that can be undone."""
+        from sam_tui.adapters.code import SqliteJournal
+
+        journal = SqliteJournal(self.places.options.data_dir, self.files)
+        return self.closed(journal, journal.close)
+
+    @property
+    @once
+    def insight(self) -> "Insight":
+        """What is known about the code of the workspace."""
+        from sam_tui.adapters.code import open_insight
+
+        data, root = self.places.options.data_dir, self.workspace.root
+        insight = open_insight(data, root, self.files, self.search, embedder=self._embedder)
+        return self.closed(insight, insight.index.close)
+
+    @property
+    @once
+    def documents(self) -> "LocalDocuments":
+        """Documents of many formats, in and out."""
+        from sam_tui.adapters.documents import LocalDocuments
+
+        return LocalDocuments()
+
+    @property
+    @once
+    def workflows(self) -> LazyWorkflows:
+        """Runs of workflows: their store is not looked at before the first is used."""
+        workflows = LazyWorkflows(self.places.workflows, self.clock, self.bus)
+        return self.closed(workflows, workflows.close)
