@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from sam_tui import signals
 from tests.fakes import preloaded
@@ -22,6 +23,9 @@ from tests.fakes import preloaded
 # A deadline would assert seconds; a random seed would make a failure come and go.
 settings.register_profile("suite", deadline=None, derandomize=True, database=None)
 settings.load_profile("suite")
+# Examples would hold the constants of whatever modules were loaded by then, in whatever order tests run.
+_constants = providers.__dict__
+_constants["_get_local_constants"] = lambda: _constants["_local_constants"]
 
 FOREIGN = re.compile(
     r"(.*_API_KEY|.*_API_BASE|.*_BASE_URL|.*_TOKEN|(AWS|AZURE|OPENAI|ANTHROPIC|GOOGLE|GEMINI|OLLAMA)_.*"

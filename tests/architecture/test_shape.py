@@ -1,6 +1,7 @@
 """Size and form of the source: what keeps a module readable, checked for every file."""
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,9 +35,15 @@ def shown(file: Path) -> str:
     return str(file.relative_to(ROOT))
 
 
+@functools.cache
+def parsed(file: Path) -> ast.Module:
+    """The syntax of a module."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def functions(file: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function and method of a module."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(file)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -60,11 +67,7 @@ def test_no_module_is_longer_than_the_limit() -> None:
 
 @pytest.mark.requirement("house:module-sentence")
 def test_every_module_opens_with_a_docstring() -> None:
-    silent = [
-        shown(file)
-        for file in modules(*PACKAGES)
-        if not ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
-    ]
+    silent = [shown(file) for file in modules(*PACKAGES) if not ast.get_docstring(parsed(file))]
     assert silent == []
 
 

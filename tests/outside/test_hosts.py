@@ -1,6 +1,6 @@
 """The network by a list of hosts, from a policy file to the question and the words of the result."""
 
-import json
+import asyncio
 import os
 import re
 import shutil
@@ -84,16 +84,18 @@ async def test_a_server_in_the_agents_terminal_is_reached_by_its_commands(
 ) -> None:
     desk.open()
     made = await desk.call("terminal_operations.create_session")
-    session = json.loads(made.finished.text)["session_id"]
+    session = made.data["session_id"]
     serve = (
         f'{INTERPRETER} -uIc \'import socket; s = socket.create_server(("127.0.0.1", 0));'
         ' print("port:%d." % s.getsockname()[1]); s.accept(); s.accept()\''
     )
-    done = await desk.call(
-        "terminal_operations.send_input", session_id=session, input=f"{serve}\r\n", wait_seconds=20
-    )
-    found = re.search(r"port:(\d+)\.", done.finished.text)
-    assert found, done.finished.text
+    terminal = desk.runtime.terminals.find(session)
+    assert terminal is not None
+    typed = {"session_id": session, "input": f"{serve}\r\n", "timeout": 0.1}
+    await desk.call("terminal_operations.send_input", **typed)
+    async with asyncio.timeout(30):
+        while not (found := re.search(r"port:(\d+)\.", terminal.output(0).text)):
+            await terminal.quiet(silence=0.05, within=1)
     assert (await desk.run(line("127.0.0.1", int(found[1])))).finished.text == "1"
     assert desk.asked == []
     await desk.run(line("127.0.0.1", other))
