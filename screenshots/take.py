@@ -41,11 +41,12 @@ class Stage:
 
     def asks(self) -> bool:
         """Whether an approval is on the screen and hears."""
-        return self.app.inquiries is not None and bool(self.app.chat.query("InquiryPanel"))
+        return bool(self.app.chat.query("InquiryPanel"))
 
     def rests(self) -> bool:
         """Whether the turn is over and everything drawn."""
-        return not self.app.turns.running and self.app.chat.transcript.at_rest
+        activity = self.app.chat.status.activity
+        return activity.phase == "ready" and self.app.chat.transcript.at_rest
 
     def take(self, name: str) -> None:
         """Write the screen as a picture."""

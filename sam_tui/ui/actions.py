@@ -312,6 +312,12 @@ TO_TERMINAL = {
 """The keys of the actions that give the keys to the terminal."""
 
 
+def palette_actions() -> list[WorkbenchAction]:
+    """What the command palette offers."""
+    left_out = ("palette", "cancel", "interrupt")
+    return [a for a in ACTIONS if a.listed and not a.local and a.name not in left_out]
+
+
 def bindings() -> list[Binding]:
     """A Textual binding for every action that is not local."""
     return [

@@ -2,9 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import assert_never
 
 from sam_tui.core.bus import Subscription
@@ -35,12 +32,14 @@ from sam_tui.core.events import (
     TurnStarted,
     WorkflowMoved,
 )
-from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ports.processes.terminals import Terminals
+from sam_tui.core.ids import CallId
 from sam_tui.core.verdict import Decision
-from sam_tui.ui.controllers.inquiries import InquiryRow
+from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.controllers.current_conversation import CurrentConversation
+from sam_tui.ui.controllers.inquiries import InquiryQueue
+from sam_tui.ui.controllers.turns import Turns
+from sam_tui.ui.controllers.workflows import WorkflowRuns
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.widgets.todo_panel import done_of
 
 _INTERVAL = 1 / 30
@@ -80,30 +79,33 @@ def decision_words(decision: Decision) -> str:
             return f"The question about {decision.operation} was withdrawn"
 
 
-@dataclass
 class Bridge:
-    """Folds events into the widgets of one screen. ``conversation`` is the one on show."""
+    """Folds events into the widgets of the screen. Those of the conversation on show are drawn."""
 
-    screen: ChatScreen
-    inquiries: InquiryRow
-    terminals: Terminals
-    batch_update: Callable[[], AbstractContextManager[None]]
-    """The app's: holds repaints back until a batch is applied."""
-    conversation: ConversationId | None = None
-    workflow_moved: Callable[[WorkflowMoved], None] = lambda _: None
-    """Hears of every execution that this program moves."""
-    message_stored: Callable[[], None] = lambda: None
-    """Called once what the person sent is part of the conversation."""
+    def __init__(
+        self,
+        context: Context,
+        current: CurrentConversation,
+        inquiries: InquiryQueue,
+        turns: Turns,
+        workflows: WorkflowRuns,
+    ) -> None:
+        self._context = context
+        self._screen = context.screen
+        self._current = current
+        self._inquiries = inquiries
+        self._turns = turns
+        self._workflows = workflows
 
     async def run(self, subscription: Subscription) -> None:
         """Apply events until cancelled. Waits without a timer while nothing happens."""
         try:
             while True:
                 events = await subscription.batch()
-                with self.batch_update():
+                with self._context.app.batch_update():
                     for event in events:
                         self.apply(event)
-                    self.screen.status.show()
+                    self._screen.status.show()
                 await asyncio.sleep(_INTERVAL)
         finally:
             subscription.close()
@@ -112,41 +114,41 @@ class Bridge:
         """One event. Those of other conversations are passed over, but for questions and notices."""
         match event:
             case InquiryOpened() | InquiryClosed():
-                self._inquiry(event)
+                self._apply_inquiry(event)
             case WorkflowMoved():
-                self.workflow_moved(event)
+                self._workflows.moved()
             case Noticed():
-                self.screen.transcript.add_notice(event.level, event.text)
-            case _ if event.conversation != self.conversation:
+                self._screen.transcript.add_notice(event.level, event.text)
+            case _ if event.conversation != self._current.id:
                 return
             case ToolStarted() | ToolProgressed() | ToolFinished() | DecisionMade():
-                self._tool(event)
+                self._apply_tool(event)
             case HookStarted() | HookFinished():
-                self._hook(event)
+                self._apply_hook(event)
             case TodosChanged():
-                self.screen.todos.show(event.items)
-                self.screen.status.standing.todos = done_of(event.items)
+                self._screen.todos.show(event.items)
+                self._screen.status.standing.todos = done_of(event.items)
             case Reminded():
-                self.screen.transcript.add_reminder(event.name, event.text)
+                self._screen.transcript.add_reminder(event.name, event.text)
             case HistoryShortened():
                 words = f"{event.dropped} old messages went to the archive"
                 sizes = f"{event.before:,} to {event.after:,} tokens"
-                self.screen.transcript.add_notice("info", f"{words} ({sizes})")
+                self._screen.transcript.add_notice("info", f"{words} ({sizes})")
             case TerminalOpened() | TerminalPassed() | TerminalClosed():
-                self._terminal(event)
+                self._apply_terminal(event)
             case _ if not isinstance(event, SubagentStarted):
-                self._turn(event)
+                self._apply_turn(event)
             case _:
                 return  # its call is on show already, and /agents opens what it does
 
-    def _turn(self, event: _TurnEvent) -> None:
-        transcript, activity = self.screen.transcript, self.screen.status.activity
+    def _apply_turn(self, event: _TurnEvent) -> None:
+        transcript, activity = self._screen.transcript, self._screen.status.activity
         match event:
             case TurnStarted():
                 activity.begin(time.monotonic())
                 transcript.add_user(event.text)
             case RequestSent():
-                self.message_stored()
+                self._turns.stored()
                 activity.turn_to("thinking")
                 transcript.begin_step()
             case TextStreamed():
@@ -158,7 +160,7 @@ class Bridge:
             case Answered():
                 activity.turn_to("thinking")
                 transcript.end_answer()
-                standing = self.screen.status.standing
+                standing = self._screen.status.standing
                 standing.usage = standing.usage.plus(event.usage)
             case ModelRetried():
                 activity.retry(time.monotonic() + event.delay, event.reason)
@@ -169,8 +171,8 @@ class Bridge:
                 assert_never(event)
 
     def _finish(self, event: TurnFinished) -> None:
-        self.screen.status.activity.end()
-        transcript = self.screen.transcript
+        self._screen.status.activity.end()
+        transcript = self._screen.transcript
         transcript.end_answer()
         match event.reason:
             case "finished":
@@ -184,8 +186,8 @@ class Bridge:
             case _:
                 assert_never(event.reason)
 
-    def _tool(self, event: _ToolEvent) -> None:
-        transcript, running = self.screen.transcript, self.screen.status.activity.running
+    def _apply_tool(self, event: _ToolEvent) -> None:
+        transcript, running = self._screen.transcript, self._screen.status.activity.running
         match event:
             case ToolStarted():
                 running[event.call] = one_line(event.summary or event.operation, 80)
@@ -202,28 +204,28 @@ class Bridge:
             case _:
                 assert_never(event)
 
-    def _hook(self, event: HookStarted | HookFinished) -> None:
+    def _apply_hook(self, event: HookStarted | HookFinished) -> None:
         """What the agent waits for is said; how it ended is in the decision that it brought."""
-        running, run = self.screen.status.activity.running, CallId(event.run)
+        running, run = self._screen.status.activity.running, CallId(event.run)
         if isinstance(event, HookStarted):
             running[run] = one_line(f"hook: {event.command}", 80)
         else:
             running.pop(run, None)
 
-    def _inquiry(self, event: InquiryOpened | InquiryClosed) -> None:
-        waiting = self.screen.status.activity.waiting
+    def _apply_inquiry(self, event: InquiryOpened | InquiryClosed) -> None:
+        waiting = self._screen.status.activity.waiting
         match event:
             case InquiryOpened():
                 waiting.add(event.inquiry.id)
-                self.inquiries.opened(event.inquiry)
+                self._inquiries.opened(event.inquiry)
             case InquiryClosed():
                 waiting.discard(event.inquiry)
-                self.inquiries.closed(event.inquiry)
+                self._inquiries.closed(event.inquiry)
             case _:
                 assert_never(event)
 
-    def _terminal(self, event: TerminalOpened | TerminalPassed | TerminalClosed) -> None:
+    def _apply_terminal(self, event: TerminalOpened | TerminalPassed | TerminalClosed) -> None:
         """An ended session stays on show, with how it ended, until the agent opens another."""
-        session = self.terminals.find(event.session)
-        if session is not None and self.screen.terminals.agent.session is not session:
-            self.screen.terminals.show_agent(session)
+        session = self._context.runtime.terminals.find(event.session)
+        if session is not None and self._screen.terminals.agent.session is not session:
+            self._screen.terminals.show_agent(session)

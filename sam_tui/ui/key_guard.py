@@ -19,6 +19,24 @@ class Patience:
     clock: Callable[[], float] = time.monotonic
 
 
+class Keyboard:
+    """When the person pressed a key last, and ``call``, which rings for somebody who looks elsewhere."""
+
+    def __init__(self, patience: Patience, call: Callable[[], None]) -> None:
+        self.patience = patience
+        self.call = call
+        self._last = patience.clock() - patience.hush
+
+    def press(self) -> None:
+        """A key was pressed just now."""
+        self._last = self.patience.clock()
+
+    @property
+    def wait(self) -> float:
+        """Seconds until the person paused long enough for a question; 0 or less when that is so."""
+        return self._last + self.patience.hush - self.patience.clock()
+
+
 class KeyGuard:
     """Whether a key may count now. Everything ignored, or without meaning, starts the wait anew."""
 

@@ -1,302 +1,222 @@
-"""Every action by its name, and what it does."""
+"""The program once its runtime is there: every controller, every action by its name, every message."""
 
-import os
-import signal
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, cast
 
-from textual.app import App
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.message import Message
+from textual.worker import Worker
 
-from sam_tui.core.errors import SamError
-from sam_tui.ui import programs, theme
-from sam_tui.ui.actions import ACTIONS, MODES, WorkbenchAction
-from sam_tui.ui.controllers.authorization import Oversight
-from sam_tui.ui.controllers.background import Backstage
-from sam_tui.ui.controllers.conversation_actions import LibraryController, TodoController
+from sam_tui.core.text import charsets
+from sam_tui.ui import slash
+from sam_tui.ui.bridge import Bridge
+from sam_tui.ui.controllers.authorization import Authorization
+from sam_tui.ui.controllers.background import Background
+from sam_tui.ui.controllers.completion import Completion
+from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.controllers.conversation_actions import ConversationActions
 from sam_tui.ui.controllers.conversations import Conversations
+from sam_tui.ui.controllers.current_conversation import CurrentConversation
+from sam_tui.ui.controllers.inquiries import InquiryQueue
 from sam_tui.ui.controllers.models import Models
-from sam_tui.ui.controllers.servers import Servers
-from sam_tui.ui.controllers.turns import TurnController
-from sam_tui.ui.controllers.workflows import Runs
+from sam_tui.ui.controllers.servers import pick_server
+from sam_tui.ui.controllers.terminals.actions import TerminalActions
+from sam_tui.ui.controllers.terminals.requests import TerminalRequests
+from sam_tui.ui.controllers.terminals.shells import Shells
+from sam_tui.ui.controllers.terminals.status import TerminalStatus
+from sam_tui.ui.controllers.turns import GROUP, Turns
+from sam_tui.ui.controllers.workflows import WorkflowRuns
+from sam_tui.ui.front import Front, Launch
+from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PromptSubmitted
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.screens.chat import ChatScreen
-from sam_tui.ui.screens.dialogs import Choice, HelpScreen, Picker
+from sam_tui.ui.screens.chat import Returned
 from sam_tui.ui.slash import SlashCommand
-from sam_tui.ui.timers import after
+from sam_tui.ui.widgets.terminal.messages import (
+    RestartAsked,
+    SessionChanged,
+    ShellDropped,
+    TerminalAsked,
+)
+from sam_tui.ui.widgets.terminal.panel import ShellWanted
+from sam_tui.ui.widgets.terminal.view import TerminalView
+from sam_tui.ui.widgets.todo_panel import TodoEditAsked
 
 if TYPE_CHECKING:
-    from sam_tui.core.authorization.policy.policy import PermissionMode
     from sam_tui.core.runtime import Runtime
 
 
-_AGAIN_WITHIN = 2.0
-_ROUND: tuple["PermissionMode", ...] = ("ask", "accept-edits", "plan")
-_MODES: dict[str, "PermissionMode"] = {
-    "ask": "ask",
-    "plan": "plan",
-    "accept-edits": "accept-edits",
-    "auto": "auto",
-}
+class Workbench:
+    """Made over a runtime; ``begin`` starts what runs by itself."""
 
+    def __init__(self, front: Front, runtime: "Runtime") -> None:
+        self._front = front
+        self._context = context = Context(front.app, front.screen, runtime)
+        patience = front.keyboard.patience
+        self.current = CurrentConversation()
+        self._models = Models(context, self.current, patience)
+        self.conversations = Conversations(context, self.current, self._models, front.queue)
+        self.turns = Turns(context, self.conversations, self._models, front.queue)
+        self._workflows = WorkflowRuns(context, self.current, self.conversations)
+        self._authorization = Authorization(context, patience)
+        self._background = Background(context, self.current)
+        self._about = ConversationActions(context, self.current, self.conversations)
+        self._shells = Shells(context)
+        self._requests = TerminalRequests(context, front.emit)
+        self.terminal_status = TerminalStatus(front.screen)
+        self.inquiries = InquiryQueue(front.screen, front.keyboard)
+        self._bridge = Bridge(context, self.current, self.inquiries, self.turns, self._workflows)
+        front.screen.prompt.area.offer_from(Completion(context))
+        self._actions = front.actions.table | self._own_actions()
 
-async def _mode_choices() -> list[Choice]:
-    return [Choice(name, MODES[name]) for name in _MODES]
-
-
-@dataclass(frozen=True, slots=True)
-class Controllers:
-    """Who does the work."""
-
-    turns: TurnController
-    conversations: Conversations
-    models: Models
-    shelf: LibraryController
-    todos: TodoController
-    runs: Runs
-    oversight: Oversight
-    backstage: Backstage
-    servers: Servers
-
-
-class Desk:
-    """Carries out actions. ``perform`` knows every action of the table that is not local."""
-
-    def __init__(
-        self,
-        app: App[None],
-        screen: ChatScreen,
-        controllers: Controllers,
-        more: Mapping[str, Callable[[str], object]],
-    ) -> None:
-        self._app = app
-        self._screen = screen
-        self._turns = controllers.turns
-        self._conversations = controllers.conversations
-        self._runtime: Runtime | None = None
-        self._quit_armed = False
-        self._deeds: dict[str, Callable[[str], object]] = {
-            "help": lambda _: app.push_screen(HelpScreen()),
-            "cancel": lambda _: self._cancel(),
-            "edit_prompt": lambda _: app.run_worker(self._edit_prompt(), group="reader"),
-            "interrupt": lambda _: self._interrupt(),
-            "new": lambda _: self._when_idle(controllers.conversations.new),
-            "resume": lambda _: self._when_idle(controllers.conversations.choose),
-            "fork": lambda _: self._when_idle(controllers.conversations.fork),
-            "take_over": lambda _: controllers.conversations.take_over(),
-            "model": lambda name: self._when_idle(lambda: controllers.models.choose(name)),
-            "next_mode": lambda _: self._next_mode(),
-            "mode": self._mode,
-            "trust": lambda _: controllers.oversight.trust(),
-            "audit": lambda _: controllers.oversight.audit(),
-            "servers": lambda _: controllers.servers.show(),
-            "undo": lambda _: self._when_idle(controllers.shelf.undo),
-            "agents": lambda _: controllers.shelf.agents(self._when_idle),
-            "prompts": lambda _: controllers.shelf.prompts(),
-            "topic": controllers.shelf.topic,
-            "workflow": controllers.runs.open,
-            "background": lambda _: controllers.backstage.release(),
-            "jobs": lambda _: controllers.backstage.show(),
-            "clear": lambda _: screen.transcript.clear(),
+    def _own_actions(self) -> dict[str, Callable[[str], object]]:
+        """What needs a runtime, and what does more with one."""
+        screen_actions, conversations = self._front.actions, self.conversations
+        authorization, about, turns = self._authorization, self._about, self.turns
+        return {
+            "cancel": lambda _: screen_actions.cancel(turns.cancel),
+            "interrupt": lambda _: screen_actions.interrupt(turns.cancel),
+            "new": lambda _: self._when_idle(conversations.new),
+            "resume": lambda _: self._when_idle(conversations.choose),
+            "fork": lambda _: self._when_idle(conversations.fork),
+            "take_over": lambda _: conversations.take_over(),
+            "model": lambda name: self._when_idle(lambda: self._models.choose(name)),
+            "next_mode": lambda _: authorization.next_mode(),
+            "mode": authorization.mode,
+            "trust": lambda _: authorization.trust(),
+            "audit": lambda _: authorization.audit(),
+            "servers": lambda _: pick_server(self._context),
+            "undo": lambda _: self._when_idle(about.undo),
+            "agents": lambda _: about.agents(self._when_idle),
+            "prompts": lambda _: about.prompts(),
+            "topic": about.topic,
+            "workflow": self._workflows.open,
+            "background": lambda _: self._background.release(),
+            "jobs": lambda _: self._background.show(),
             "copy": lambda _: self._copy(),
-            "side": lambda _: screen.show_side(not screen.side_shown),
-            "todos": lambda _: self._todos(),
-            "edit_todos": lambda _: controllers.todos.go(),
-            "leave_terminal": lambda _: screen.leave_terminal(),
-            "page_up": lambda _: screen.transcript.action_page_up(),
-            "page_down": lambda _: screen.transcript.action_page_down(),
-            "bottom": lambda _: screen.transcript.jump_to_end(),
-            "theme": lambda _: setattr(app, "theme", theme.other(app.theme)),
-            "palette": lambda _: app.action_command_palette(),
-            "unqueue": lambda _: controllers.turns.take_last(),
-            "suspend": lambda _: self._suspend(),
-            "quit": lambda _: app.exit(),
-            **more,
+            **TerminalActions(self._context, self._requests).table,
         }
 
     @property
-    def names(self) -> frozenset[str]:
-        """All that can be performed."""
-        return frozenset(self._deeds)
+    def actions(self) -> frozenset[str]:
+        """The names of all that can be performed."""
+        return frozenset(self._actions)
 
-    def begin(self, runtime: "Runtime") -> None:
-        """From here on modes can be changed."""
-        self._runtime = runtime
-        self._screen.status.standing.mode = runtime.mode
-        self._screen.prompt.area.more = self._skills
-
-    def _suspend(self) -> None:
-        """Stop like any other program, where a shell can have it go on."""
-        if os.getpgrp() == os.getsid(0):
-            self._screen.transcript.add_notice(
-                "warning", "No shell started this: nothing to go to."
-            )
-            return
-        # All of the group, as the terminal does it: a launcher such as “uv run” is the shell's job.
-        os.killpg(os.getpgrp(), signal.SIGTSTP)
+    def begin(self, launch: Launch, commands: Sequence[SlashCommand]) -> None:
+        """Listen to events, open what the program was started for, and do what was typed meanwhile."""
+        runtime, screen = self._context.runtime, self._front.screen
+        screen.run_worker(self._bridge.run(runtime.bus.subscribe()), name="bridge")
+        runtime.servers.begin()
+        screen.status.standing.sandbox = runtime.commands.expected.kind
+        self._shells.want_current()
+        self._context.notice(launch.greeting)
+        drawn_to = sys.__stderr__
+        if drawn_to is not None and not charsets.holds_marks(drawn_to.encoding):
+            self._context.notice(charsets.WARNING, "warning")
+        self._authorization.announce()
+        if launch.conversation is not None:
+            self.conversations.open(launch.conversation)
+        elif launch.resume:
+            self.conversations.choose()
+        for command in commands:
+            self.obey(command)
+        if runtime.model is None:
+            self._models.choose()
+        elif not self._front.queue.waiting and not launch.resume:
+            self._authorization.ask_again()
+        screen.status.activity.end()
+        screen.status.show()
+        self.turns.pump()
 
     def perform(self, name: str, argument: str = "") -> None:
         """Do it. A name that is not an action's does nothing; what cannot be done is said."""
-        action = self._deeds.get(name)
-        if action is None:
-            return
-        try:
-            action(argument)
-        except SamError as error:
-            self._screen.transcript.add_error(error)
+        action = self._actions.get(name)
+        if action is not None:
+            self._context.attempt(lambda: action(argument))
 
     def obey(self, command: SlashCommand) -> None:
         """Do what a slash command asks; one that does not exist stays in the prompt to be mended."""
-        if command.action is None and self._names_a_skill(command):
-            self.submit(f"/{command.name} {command.argument}".rstrip())
+        if command.action is not None:
+            self.perform(command.action.name, command.argument)
             return
-        if command.action is None:
-            area = self._screen.prompt.area
-            if not area.text:
-                area.put(f"/{command.name} {command.argument}".rstrip())
-            self._notice(
-                f"There is no command /{one_line(command.name, 40)}. F1 lists them all.", "warning"
-            )
+        text = f"/{command.name} {command.argument}".rstrip()
+        if self._context.runtime.engine.worded(f"/{command.name}") != f"/{command.name}":
+            self._submit(text)  # a skill
             return
-        self.perform(command.action.name, command.argument)
+        area = self._front.screen.prompt.area
+        if not area.text:
+            area.put(text)
+        name = one_line(command.name, 40)
+        self._context.notify(f"There is no command /{name}. F1 lists them all.", warning=True)
 
-    def _skills(self) -> list[WorkbenchAction]:
-        """The skills there are, to be called like commands."""
-        parts = self._runtime.parts if self._runtime is not None else None
-        if parts is None or not parts.has_skills:
-            return []
-        return [
-            WorkbenchAction(
-                skill.name, "Skill", one_line(skill.description, 200), (), skill.name, "WORDS"
-            )
-            for skill in parts.skills.listing().skills
-        ]
+    def receive(self, event: Message) -> None:
+        """What the prompt, questions, todos, dialogs and workers tell."""
+        match event:
+            case PromptSubmitted():
+                self._take(event.text)
+            case InquiryAnswered():
+                # One that came too late changes nothing.
+                self._context.runtime.inquiries.answer(event.inquiry, event.answer)
+            case ActionAsked():
+                self.perform(event.name, event.argument)
+            case TodoEditAsked():
+                self._about.edit_todos(event)
+            case Returned():
+                # A dialog went away: a question may show again, but hears nothing at first.
+                self.inquiries.rearm()
+                self.inquiries.consider()
+            case Worker.StateChanged():
+                self._end_turn(cast("Worker[object]", event.worker))  # pyright: ignore[reportUnknownMemberType]
+            case _:
+                self._receive_of_terminal(event)
 
-    def _names_a_skill(self, command: SlashCommand) -> bool:
-        typed = f"/{command.name}"
-        return self._runtime is not None and self._runtime.engine.worded(typed) != typed
+    def _receive_of_terminal(self, event: Message) -> None:
+        match event:
+            case RestartAsked():
+                self._shells.restart(event.view)
+            case ShellWanted():
+                self._shells.want(event.view)
+            case ShellDropped():
+                self._shells.end(event.session)
+            case SessionChanged(view=TerminalView() as view):
+                self.terminal_status.follow(view)
+            case TerminalAsked():
+                self._requests.handle(event)
+            case _:
+                return
 
-    def submit(self, text: str) -> None:
+    def _end_turn(self, worker: Worker[object]) -> None:
+        if worker.group == GROUP and worker.is_finished:
+            self._authorization.look()
+            self.turns.end()
+
+    def _take(self, text: str) -> None:
+        command = slash.parse(text)
+        if command is not None:
+            self.obey(command)
+        else:
+            self._authorization.look()
+            self._submit(text)
+
+    def _submit(self, text: str) -> None:
         """A prompt: it runs, or waits its turn."""
-        self._screen.transcript.jump_to_end()
-        self._turns.submit(text)
-
-    def palette(self) -> list[tuple[str, str, Callable[[], None]]]:
-        """(title, help, what it does) of everything the palette offers."""
-        return [
-            (action.title, action.help, lambda name=action.name: self.perform(name))
-            for action in ACTIONS
-            if action.listed
-            and not action.local
-            and action.name not in ("palette", "cancel", "interrupt")
-        ]
-
-    # ---- the deeds that are longer than a line
-
-    def _cancel(self) -> None:
-        if not self._turns.cancel() and not self._turns.take_back():
-            self._screen.focus_bottom()
-
-    def _interrupt(self) -> None:
-        screen, area = self._screen, self._screen.prompt.area
-        selected = screen.get_selected_text()
-        if selected:
-            self._app.copy_to_clipboard(selected)
-            screen.clear_selection()
-        elif self._turns.cancel():
-            return
-        elif area.text:
-            area.remember(area.text)
-            area.put("")
-        elif self._quit_armed:
-            self._app.exit()
-        else:
-            self._quit_armed = True
-            screen.status.say("Press Ctrl+C again to quit")
-            after(screen, _AGAIN_WITHIN, self._disarm)
-
-    async def _edit_prompt(self) -> None:
-        area = self._screen.prompt.area
-        text, trouble = await programs.edit(self._app, area.text)
-        if trouble:
-            self._screen.transcript.add_notice("warning", trouble)
-        else:
-            area.put(text.rstrip("\n"))
-            self._screen.focus_bottom()
-
-    def _disarm(self) -> None:
-        self._quit_armed = False
-        self._screen.status.say("")
+        self._front.screen.transcript.jump_to_end()
+        self.turns.submit(text)
 
     def _when_idle(self, action: Callable[[], None]) -> None:
-        if self._turns.running:
-            self._notice("A turn is running: Esc cancels it first.", "warning")
+        if self.turns.running:
+            self._context.notify("A turn is running: Esc cancels it first.", warning=True)
         else:
             action()
 
-    def _mode(self, argument: str) -> None:
-        mode = _MODES.get(argument.lower())
-        if mode is None:
-            self._app.push_screen(
-                Picker("permission mode", _mode_choices, empty=""), self._picked_mode
-            )
-        else:
-            self._use_mode(mode)
-
-    def _picked_mode(self, index: int | None) -> None:
-        if index is not None:
-            self._use_mode(_MODES[list(_MODES)[index]])
-
-    def _next_mode(self) -> None:
-        if self._runtime is not None:
-            now = self._runtime.mode
-            at = _ROUND.index(now) if now in _ROUND else -1
-            self._use_mode(_ROUND[(at + 1) % len(_ROUND)])
-
-    def _use_mode(self, mode: "PermissionMode") -> None:
-        if self._runtime is not None:
-            self._runtime.use_mode(mode)
-            self._screen.status.standing.mode = mode
-            self._screen.status.show()
-
     def _copy(self) -> None:
-        text = self._conversations.last_answer()
+        text = self.current.last_answer()
         if text:
-            self._app.copy_to_clipboard(text)
-        self._notice("Copied." if text else "There is no answer to copy yet.", "info")
+            self._front.app.copy_to_clipboard(text)
+        self._context.notify("Copied." if text else "There is no answer to copy yet.")
 
-    def _todos(self) -> None:
-        screen = self._screen
-        if not screen.side_shown:
-            screen.show_side(True)
-            screen.remove_class("-no-todos")
-        else:
-            screen.toggle_class("-no-todos")
-
-    def _notice(self, text: str, level: str) -> None:
-        severity = "warning" if level == "warning" else "information"
-        self._app.notify(text, severity=severity, markup=False)
-
-
-class HasDesk(Protocol):
-    """An app whose actions can be searched."""
-
-    desk: Desk
-
-
-class ActionProvider(Provider):
-    """Finds actions by their titles and helps."""
-
-    async def discover(self) -> Hits:
-        """All of them, before anything is typed."""
-        for title, about, run in cast("HasDesk", self.app).desk.palette():
-            yield DiscoveryHit(title, run, help=about)
-
-    async def search(self, query: str) -> Hits:
-        """Those that fit."""
-        matcher = self.matcher(query)
-        for title, about, run in cast("HasDesk", self.app).desk.palette():
-            score = max(matcher.match(title), matcher.match(about) / 2)
-            if score > 0:
-                yield Hit(score, matcher.highlight(title), run, help=about)
+    async def close(self) -> None:
+        """Let the turn put things in order, and stop what was begun here. The runtime goes on."""
+        self._requests.close()
+        self._shells.close()
+        await self.turns.close()
+        await self._workflows.close()

@@ -12,6 +12,7 @@ from sam_tui.assembly import Options, build
 from sam_tui.core.runtime import Runtime
 from sam_tui.ui.app import SamApp
 from sam_tui.ui.key_guard import Patience
+from sam_tui.ui.workbench import Workbench
 from tests.fakes.engine_kit import RawModel
 
 DEADLINE = 15.0
@@ -28,13 +29,30 @@ class Watch:
         return self.time
 
 
-class Workbench(SamApp):
+class QuickApp(SamApp):
     """The app with a person who waits for nothing: questions show at once and hear at once."""
 
     PATIENCE = Patience(hush=0.0, grace=0.0)
 
 
-class StillWorkbench(SamApp):
+class Heard(QuickApp):
+    """The app, which keeps what is sent to the terminal around."""
+
+    def __init__(self, *args: object, **more: object) -> None:
+        super().__init__(*args, **more)  # pyright: ignore[reportArgumentType]
+        self.sent: list[str] = []
+        self.rung = 0
+
+    def emit(self, sequence: str) -> None:
+        """Keep it."""
+        self.sent.append(sequence)
+
+    def bell(self) -> None:
+        """Count it."""
+        self.rung += 1
+
+
+class StillApp(SamApp):
     """The app under a clock of ours."""
 
     WATCH = Watch()
@@ -72,6 +90,12 @@ class Driver:
     def __init__(self, app: SamApp, pilot: Pilot[None]) -> None:
         self.app = app
         self.pilot = pilot
+
+    @property
+    def bench(self) -> Workbench:
+        """The program once it has started."""
+        assert isinstance(self.app.phase, Workbench)
+        return self.app.phase
 
     async def until(self, holds: Callable[[], object]) -> None:
         """Wait until it holds; the test fails when it does not within the deadline."""
@@ -114,7 +138,7 @@ async def driven(app: SamApp, size: tuple[int, int] = (120, 40)) -> AsyncGenerat
 
 def app_over(
     stage: Stage,
-    kind: type[SamApp] = Workbench,
+    kind: type[SamApp] = QuickApp,
     *,
     prompt: str = "",
     conversation: str | None = None,

@@ -31,7 +31,7 @@ def play(stage: Stage, *steps: dict[str, Any]) -> None:
 
 def results(me: Driver) -> list[str]:
     """What the model was told of its calls, oldest first."""
-    session = me.app.conversations.session
+    session = me.bench.current.session
     assert session is not None and me.app.runtime is not None
     said = me.app.runtime.conversations.everything(session.conversation)
     return [message.text for message in said if isinstance(message, ToolMessage)]
@@ -41,7 +41,7 @@ async def waited_for(me: Driver, stage: Stage) -> None:
     """Wait until the agent waits for a command that has printed something."""
 
     def waits() -> bool:
-        session = me.app.conversations.session
+        session = me.bench.current.session
         return session is not None and bool(stage.runtime.background.awaited(session.conversation))
 
     await me.until(lambda: waits() and "begun" in me.transcript())
@@ -72,7 +72,7 @@ async def test_a_command_goes_to_the_background_by_key_asks_there_and_is_brought
         await me.send("go")
         await waited_for(me, stage)
         await me.pilot.press("ctrl+b")
-        await me.until(lambda: "It runs on." in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "It runs on." in me.transcript() and not me.bench.turns.running)
         told = json.loads(results(me)[0])
         assert told["message"].startswith("The person moved this command to the background")
         assert (told["output"], told["isRunning"]) == ("begun\n", True)

@@ -10,7 +10,8 @@ from sam_tui.core.errors import ModelAuthError, WorkspaceError
 from sam_tui.core.ports.model import TextDelta, UsageDelta
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.usage import Usage
-from sam_tui.ui.actions import ACTIONS
+from sam_tui.ui import theme
+from sam_tui.ui.actions import ACTIONS, palette_actions
 from sam_tui.ui.app import SamApp
 from sam_tui.ui.screens.dialogs import HelpScreen, Picker
 from sam_tui.ui.screens.failure import FailureScreen
@@ -33,14 +34,14 @@ async def test_a_prompt_is_sent_and_answered_as_plain_text(
     async with driven(app_over(stage), size) as me:
         await me.ready()
         await me.send("What is [red]it[/red]?")
-        await me.until(lambda: "42" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "42" in me.transcript() and not me.bench.turns.running)
         assert "[red]it[/red]" in me.transcript()
         assert "[bold]42[/bold] [/nope]" in me.transcript()
         assert me.app.chat.prompt.area.text == ""
 
 
 @pytest.mark.requirement("ui:early-prompt")
-async def test_a_prompt_sent_before_the_runtime_is_ready_is_kept_and_run(
+async def test_what_is_typed_before_the_runtime_is_ready_is_kept_and_done(
     stage: Stage, model: RawModel
 ) -> None:
     model.answers.append(says("early bird"))
@@ -55,10 +56,17 @@ async def test_a_prompt_sent_before_the_runtime_is_ready_is_kept_and_run(
     async with driven(app) as me:
         await me.until(lambda: "loading" in app.chat.status.activity.words(0))
         await me.send("hello")
-        assert app.turns.queue == ["hello"]
+        assert app.queue.waiting == ["hello"]
+        await me.send("/mode plan")
+        await me.send("/theme")
+        await me.until(lambda: app.theme == theme.LIGHT.name)
+        await me.pilot.press("shift+tab")
+        await me.until(lambda: "still starting" in str(app.chat.status.render()))
+        assert stage.runtime.mode == "ask"
         gate.set()
         await me.until(lambda: "early bird" in me.transcript())
-        assert app.turns.queue == []
+        assert app.queue.waiting == []
+        assert stage.runtime.mode == "plan"
 
 
 @pytest.mark.requirement("ui:queue")
@@ -70,7 +78,7 @@ async def test_prompts_typed_while_a_turn_runs_are_sent_in_order(
     async with driven(app_over(stage)) as me:
         await me.ready()
         await me.send("first")
-        await me.until(lambda: me.app.turns.running)
+        await me.until(lambda: me.bench.turns.running)
         await me.send("second")
         await me.send("third")
         queued = me.app.chat.query_one("#queued", Static)
@@ -91,11 +99,11 @@ async def test_up_takes_the_last_queued_prompt_back_for_editing(
     async with driven(app_over(stage)) as me:
         await me.ready()
         await me.send("first")
-        await me.until(lambda: me.app.turns.running)
+        await me.until(lambda: me.bench.turns.running)
         await me.send("second")
         await me.pilot.press("up")
         assert me.app.chat.prompt.area.text == "second"
-        assert me.app.turns.queue == []
+        assert me.app.queue.waiting == []
         hold.set()
 
 
@@ -111,7 +119,7 @@ async def test_escape_cancels_the_turn_and_brings_queued_prompts_back(
         await me.send("second")
         await me.type("draft")
         await me.pilot.press("escape")
-        await me.until(lambda: not me.app.turns.running and "Cancelled." in me.transcript())
+        await me.until(lambda: not me.bench.turns.running and "Cancelled." in me.transcript())
         assert me.app.chat.prompt.area.text == "second\ndraft"
         assert me.app.chat.status.activity.phase == "ready"
         await me.pilot.press("enter")
@@ -126,10 +134,10 @@ async def test_ctrl_c_cancels_then_clears_then_asks_before_it_quits(
     async with driven(app_over(stage)) as me:
         await me.ready()
         await me.send("first")
-        await me.until(lambda: me.app.turns.running)
+        await me.until(lambda: me.bench.turns.running)
         await me.type("draft")
         await me.pilot.press("ctrl+c")
-        await me.until(lambda: not me.app.turns.running)
+        await me.until(lambda: not me.bench.turns.running)
         assert me.app.chat.prompt.area.text == "draft"
         await me.pilot.press("ctrl+c")
         assert me.app.chat.prompt.area.text == ""
@@ -225,8 +233,8 @@ async def test_the_help_lists_every_action_and_every_action_can_be_done(stage: S
         await me.pilot.press("escape")
         await me.until(lambda: me.app.screen is me.app.chat)
         bound = {action.name for action in ACTIONS if not action.local}
-        assert bound <= me.app.desk.names
-        titles = {title for title, _, _ in me.app.desk.palette()}
+        assert bound <= me.bench.actions
+        titles = {action.title for action in palette_actions()}
         assert {a.title for a in ACTIONS if a.name in ("new", "model", "quit", "todos")} <= titles
 
 
@@ -238,7 +246,7 @@ async def test_an_unknown_command_is_not_sent_and_can_be_mended(
         await me.ready()
         await me.send("/modle x")
         assert me.app.chat.prompt.area.text == "/modle x"
-        assert not me.app.turns.running and model.seen == []
+        assert not me.bench.turns.running and model.seen == []
 
 
 @pytest.mark.requirement("ui:mode")
@@ -269,7 +277,7 @@ async def test_without_a_model_one_is_chosen_and_what_waited_is_sent(stage: Stag
         assert stage.runtime.model is not None
         assert me.app.chat.status.standing.model == stage.runtime.model.name
         await me.pilot.press("escape")
-        await me.until(lambda: not me.app.turns.running)
+        await me.until(lambda: not me.bench.turns.running)
 
 
 @pytest.mark.requirement("ui:model-named")
@@ -302,13 +310,13 @@ async def test_an_earlier_conversation_is_picked_and_goes_on(stage: Stage, model
     async with driven(app_over(stage)) as me:
         await me.ready()
         await me.send("remember [this]")
-        await me.until(lambda: "first answer" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "first answer" in me.transcript() and not me.bench.turns.running)
         await me.until(lambda: me.app.chat.status.standing.usage.cost == 0.5)
         await me.send("/new")
         assert me.transcript() == ""
         assert me.app.chat.status.standing.usage == Usage()
         await me.send("something else")
-        await me.until(lambda: "elsewhere" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "elsewhere" in me.transcript() and not me.bench.turns.running)
         await me.send("/resume")
         await me.until(lambda: isinstance(me.app.screen, Picker))
         await me.until(lambda: me.app.screen.query_one(OptionList).option_count == 2)
@@ -341,7 +349,7 @@ async def test_the_last_answer_is_copied_as_the_model_wrote_it(
     async with driven(app_over(stage)) as me:
         await me.ready()
         await me.send("say")
-        await me.until(lambda: "answer" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "answer" in me.transcript() and not me.bench.turns.running)
         await me.send("/copy")
         assert me.app.clipboard == "**bold** answer"
 
@@ -365,7 +373,7 @@ async def test_the_todo_list_follows_the_agent(stage: Stage, model: RawModel) ->
         await me.until(lambda: "0 of 2" in str(panel.border_subtitle))
         assert "◐ Read [it]" in str(panel.query_one(Static).render())
         assert me.app.chat.status.standing.todos == (0, 2)
-        await me.until(lambda: not me.app.turns.running)
+        await me.until(lambda: not me.bench.turns.running)
         await me.send("/new")
         assert panel.items == ()
 
@@ -379,7 +387,7 @@ async def test_leaving_in_the_middle_of_a_turn_keeps_what_was_said(
         await me.ready()
         await me.send("long work")
         await me.until(lambda: "half an answer" in me.transcript())
-        session = me.app.conversations.session
+        session = me.bench.current.session
         assert session is not None
         await me.pilot.press("ctrl+q")
     again = build_stage(stage.workspace.parent, RawModel())

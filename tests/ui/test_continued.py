@@ -121,17 +121,17 @@ async def test_what_waited_comes_back_with_its_conversation_alone(
     async with driven(app_over(stage)) as me:
         await me.ready()
         await me.send("first")
-        await me.until(lambda: "one" in me.transcript() and not me.app.turns.running)
-        session = me.app.conversations.session
+        await me.until(lambda: "one" in me.transcript() and not me.bench.turns.running)
+        session = me.bench.current.session
         assert session is not None
         stage.runtime.conversations.keep_queued(session.conversation, ["left over"])
-        me.app.conversations.open(session.conversation)
+        me.bench.conversations.open(session.conversation)
         await me.until(lambda: "↳ left over" in me.drawn())
         await me.send("/new")
         await me.until(lambda: "↳ left over" not in me.drawn())
-        me.app.conversations.open(session.conversation)
+        me.bench.conversations.open(session.conversation)
         await me.send("second")
-        await me.until(lambda: "two" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "two" in me.transcript() and not me.bench.turns.running)
         assert [m.text for m in model.seen[-1] if m.kind == "user"] == ["first", "second"]
         await me.pilot.press("escape")
         assert me.app.chat.prompt.area.text == "left over"
@@ -174,11 +174,11 @@ async def test_a_conversation_looks_the_same_when_it_is_opened_again(
     async with driven(app_over(stage)) as me:
         await me.ready()
         await me.send("look")
-        await me.until(lambda: "done" in me.transcript() and not me.app.turns.running)
-        session = me.app.conversations.session
+        await me.until(lambda: "done" in me.transcript() and not me.bench.turns.running)
+        session = me.bench.current.session
         assert session is not None
         live = [line for line in me.transcript().splitlines() if line.startswith(("[", ">"))]
-        me.app.conversations.open(session.conversation)
+        me.bench.conversations.open(session.conversation)
         again = [line for line in me.transcript().splitlines() if line.startswith(("[", ">"))]
     assert live == again
     assert [line.split()[0] for line in live] == [

@@ -23,7 +23,7 @@ async def test_behind_the_first_prompt_come_those_of_earlier_conversations_here(
         await me.ready()
         area = me.app.chat.prompt.area
         await me.send("mine")
-        await me.until(lambda: "the answer" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "the answer" in me.transcript() and not me.bench.turns.running)
         seen: list[str] = []
         for _ in range(4):
             await me.pilot.press("up")

@@ -18,10 +18,10 @@ from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import (
     DEADLINE,
     Driver,
+    QuickApp,
     Stage,
-    StillWorkbench,
+    StillApp,
     Watch,
-    Workbench,
     app_over,
     driven,
 )
@@ -156,8 +156,8 @@ async def test_enter_and_typing_approve_nothing(stage: Stage) -> None:
 
 @pytest.mark.requirement("ui:stray-keys")
 async def test_keys_in_the_first_moment_are_ignored_and_extend_it(stage: Stage) -> None:
-    watch: Watch = StillWorkbench.WATCH
-    async with driven(app_over(stage, StillWorkbench)) as me:
+    watch: Watch = StillApp.WATCH
+    async with driven(app_over(stage, StillApp)) as me:
         await me.ready()
         asking = ask(me, REQUEST)
         await shown(me)
@@ -177,7 +177,7 @@ async def test_keys_in_the_first_moment_are_ignored_and_extend_it(stage: Stage) 
 async def test_a_question_waits_until_the_person_pauses_typing(stage: Stage) -> None:
     watch = Watch()
 
-    class Typist(Workbench):
+    class Typist(QuickApp):
         PATIENCE = Patience(hush=0.7, grace=0.0, clock=watch)
 
     async with driven(app_over(stage, Typist)) as me:
@@ -294,7 +294,7 @@ async def test_escape_at_a_question_cancels_the_turn(stage: Stage, model: RawMod
         await me.send("paint")
         await shown(me)
         await me.pilot.press("escape")
-        await me.until(lambda: panel(me) is None and not me.app.turns.running)
+        await me.until(lambda: panel(me) is None and not me.bench.turns.running)
         assert "Cancelled." in me.transcript()
 
 
@@ -320,8 +320,8 @@ async def test_a_question_does_not_take_the_keys_from_a_terminal_in_use(stage: S
 async def test_a_question_waits_behind_a_dialog_and_is_deaf_to_the_key_that_closed_it(
     stage: Stage,
 ) -> None:
-    watch: Watch = StillWorkbench.WATCH
-    async with driven(app_over(stage, StillWorkbench)) as me:
+    watch: Watch = StillApp.WATCH
+    async with driven(app_over(stage, StillApp)) as me:
         await me.ready()
         await me.pilot.press("f1")
         await me.until(lambda: me.app.screen is not me.app.chat)
@@ -342,7 +342,7 @@ async def test_a_question_waits_behind_a_dialog_and_is_deaf_to_the_key_that_clos
 async def test_a_question_rings_when_nobody_looks(stage: Stage) -> None:
     rung = asyncio.Event()
 
-    class Ringing(Workbench):
+    class Ringing(QuickApp):
         PATIENCE = Patience(hush=0.0, grace=0.0, reminder=0.01)
 
         def bell(self) -> None:

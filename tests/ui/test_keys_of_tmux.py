@@ -17,7 +17,7 @@ from textual import constants, events
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.core.ports.processes.screens import KeyPress
-from sam_tui.ui.driver.keys import KeyParser, tell_alt
+from sam_tui.ui.driver.keys import KeyParser, name_alt_keys
 
 ROOT = Path(__file__).parents[2]
 RECORDED: dict[str, dict[str, str]] = json.loads(
@@ -41,7 +41,7 @@ OTHERWISE = {
 def test_120_keys_reach_programs_as_tmux_sends_them(
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell_alt()
+    name_alt_keys()
     monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.0)
     screen = EmulatedScreen(80, 24)
     screen.feed(ASKED[mode])
@@ -137,7 +137,7 @@ def in_xterm(key: str) -> bytes:
 def test_120_keys_of_a_terminal_with_kittys_protocol_reach_programs(
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell_alt()
+    name_alt_keys()
     monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.0)
     screen = EmulatedScreen(80, 24)
     screen.feed(ASKED.get(mode, b"\x1b[>1u"))

@@ -64,7 +64,7 @@ async def test_a_file_is_offered_and_its_path_goes_to_the_model(
         await offered(me, "notes with blanks.md")
         await me.pilot.press("enter")
         assert area.text == 'see src/engine_test.py and "notes with blanks.md" '
-        assert area.files.marked is None and not me.app.turns.running
+        assert area.files.marked is None and not me.bench.turns.running
         await me.pilot.press("enter")
         await me.until(lambda: "the answer" in me.transcript())
         assert any('engine_test.py and "notes' in m.text for m in model.seen[0])
@@ -79,7 +79,7 @@ async def test_what_fits_no_file_is_sent_and_escape_closes_the_list(
     async with driven(app_over(stage), (80, 24)) as me:
         await me.ready()
         await me.send("tell @nobody")
-        await me.until(lambda: "first answer" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "first answer" in me.transcript() and not me.bench.turns.running)
         await me.pilot.press(*"tell @a")
         await offered(me, "a.py")
         await me.pilot.press("escape", "enter")

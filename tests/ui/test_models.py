@@ -45,7 +45,7 @@ async def answered(me: Driver, prompt: str, server: FakeServer) -> Recorded:
     """The request that a prompt comes to, once its turn ended."""
     count = len(server.posts)
     await me.send(prompt)
-    await me.until(lambda: len(server.posts) > count and not me.app.turns.running)
+    await me.until(lambda: len(server.posts) > count and not me.bench.turns.running)
     return server.posts[-1]
 
 
@@ -125,11 +125,11 @@ async def test_a_refused_key_is_asked_for_again_and_the_turn_goes_on(tmp_path: P
             await me.pilot.press(*key, "enter")
             assert key not in me.drawn()
             await me.until(lambda: me.app.screen is me.app.chat or len(mine.posts) < 3)
-        await me.until(lambda: "better" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "better" in me.transcript() and not me.bench.turns.running)
         first, _, last = mine.posts
         assert last.headers["authorization"] == "Bearer an0ther-k3y"
         assert last.json["messages"] == first.json["messages"]
-        session = me.app.conversations.session
+        session = me.bench.current.session
         assert session is not None
         said = [m.text for m in session.messages if isinstance(m, UserMessage)]
         assert said == ["my long prompt"]

@@ -11,7 +11,7 @@ from tests.ui.test_chat import says
 
 
 def here(me: Driver) -> ConversationId | None:
-    session = me.app.conversations.session
+    session = me.bench.current.session
     return session.conversation if session is not None else None
 
 
@@ -38,7 +38,7 @@ async def test_a_second_workbench_watches_copies_and_takes_over_and_the_first_is
             await second.send("/fork")
             await second.until(lambda: here(second) not in (None, kept))
             assert kept is not None and "two" in second.transcript()
-            second.app.conversations.open(kept, "take over")
+            second.bench.conversations.open(kept, "take over")
             await first.until(lambda: "took conversation" in first.transcript())
             assert here(second) == kept and here(first) is None
             await second.send("and on")

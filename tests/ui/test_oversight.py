@@ -15,7 +15,7 @@ from sam_tui.core.verdict import Decision
 from sam_tui.ui.screens.audit import PAGE, AuditScreen
 from sam_tui.ui.screens.trust import TrustScreen
 from tests.fakes.engine_kit import RawModel
-from tests.ui.driver import Driver, Stage, StillWorkbench, Watch, app_over, build_stage, driven
+from tests.ui.driver import Driver, Stage, StillApp, Watch, app_over, build_stage, driven
 
 NOTES = "Use tabs. [b]bold[/b] \u202e\n"
 
@@ -115,9 +115,9 @@ async def test_what_is_trusted_is_what_was_shown_and_a_change_meanwhile_is_told(
 
 @pytest.mark.requirement("ui:trust", "ui:stray-keys")
 async def test_keys_of_the_first_moment_trust_nothing(tmp_path: Path, model: RawModel) -> None:
-    watch: Watch = StillWorkbench.WATCH
+    watch: Watch = StillApp.WATCH
     stage = furnished(tmp_path, model)
-    async with driven(app_over(stage, StillWorkbench), (80, 24)) as me:
+    async with driven(app_over(stage, StillApp), (80, 24)) as me:
         await me.ready()
         await me.send("/trust")
         await opened(me, TrustScreen)

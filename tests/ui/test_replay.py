@@ -9,29 +9,12 @@ from textual import events
 from sam_tui.ui.screens.dialogs import Picker
 from sam_tui.ui.widgets.inquiries.question import InquiryPanel
 from sam_tui.ui.widgets.terminal.replay import ReplayView, clock
-from tests.ui.driver import Driver, Stage, Workbench, app_over, driven
+from tests.ui.driver import Driver, Heard, Stage, app_over, driven
 from tests.ui.terminals import drag, drawn, in_shell, mouse, type_line
 
 HOSTILE = (
     "\x1b]52;c;ZXZpbA==\x07\x1b]2;pwned\x07\x07\x1b]8;;file:///etc/passwd\x07click\x1b]8;;\x07 me"
 )
-
-
-class Heard(Workbench):
-    """Keeps what is sent to the terminal around."""
-
-    def __init__(self, *args: object, **more: object) -> None:
-        super().__init__(*args, **more)  # pyright: ignore[reportArgumentType]
-        self.sent: list[str] = []
-        self.rung = 0
-
-    def emit(self, sequence: str) -> None:
-        """Keep it."""
-        self.sent.append(sequence)
-
-    def bell(self) -> None:
-        """Count it."""
-        self.rung += 1
 
 
 def cast(path: Path, *printed: tuple[float, str], size: tuple[int, int] = (40, 6)) -> Path:

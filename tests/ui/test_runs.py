@@ -229,7 +229,7 @@ async def test_a_run_s_transcript_opens_in_the_chat(stage: Stage, model: RawMode
         await me.pilot.press("o")
         await me.until(lambda: "seen it all" in me.transcript())
         step = bench.workflows.history(bench.view.id)[0]
-        session = me.app.conversations.session
+        session = me.bench.current.session
         assert session is not None
         assert session.conversation == ConversationId(step.conversation)
 

@@ -15,7 +15,7 @@ from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.verdict import Decision
 from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel
 from tests.fakes.engine_kit import RawModel, calls
-from tests.ui.driver import Driver, Stage, StillWorkbench, Watch, app_over, driven
+from tests.ui.driver import Driver, Stage, StillApp, Watch, app_over, driven
 
 CHOICES = (
     ScopeChoice("once", "this call only", "once", considered=7),
@@ -117,8 +117,8 @@ async def test_a_scope_is_marked_first_and_taken_by_enter(
 
 @pytest.mark.requirement("ui:scopes", "ui:stray-keys")
 async def test_keys_meant_for_the_buttons_take_no_scope(stage: Stage) -> None:
-    watch: Watch = StillWorkbench.WATCH
-    async with driven(app_over(stage, StillWorkbench), (80, 24)) as me:
+    watch: Watch = StillApp.WATCH
+    async with driven(app_over(stage, StillApp), (80, 24)) as me:
         await me.ready()
         asking = ask(me)
         found = await shown(me)

@@ -28,7 +28,7 @@ async def test_a_file_change_is_taken_back(stage: Stage, model: RawModel) -> Non
     async with driven(app_over(stage), (120, 40)) as me:
         await me.ready()
         await me.send("make a file")
-        await me.until(lambda: "made it" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "made it" in me.transcript() and not me.bench.turns.running)
         assert (stage.workspace / "a.txt").exists()
         await choose_first(me, "/undo")
         await me.until(lambda: "Undone: create_file" in me.transcript())
@@ -42,7 +42,7 @@ async def test_a_subagents_transcript_is_opened(stage: Stage, model: RawModel) -
     async with driven(app_over(stage), (120, 40)) as me:
         await me.ready()
         await me.send("ask a helper")
-        await me.until(lambda: "the helper says" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "the helper says" in me.transcript() and not me.bench.turns.running)
         await choose_first(me, "/agents")
         await me.until(lambda: "find the answer" in me.transcript())
         assert "the helper says" not in me.transcript()
@@ -79,11 +79,11 @@ async def test_a_mini_prompt_is_turned_on_and_reaches_the_model(
     async with driven(app_over(stage), (120, 40)) as me:
         await me.ready()
         await me.send("first")
-        await me.until(lambda: "one" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "one" in me.transcript() and not me.bench.turns.running)
         await choose_first(me, "/prompts")
         await me.until(lambda: "is on here" in me.transcript())
         await me.send("second")
-        await me.until(lambda: "two" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "two" in me.transcript() and not me.bench.turns.running)
         assert any("miniPromptReminder" in m.text for m in model.seen[-1])
 
 

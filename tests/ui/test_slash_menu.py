@@ -59,7 +59,7 @@ async def test_enter_takes_the_marked_command_and_tab_completes_it(stage: Stage)
         await me.type("/")
         await me.until(lambda: menu(me).marked is not None)
         await me.pilot.press("enter")  # the first is marked by itself: nothing was chosen
-        assert area.text == "/" and not me.app.turns.running
+        assert area.text == "/" and not me.bench.turns.running
         area.put("/mo")
         await me.until(lambda: menu(me).marked is not None)
         await me.pilot.press("down", "tab")

@@ -61,7 +61,7 @@ async def test_a_command_that_cannot_be_carried_out_says_why(
     async with driven(app_over(stage)) as me:
         await me.ready()
         await me.send("first")
-        await me.until(lambda: "the answer" in me.transcript() and not me.app.turns.running)
+        await me.until(lambda: "the answer" in me.transcript() and not me.bench.turns.running)
         with missing(tmp_path / "data", "topics"):
             await me.send("/topic shop")
             await me.until(lambda: "could not be" in me.transcript())

@@ -123,7 +123,7 @@ async def test_output_is_read_in_the_pager_or_editor_with_the_workbench_out_of_t
         monkeypatch.setattr(type(me.app._driver), "can_suspend", True)  # pyright: ignore
         for command in ("pager", "editor"):
             (tmp_path / "mode").unlink(missing_ok=True)
-            me.app.desk.perform(f"output_{command}")
+            me.bench.perform(f"output_{command}")
             await me.until((tmp_path / "mode").is_file)
             await me.until(lambda: (tmp_path / "mode").read_text() == "600\n")
             assert "something to read" in (tmp_path / "read").read_text()

@@ -12,10 +12,10 @@ from sam_tui.core.inquiry import Approval, Inquiry
 from sam_tui.core.ports.policy import DecisionFilter
 from sam_tui.core.ports.processes.screens import KeyPress
 from sam_tui.core.verdict import Decision
-from sam_tui.ui.driver import clipboard, keys
+from sam_tui.ui.driver import keys, sequences
 from sam_tui.ui.driver.keys import KeyParser
 from sam_tui.ui.widgets.terminal.cells import with_cursor
-from tests.ui.driver import Driver, Stage, app_over, driven
+from tests.ui.driver import Driver, Heard, Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, shows, type_line
 
 WRITE = "printf '\\e]52;c;%s\\a' $(printf %s {} | base64)"
@@ -45,7 +45,7 @@ OPENERS = {
 
 def keys_of(monkeypatch: pytest.MonkeyPatch, sent: str) -> list[events.Key]:
     """What the terminal around told with these bytes, once nothing followed."""
-    keys.tell_alt()
+    keys.name_alt_keys()
     monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.0)
     parser = KeyParser()
     told = [*parser.feed(sent), *parser.tick()]
@@ -150,11 +150,11 @@ def test_an_escape_waits_for_at_most_25_ms_to_be_more_unless_escdelay_says_anoth
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.1)
-    keys.tell_alt()
+    keys.name_alt_keys()
     assert constants.ESCAPE_DELAY <= 0.025
     monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.07)
     monkeypatch.setenv("ESCDELAY", "70")
-    keys.tell_alt()
+    keys.name_alt_keys()
     assert constants.ESCAPE_DELAY == 0.07
     parser = KeyParser()
     assert not list(parser.feed("\x1b")) and parser.waits
@@ -163,9 +163,9 @@ def test_an_escape_waits_for_at_most_25_ms_to_be_more_unless_escdelay_says_anoth
 @pytest.mark.requirement("ui:terminal-clipboard")
 def test_within_tmux_the_clipboard_is_set_in_its_form_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TMUX", raising=False)
-    assert clipboard.sequences("hé") == ["\x1b]52;c;aMOp\a"]
+    assert sequences.clipboard_sequences("hé") == ["\x1b]52;c;aMOp\a"]
     monkeypatch.setenv("TMUX", "/tmp/tmux-0/default,1,0")
-    assert clipboard.sequences("hé")[1] == "\x1bPtmux;\x1b\x1b]52;c;aMOp\a\x1b\\"
+    assert sequences.clipboard_sequences("hé")[1] == "\x1bPtmux;\x1b\x1b]52;c;aMOp\a\x1b\\"
 
 
 @pytest.mark.requirement("ui:terminal-colours")
@@ -207,11 +207,11 @@ async def test_focus_is_told_to_a_program_that_asked(stage: Stage) -> None:
 
 @pytest.mark.requirement("ui:terminal-told")
 async def test_the_windows_title_follows_the_program_where_the_keys_go(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    stage: Stage,
 ) -> None:
-    app = app_over(stage)
-    sent: list[str] = []
-    monkeypatch.setattr(app.requests, "_emit", sent.append)
+    app = app_over(stage, Heard)
+    assert isinstance(app, Heard)
+    sent = app.sent
     async with driven(app) as me:
         view = await in_shell(me)
         await shows(me, view, "\\033]2;a\\tbuild\\007x")

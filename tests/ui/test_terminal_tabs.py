@@ -143,8 +143,8 @@ async def test_a_second_session_of_the_agent_is_a_tab_of_its_own_that_the_person
     async with driven(app_over(stage)) as me:
         panel = await with_shell(me)
         await me.send("hello")
-        await me.until(lambda: "hi" in me.transcript() and not me.app.turns.running)
-        own = me.app.conversations.session
+        await me.until(lambda: "hi" in me.transcript() and not me.bench.turns.running)
+        own = me.bench.current.session
         assert own is not None
         for name in (own.conversation, None):
             opened, _ = await stage.runtime.terminals.open(SessionSpec(name, str(stage.workspace)))

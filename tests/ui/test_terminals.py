@@ -184,8 +184,8 @@ async def test_the_agents_terminal_appears_can_be_typed_into_and_goes_with_its_c
         panel = me.app.chat.terminals
         assert "agent" not in str(panel.border_title)
         await me.send("hello")
-        await me.until(lambda: "hi" in me.transcript() and not me.app.turns.running)
-        session = me.app.conversations.session
+        await me.until(lambda: "hi" in me.transcript() and not me.bench.turns.running)
+        session = me.bench.current.session
         assert session is not None
         opened, _ = await stage.runtime.terminals.open(
             SessionSpec(session.conversation, str(stage.workspace))

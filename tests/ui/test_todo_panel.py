@@ -25,7 +25,7 @@ class Person(Driver):
 
     def items(self) -> list[Todo]:
         """The list as stored."""
-        session, runtime = self.app.conversations.session, self.app.runtime
+        session, runtime = self.bench.current.session, self.app.runtime
         assert runtime is not None
         return list(runtime.todos.items(session.conversation)) if session is not None else []
 
@@ -179,7 +179,7 @@ async def test_the_first_item_of_a_new_conversation_opens_it(stage: Stage) -> No
 async def test_a_title_being_written_outlives_what_the_model_changes(stage: Stage) -> None:
     async with at_the_list(stage) as me:
         await me.press("end", "e", "end", *"!")
-        session = me.app.conversations.session
+        session = me.bench.current.session
         assert session is not None
         changed = (LIST[2], Todo(9, "Nine", status="in-progress"))
         stage.runtime.todos.replace(session.conversation, changed)
@@ -195,7 +195,7 @@ async def test_a_title_being_written_outlives_what_the_model_changes(stage: Stag
 @pytest.mark.requirement("ui:todo-keys")
 async def test_the_selected_item_stays_in_view_in_a_long_list(stage: Stage) -> None:
     async with at_the_list(stage, (80, 24)) as me:
-        session = me.app.conversations.session
+        session = me.bench.current.session
         assert session is not None
         long = [Todo(n, f"Item {n} " + "x" * 90) for n in range(1, 30)]
         stage.runtime.todos.replace(session.conversation, long)
@@ -238,7 +238,7 @@ async def test_what_is_changed_in_the_panel_reaches_the_model_with_the_next_prom
         await me.until(lambda: me.titles() == ["Two", "Three", "four"])
         await me.press("escape")
         await me.send("go")
-        await me.until(lambda: len(model.seen) == 1 and not me.app.turns.running)
+        await me.until(lambda: len(model.seen) == 1 and not me.bench.turns.running)
         await me.send("on")
         await me.until(lambda: len(model.seen) == 2)
         line = "The person changed the list: removed [1] One; added [4] four."

@@ -54,13 +54,13 @@ async def test_every_prompt_typed_ahead_is_stored_or_waits_and_all_are_answered(
             """Looked at in every pause, not only at the end: nothing is between said and waiting."""
             here = known(stage)
             assert here == PROMPTS[: len(here)]
-            waiting = me.app.turns.queue
+            waiting = me.app.queue.waiting
             assert waiting == here[len(here) - len(waiting) :]
             return f"Answer {len(PROMPTS) - 1}." in me.transcript()
 
         await me.until(all_there)
         assert known(stage) == PROMPTS
-        assert me.app.turns.queue == []
+        assert me.app.queue.waiting == []
 
 
 @pytest.mark.requirement("ui:typed-ahead")

@@ -88,7 +88,7 @@ async def test_the_output_of_a_cancelled_call_stays_on_show_and_in_the_conversat
         await me.until(lambda: me.drawn().count("got this far") > 1)
         await me.pilot.press("escape")
         await me.until(lambda: "Cancelled." in me.transcript())
-        session = me.app.conversations.session
+        session = me.bench.current.session
         assert session is not None
         result = next(message for message in session.messages if message.kind == "tool")
         assert "Its output until then:\ngot this far" in result.text

@@ -42,8 +42,8 @@ async def agents_terminal(me: Driver, stage: Stage, model: RawModel) -> Terminal
     model.answers += [[TextDelta("hi")]]
     await me.ready()
     await me.send("hello")
-    await me.until(lambda: "hi" in me.transcript() and not me.app.turns.running)
-    session = me.app.conversations.session
+    await me.until(lambda: "hi" in me.transcript() and not me.bench.turns.running)
+    session = me.bench.current.session
     assert session is not None
     opened, _ = await stage.runtime.terminals.open(
         SessionSpec(session.conversation, str(stage.workspace))
@@ -85,7 +85,7 @@ async def test_while_nothing_happens_nothing_is_looked_at(stage: Stage) -> None:
     async with driven(app_over(stage)) as me:
         session = await left_with(me, "true")
         await me.until(lambda: session.state.name == "finished")
-        watching = me.app.watching
+        watching = me.bench.terminal_status
         await me.until(lambda: watching.at_rest)
         assert told(me) == ""
         assert watching.at_rest

@@ -1,59 +1,61 @@
-"""Whom the person believes, and what was decided in their name: trust of the folder, and the audit."""
+"""Whom the person believes, who is asked before what, and what was decided: trust, mode, audit."""
 
 import asyncio
-from typing import TYPE_CHECKING
-
-from textual.app import App
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from sam_tui.core.errors import SamError
+from sam_tui.ui.actions import MODES
+from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.screens.dialogs import Choice
 
 if TYPE_CHECKING:
+    from sam_tui.core.authorization.policy.policy import PermissionMode
     from sam_tui.core.ports.policy import Inspection
-    from sam_tui.core.runtime import Runtime
 
 _NAMED = 4
+LOOKED_AT = 500
+"""Decisions at the end of the log whose seals are checked at the start."""
 _DECIDED = {
     "trusted": "is trusted as it is now",
     "untrusted": "is no longer trusted",
     "changed": "changed while it was shown, so it is not believed: /trust shows it again",
 }
 """What a choice came to."""
-LOOKED_AT = 500
-"""Decisions at the end of the log whose seals are checked at the start."""
+_ROUND: tuple["PermissionMode", ...] = ("ask", "accept-edits", "plan")
 
 
-class Oversight:
-    """Opens both dialogs, and tells when the folder is not believed, or is so no longer."""
+class Authorization:
+    """Opens both dialogs, changes the mode, and tells when the folder is not trusted, or no longer."""
 
-    def __init__(self, app: App[None], screen: ChatScreen, patience: Patience) -> None:
-        self._app = app
-        self._screen = screen
+    def __init__(self, context: Context, patience: Patience) -> None:
+        self._context = context
+        self._runtime = context.runtime
+        self._standing = context.screen.status.standing
         self._patience = patience
-        self._runtime: Runtime | None = None
-        self._shown = ""
-        """How the folder stood when its standing was shown last."""
+        self._state = ""
+        """How the folder stood when that was shown last."""
 
-    def begin(self, runtime: "Runtime") -> None:
-        """From here on there is something to oversee: what is not believed is said at once."""
-        self._runtime = runtime
-        trust = runtime.trust
+    def announce(self) -> None:
+        """Say what is not trusted here, show trust and mode, and check the end of the log."""
+        trust = self._runtime.trust
         changed = trust.state == "changed"
         names = trust.changes() if changed else tuple(item.name for item in trust.believed())
         if names and not trust.trusted:
-            self._tell_of(names)
+            self._context.notice(_untrusted_notice(names, changed=changed), "warning")
         for what in trust.ignored:
-            notice = f"Ignored in the policy of this folder: {what}"
-            self._screen.transcript.add_notice("warning", notice)
-        self._stand()
-        self._app.run_worker(self._look_at_log(runtime), name="seals", group="seals")
+            self._context.notice(f"Ignored in the policy of this folder: {what}", "warning")
+        self._standing.mode = self._runtime.mode
+        self._show_trust()
+        self._context.app.run_worker(self._check_log(), name="seals", group="seals")
 
-    async def _look_at_log(self, runtime: "Runtime") -> None:
+    async def _check_log(self) -> None:
         """Whether the last decisions are as they were written. All of them are checked in /audit."""
         try:
-            broken = await asyncio.to_thread(runtime.decisions.first_broken, last=LOOKED_AT)
+            first_broken = self._runtime.decisions.first_broken
+            broken = await asyncio.to_thread(first_broken, last=LOOKED_AT)
         except SamError as error:
             notice, words = error.explain(), "log unreadable"
         else:
@@ -63,77 +65,100 @@ class Oversight:
                 f"The log of decisions was changed: entry {broken} does not fit the one before it."
             )
             words = "log broken: /audit"
-        self._screen.transcript.add_notice("warning", f"{notice} /audit shows it.")
-        self._screen.status.standing.audit = words
-        self._screen.status.show()
+        self._context.notice(f"{notice} /audit shows it.", "warning")
+        self._standing.audit = words
+        self._context.screen.status.show()
+
+    # ---- trust
 
     def ask_again(self) -> None:
         """What was trusted changed since: ask as the first thing."""
-        runtime = self._runtime
-        if runtime is not None and runtime.trust.state == "changed" and self._screen.is_active:
+        if self._runtime.trust.state == "changed" and self._context.screen.is_active:
             self.trust()
 
     def look(self) -> None:
-        """Whether what is believed is still as it was trusted; before and after each turn."""
-        runtime = self._runtime
-        if runtime is None:
-            return
-        if runtime.trust.look() != self._shown:
-            self._stand()  # that it changed is said by whoever noticed first
+        """Whether the folder is still as it was trusted; before and after each turn."""
+        if self._runtime.trust.look() != self._state:
+            self._show_trust()  # that it changed is said by whoever noticed first
 
     def trust(self) -> None:
-        """Show what the folder wants believed, and let the person decide."""
+        """Show what the folder wants trusted, and let the person decide."""
         from sam_tui.ui.screens.trust import TrustScreen
 
-        if self._runtime is not None:
-            self.look()
-            screen = TrustScreen(self._runtime.trust, self._patience)
-            self._app.push_screen(screen, lambda choice: self._decided(choice, screen.shown))
+        self.look()
+        screen = TrustScreen(self._runtime.trust, self._patience)
+
+        def decided(choice: str | None) -> None:
+            self._decided(choice, screen.shown)
+
+        self._context.app.push_screen(screen, decided)
+
+    def _decided(self, choice: str | None, shown: "Inspection") -> None:
+        trust = self._runtime.trust
+        if not choice:
+            return
+        try:
+            if choice == "trust":
+                trust.trust(shown)
+            else:
+                trust.revoke()
+        except SamError as error:
+            self._context.notice(error.explain(), "error")
+        else:
+            self._context.notice(f"{trust.folder} {_DECIDED[trust.state]}.")
+        self._show_trust()
+
+    def _show_trust(self) -> None:
+        trust = self._runtime.trust
+        self._state = trust.state
+        words = {"trusted": "", "changed": "changed: /trust"}.get(trust.state, "")
+        if trust.state == "untrusted" and trust.believed():
+            words = "untrusted: /trust"
+        self._standing.trust = words
+        self._context.screen.status.show()
+
+    # ---- audit
 
     def audit(self) -> None:
         """Browse the decisions, those of this folder first."""
         from sam_tui.core.ports.policy import DecisionFilter
         from sam_tui.ui.screens.audit import AuditScreen
 
-        runtime = self._runtime
-        if runtime is not None:
-            filter_ = DecisionFilter(workspace=runtime.workspace.root)
-            self._app.push_screen(AuditScreen(runtime.decisions, filter_))
+        here = DecisionFilter(workspace=self._runtime.workspace.root)
+        self._context.app.push_screen(AuditScreen(self._runtime.decisions, here))
 
-    def _decided(self, choice: str | None, shown: "Inspection") -> None:
-        runtime = self._runtime
-        if runtime is None or not choice:
+    # ---- mode
+
+    def mode(self, argument: str) -> None:
+        """Use the mode of this name; without one let the person pick."""
+        name = argument.lower()
+        if name in MODES:
+            self._use_mode(cast("PermissionMode", name))
             return
-        try:
-            if choice == "trust":
-                runtime.trust.trust(shown)
-            else:
-                runtime.trust.revoke()
-        except SamError as error:
-            self._screen.transcript.add_notice("error", error.explain())
-        else:
-            state = _DECIDED[runtime.trust.state]
-            self._screen.transcript.add_notice("info", f"{runtime.trust.folder} {state}.")
-        self._stand()
+        options = [
+            (Choice(mode, meaning), partial(self._use_mode, cast("PermissionMode", mode)))
+            for mode, meaning in MODES.items()
+        ]
+        self._context.pick("permission mode", options)
 
-    def _tell_of(self, names: tuple[str, ...]) -> None:
-        assert self._runtime is not None
-        changed = self._runtime.trust.state == "changed"
-        listing = ", ".join(one_line(name, 60) for name in names[:_NAMED])
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        notice = (
-            f"What you trusted here changed, so it is not believed any more: {listing}{more}."
-            if changed
-            else f"This folder is not trusted, so what it brings is not believed: {listing}{more}."
-        )
-        self._screen.transcript.add_notice("warning", f"{notice} /trust shows them and asks.")
+    def next_mode(self) -> None:
+        """Go round the modes in which somebody is asked."""
+        mode = self._runtime.mode
+        at = _ROUND.index(mode) if mode in _ROUND else -1
+        self._use_mode(_ROUND[(at + 1) % len(_ROUND)])
 
-    def _stand(self) -> None:
-        assert self._runtime is not None
-        trust = self._runtime.trust
-        self._shown = trust.state
-        words = {"trusted": "", "changed": "changed: /trust"}.get(trust.state, "")
-        if trust.state == "untrusted" and trust.believed():
-            words = "untrusted: /trust"
-        self._screen.status.standing.trust = words
-        self._screen.status.show()
+    def _use_mode(self, mode: "PermissionMode") -> None:
+        self._runtime.use_mode(mode)
+        self._standing.mode = mode
+        self._context.screen.status.show()
+
+
+def _untrusted_notice(names: tuple[str, ...], *, changed: bool) -> str:
+    listing = ", ".join(one_line(name, 60) for name in names[:_NAMED])
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    notice = (
+        f"What you trusted here changed, so it is not believed any more: {listing}{more}."
+        if changed
+        else f"This folder is not trusted, so what it brings is not believed: {listing}{more}."
+    )
+    return f"{notice} /trust shows them and asks."

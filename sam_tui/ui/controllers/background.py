@@ -1,24 +1,23 @@
 """Commands beside the conversation: sent there by the person, listed, read, ended, brought back."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.app import App
-
-from sam_tui.ui.controllers.conversations import Conversations
+from sam_tui.core.text.plain import plain
+from sam_tui.ui.controllers.context import Context, Option
+from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.screens.chat import ChatScreen
-from sam_tui.ui.screens.dialogs import Choice, Picker
+from sam_tui.ui.screens.dialogs import Choice
+from sam_tui.ui.screens.reader import Reader, whole
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
     from sam_tui.core.ids import ConversationId
     from sam_tui.core.ports.processes.background import BackgroundCommand
-    from sam_tui.core.runtime import Runtime
 
 _OFFERED_AFTER = 2.0
 """Seconds that a command is waited for before the bar says that one need not."""
@@ -37,98 +36,70 @@ class _Job:
     end: "Callable[[], Awaitable[None]]"
 
 
-class Backstage:
+class Background:
     """What runs beside the conversation on show."""
 
-    def __init__(self, app: App[None], screen: ChatScreen, conversations: Conversations) -> None:
-        self._app = app
-        self._screen = screen
-        self._conversations = conversations
-        self._runtime: Runtime | None = None
+    def __init__(self, context: Context, current: CurrentConversation) -> None:
+        self._context = context
+        self._current = current
         self._since: float | None = None
-
-    def begin(self, runtime: "Runtime") -> None:
-        """From here on commands can be sent there."""
-        self._runtime = runtime
-        self._screen.status.offer = self._offer
-        runtime.background.watch(self._moved)
+        """When the agent began to wait for a command."""
+        context.screen.status.offer_from(self._offer)
+        context.runtime.background.watch(self._changed)
 
     def release(self) -> None:
         """Let the commands that the agent, or a subagent, waits for go on in the background."""
-        runtime, conversation = self._runtime, self._conversation
-        if runtime is None or conversation is None:
-            self._tell("Nothing runs that could go to the background.")
-            return
-        commands = [
+        runtime = self._context.runtime
+        released = [
             command
-            for conversation_id in (conversation, *runtime.subagents.working)
+            for conversation in self._conversations()
             for command in (
-                *runtime.background.release(conversation_id),
-                *runtime.tasks.release(conversation_id),
+                *runtime.background.release(conversation),
+                *runtime.tasks.release(conversation),
             )
         ]
-        if not commands:
-            self._tell("Nothing runs that could go to the background.")
+        if not released:
+            self._context.screen.status.flash("Nothing runs that could go to the background.")
 
     def show(self) -> None:
         """List them: read one's output, end it, or let the agent wait for it."""
-        jobs = self._jobs()
-
-        async def load() -> Sequence[Choice]:
-            return [Choice(one_line(job.command, 60), job.state) for job in jobs]
-
-        def chosen(index: int | None) -> None:
-            if index is not None:
-                self._act(jobs[index])
-
         empty = "Nothing of this conversation runs in the background. Ctrl+B sends a command there."
-        self._app.push_screen(Picker("background commands", load, empty=empty), chosen)
+        self._context.pick(
+            "background commands",
+            [
+                (Choice(one_line(job.command, 60), job.state), partial(self._act, job))
+                for job in self._jobs()
+            ],
+            empty=empty,
+        )
 
     # ---- one of them
 
     def _act(self, job: _Job) -> None:
-        choices = [Choice("Read its output", job.id)]
+        options: list[Option] = [(Choice("Read its output", job.id), partial(self._read, job))]
         if job.running:
-            choices += [
-                Choice("Bring it back", "ask the agent to wait for it"),
-                Choice("End it", "with all that it started"),
+            back = Choice("Bring it back", "ask the agent to wait for it")
+            end = Choice("End it", "with all that it started")
+            options += [
+                (back, partial(self._bring_back, job)),
+                (end, lambda: self._context.app.run_worker(job.end, group="background")),
             ]
-
-        async def load() -> Sequence[Choice]:
-            return choices
-
-        def chosen(index: int | None) -> None:
-            match index:
-                case 0:
-                    self._read(job)
-                case 1:
-                    self._bring_back(job)
-                case 2:
-                    self._app.run_worker(job.end, group="backstage")
-                case _:
-                    return
-
-        self._app.push_screen(Picker(one_line(job.command, 60), load, empty=""), chosen)
+        self._context.pick(one_line(job.command, 60), options)
 
     def _read(self, job: _Job) -> None:
-        from sam_tui.ui.screens.reader import Reader, whole
-
-        self._app.push_screen(Reader(job.command, whole(job.output())))
+        self._context.app.push_screen(Reader(job.command, whole(job.output())))
 
     def _bring_back(self, job: _Job) -> None:
-        area = self._screen.prompt.area
+        area = self._context.screen.prompt.area
         words = f"Wait for {job.id} ({one_line(job.command, 60)}) and go on with what it brings."
         area.put(f"{area.text}\n{words}" if area.text.strip() else words)
-        self._screen.focus_bottom()
+        self._context.screen.focus_bottom()
 
     def _jobs(self) -> list[_Job]:
-        runtime, conversation = self._runtime, self._conversation
-        if runtime is None or conversation is None:
+        conversation, background = self._current.id, self._context.runtime.background
+        if conversation is None:
             return []
-        from sam_tui.core.text.plain import plain
-
-        background = runtime.background
-        jobs = [
+        commands = [
             _Job(
                 job.id,
                 job.command,
@@ -139,35 +110,28 @@ class Backstage:
             )
             for job in background.of(conversation)
         ]
-        for run in runtime.tasks.of(conversation):
-            state = "running" if run.running else "ended"
-            jobs.append(
-                _Job(
-                    run.id,
-                    run.start.command,
-                    f"task {one_line(run.start.label, 30)} · {state}",
-                    run.running,
-                    lambda run=run: plain(run.output(0).text),
-                    run.end,
-                )
+        tasks = [
+            _Job(
+                run.id,
+                run.start.command,
+                f"task {one_line(run.start.label, 30)} · {'running' if run.running else 'ended'}",
+                run.running,
+                lambda run=run: plain(run.output(0).text),
+                run.end,
             )
-        return sorted(jobs, key=lambda job: not job.running)
+            for run in self._context.runtime.tasks.of(conversation)
+        ]
+        return sorted([*commands, *tasks], key=lambda job: not job.running)
 
     # ---- what the bar and the transcript say
 
     def _offer(self) -> str:
         """What the bar says while the agent waits for a command; empty at first, and else."""
-        runtime, conversation = self._runtime, self._conversation
-        waited = (
-            runtime is not None
-            and conversation is not None
-            and any(
-                runtime.background.awaited(conversation_id)
-                or runtime.tasks.awaited(conversation_id)
-                for conversation_id in (conversation, *runtime.subagents.working)
-            )
-        )
-        if not waited:
+        runtime = self._context.runtime
+        if not any(
+            runtime.background.awaited(conversation) or runtime.tasks.awaited(conversation)
+            for conversation in self._conversations()
+        ):
             self._since = None
             return ""
         now = time.monotonic()
@@ -175,25 +139,25 @@ class Backstage:
             self._since = now
         return _OFFER if now - self._since >= _OFFERED_AFTER else ""
 
-    def _moved(self, moved: "BackgroundCommand") -> None:
+    def _changed(self, changed: "BackgroundCommand") -> None:
         """A command came to the background, or ended there."""
-        runtime, conversation = self._runtime, self._conversation
-        if runtime is None or conversation is None or not self._app.is_running:
+        conversation, screen = self._current.id, self._context.screen
+        if conversation is None or not self._context.app.is_running:
             return
-        count = sum(command.running for command in runtime.background.of(conversation))
-        self._screen.status.standing.beside = f"{count} in background" if count else ""
-        if moved.conversation == conversation and not moved.running:
-            words = f"In the background: {one_line(moved.command, 60)} · {state_of(moved)}"
-            self._screen.transcript.add_notice("info", words)
-        self._screen.status.show()
+        commands = self._context.runtime.background.of(conversation)
+        count = sum(command.running for command in commands)
+        screen.status.standing.beside = f"{count} in background" if count else ""
+        if changed.conversation == conversation and not changed.running:
+            words = f"In the background: {one_line(changed.command, 60)} · {state_of(changed)}"
+            self._context.notice(words)
+        screen.status.show()
 
-    @property
-    def _conversation(self) -> "ConversationId | None":
-        session = self._conversations.session
-        return session.conversation if session is not None else None
-
-    def _tell(self, text: str) -> None:
-        self._screen.status.flash(text)
+    def _conversations(self) -> "list[ConversationId]":
+        """The conversation on show, and those of subagents at work."""
+        conversation = self._current.id
+        if conversation is None:
+            return []
+        return [conversation, *self._context.runtime.subagents.working]
 
 
 def state_of(command: "BackgroundCommand") -> str:

@@ -1,52 +1,63 @@
-"""Looks for the files of the workspace while one is named in the prompt."""
+"""What the prompt offers while one types: files, skills, and what was asked before."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from textual.app import App
 
 from sam_tui.core.errors import SamError
-from sam_tui.ui import mentions
-from sam_tui.ui.screens.chat import ChatScreen
-
-if TYPE_CHECKING:
-    from sam_tui.core.runtime import Runtime
+from sam_tui.ui.actions import WorkbenchAction
+from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.mentions import fitting
+from sam_tui.ui.plain import one_line
 
 _MOST = 50_000
 """Files of a workspace that are looked through."""
+_RECALLED = 200
+"""Prompts of earlier conversations that Up goes back to."""
 
 
-class Mentions:
-    """Offers what fits. The files are listed anew with every ``@``, as ``file_search`` would."""
+class Completion:
+    """Implements ``PromptSource``. Files are listed anew with every ``@``, as ``file_search`` would."""
 
-    def __init__(self, app: App[None], screen: ChatScreen) -> None:
-        self._app = app
-        self._screen = screen
-        self._runtime: Runtime | None = None
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._area = context.screen.prompt.area
         self._paths: Sequence[str] = ()
-        self._named = False
+        self._naming = False
+        """Whether a file is being named."""
 
-    def begin(self, runtime: "Runtime") -> None:
-        """From here on there is a workspace to look through."""
-        self._runtime = runtime
-        self._screen.prompt.area.name_files = self.look
+    def files(self, part: str | None) -> Sequence[str]:
+        """The files that fit what is typed of a name; None where none is being named."""
+        begins = part is not None and not self._naming
+        self._naming = part is not None
+        if begins:
+            self._context.app.run_worker(self._list(), group="mentions", exclusive=True)
+        return fitting(self._paths, part) if part is not None else ()
 
-    def look(self, part: str | None) -> None:
-        """A file is named so far by ``part``; None when none is."""
-        fresh = part is not None and not self._named
-        self._named = part is not None
-        if fresh and self._runtime is not None:
-            self._app.run_worker(self._list(self._runtime), group="mentions", exclusive=True)
-        self._offer(part)
-
-    async def _list(self, runtime: "Runtime") -> None:
-        where = runtime.workspace.locate(".")
+    async def _list(self) -> None:
+        runtime = self._context.runtime
+        root, search = runtime.workspace.locate("."), runtime.parts.search
         try:
-            self._paths, _ = await runtime.parts.search.files(where, "**/*", limit=_MOST, offset=0)
+            self._paths, _ = await search.files(root, "**/*", limit=_MOST, offset=0)
         except SamError as error:
-            self._screen.status.flash(str(error))
-        self._offer(self._screen.prompt.area.mentioned)
+            self._context.screen.status.flash(str(error))
+        self._area.offer_files()
 
-    def _offer(self, part: str | None) -> None:
-        matches = mentions.fitting(self._paths, part) if part is not None else ()
-        self._screen.prompt.area.files.offer(matches)
+    def skills(self) -> Sequence[WorkbenchAction]:
+        """The skills there are, to be called like commands."""
+        parts = self._context.runtime.parts
+        if not parts.has_skills:
+            return ()
+        return [
+            WorkbenchAction(
+                skill.name, "Skill", one_line(skill.description, 200), (), skill.name, "WORDS"
+            )
+            for skill in parts.skills.listing().skills
+        ]
+
+    def earlier(self) -> Sequence[str]:
+        """What was asked in this workspace, oldest first."""
+        runtime = self._context.runtime
+        try:
+            return runtime.conversations.prompts(runtime.workspace.root, _RECALLED)
+        except SamError as error:
+            self._context.screen.transcript.add_error(error)
+            return ()

@@ -1,28 +1,17 @@
 """Questions to the person, one at a time, in the order asked."""
 
 from asyncio import TimerHandle
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Inquiry
-from sam_tui.ui.key_guard import Patience
+from sam_tui.ui.key_guard import Keyboard
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.timers import after
 from sam_tui.ui.widgets.inquiries.question import InquiryPanel, panel_for
 from sam_tui.ui.widgets.terminal.view import TerminalView
 
 
-@dataclass(frozen=True, slots=True)
-class Keyboard:
-    """The person at the keys: when one was pressed last, by the clock of ``patience``, and a call."""
-
-    patience: Patience
-    last_key: Callable[[], float]
-    call: Callable[[], None]
-
-
-class InquiryRow:
+class InquiryQueue:
     """Shows the oldest open question in place of the prompt, once the person pauses typing."""
 
     def __init__(self, screen: ChatScreen, keyboard: Keyboard) -> None:
@@ -62,33 +51,24 @@ class InquiryRow:
         self._stop()
         if self._panel is not None or not self._row or not self._screen.is_active:
             return
-        patience = self._keyboard.patience
-        wait = self._keyboard.last_key() + patience.hush - patience.clock()
+        wait = self._keyboard.wait
         if wait > 0:
             self._timer = after(self._screen, wait, self.consider)
             return
-        self._show(self._row[0], patience)
+        self._show(self._row[0])
 
-    def _show(self, inquiry: Inquiry, patience: Patience) -> None:
+    def _show(self, inquiry: Inquiry) -> None:
+        patience = self._keyboard.patience
         in_terminal = isinstance(self._screen.focused, TerminalView)
-        panel = panel_for(inquiry, patience, take_focus=not in_terminal)
-        self._panel = panel
-        self._screen.focus_question = panel.take_focus
-        self._screen.prompt.display = False
-        self._screen.bottom.mount(panel)
+        self._panel = panel_for(inquiry, patience, grabs=not in_terminal)
+        self._screen.show_question(self._panel)
         self._count()
         self._timer = after(self._screen, patience.reminder, self._remind)
 
     def _take_down(self, panel: InquiryPanel) -> None:
-        focused = self._screen.focused
-        had_focus = focused is None or panel in focused.ancestors_with_self
         self._panel = None
-        self._screen.focus_question = None
         self._stop()
-        panel.remove()
-        self._screen.prompt.display = True
-        if had_focus:
-            self._screen.set_focus(self._screen.prompt.area)
+        self._screen.remove_question(panel)
 
     def _count(self) -> None:
         if self._panel is not None:

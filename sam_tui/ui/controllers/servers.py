@@ -1,52 +1,30 @@
-"""MCP servers: started once the workbench stands, listed, and read one by one."""
+"""MCP servers: listed, and read one by one."""
 
-from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.app import App
-
+from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.screens.dialogs import Choice, Picker
+from sam_tui.ui.screens.dialogs import Choice
+from sam_tui.ui.screens.reader import Reader, whole
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.servers import ServerReport
-    from sam_tui.core.runtime import Runtime
 
 _EMPTY = "No file names an MCP server. Add one with: sam-tui mcp add NAME -- COMMAND"
 
 
-class Servers:
-    """The list of servers, as they stand when it is opened."""
+def pick_server(context: Context) -> None:
+    """List the servers as they stand; the one that is picked shows tools, errors, and what it printed."""
 
-    def __init__(self, app: App[None]) -> None:
-        self._app = app
-        self._runtime: Runtime | None = None
+    def read(report: "ServerReport") -> None:
+        context.app.push_screen(Reader(f"MCP server {report.name}", whole(words_of(report))))
 
-    def begin(self, runtime: "Runtime") -> None:
-        """Start them in the background: nobody waits for them yet."""
-        self._runtime = runtime
-        runtime.servers.begin()
-
-    def show(self) -> None:
-        """List them; the one that is picked shows its tools, its errors, and what it printed."""
-        runtime = self._runtime
-        if runtime is None:
-            return
-        reports = runtime.servers.reports()
-
-        async def load() -> Sequence[Choice]:
-            return [Choice(one_line(report.name, 40), standing_of(report)) for report in reports]
-
-        def chosen(index: int | None) -> None:
-            if index is not None:
-                self._read(reports[index])
-
-        self._app.push_screen(Picker("MCP servers", load, empty=_EMPTY), chosen)
-
-    def _read(self, report: "ServerReport") -> None:
-        from sam_tui.ui.screens.reader import Reader, whole
-
-        self._app.push_screen(Reader(f"MCP server {report.name}", whole(words_of(report))))
+    options = [
+        (Choice(one_line(report.name, 40), standing_of(report)), partial(read, report))
+        for report in context.runtime.servers.reports()
+    ]
+    context.pick("MCP servers", options, empty=_EMPTY)
 
 
 def standing_of(report: "ServerReport") -> str:

@@ -1,51 +1,47 @@
 """Workflows in the workbench: the screen of runs, what is done to them, and who drives them."""
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.app import App
-from textual.worker import Worker, WorkerCancelled, WorkerFailed
+from textual.worker import Worker
 
 from sam_tui.core.errors import SamError
+from sam_tui.ui.controllers.context import Context, ended
 from sam_tui.ui.controllers.conversations import Conversations
+from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.screens.chat import ChatScreen
-from sam_tui.ui.screens.dialogs import Choice, Picker
+from sam_tui.ui.screens.dialogs import Choice
+from sam_tui.ui.screens.forms import ParamForm
+from sam_tui.ui.screens.reader import Reader, whole
 from sam_tui.ui.screens.run_lines import gate_words
 
 if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
-    from sam_tui.core.runtime import Runtime
     from sam_tui.core.workflow.service import Workflows
     from sam_tui.core.workflow.views import DefinitionView
     from sam_tui.ui.screens.runs import RunsScreen
 
 _GROUP = "workflow"
-_CLOSE_WITHIN = 10.0
 _WIDEST = 48
 
 
-async def ended(worker: "Worker[None]") -> None:
-    """Wait until a worker is done, however it ends; not for ever."""
-    try:
-        async with asyncio.timeout(_CLOSE_WITHIN):
-            await worker.wait()
-    except (WorkerCancelled, WorkerFailed, TimeoutError):
-        return
-
-
-class Runs:
+class WorkflowRuns:
     """Starts, stops and continues runs. Each that our agent drives has a worker of its own."""
 
-    def __init__(self, app: App[None], screen: ChatScreen, conversations: Conversations) -> None:
-        self._app = app
-        self._screen = screen
+    def __init__(
+        self, context: Context, current: CurrentConversation, conversations: Conversations
+    ) -> None:
+        self._context = context
+        self._app = context.app
+        self._runtime = context.runtime
+        self._current = current
         self._conversations = conversations
-        self._runtime: Runtime | None = None
-        self._shown: RunsScreen | None = None
+        self._screen: RunsScreen | None = None
+        """The screen of runs, while it is open."""
         self._driven: dict[str, Worker[None]] = {}
         self._due = False
+        current.watch(self.show_phase)
         self._verbs: dict[str, Callable[[str], None]] = {
             "new": lambda _: self._offer(),
             "go": self._go,
@@ -56,15 +52,8 @@ class Runs:
             "transcript": self._transcript,
         }
 
-    def begin(self, runtime: "Runtime") -> None:
-        """From here on there are workflows."""
-        self._runtime = runtime
-        self._conversations.changed = self.tell_phase
-
     def open(self, name: str = "") -> None:
         """The screen of runs; with a ``name`` that workflow is begun."""
-        if self._runtime is None:
-            return
         from sam_tui.ui.screens.runs import RunsScreen
 
         try:
@@ -73,10 +62,10 @@ class Runs:
         except SamError as error:
             self._complain(error)
             return
-        if self._shown is None:
+        if self._screen is None:
             pending = self._runtime.inquiries.pending
-            self._shown = RunsScreen(workflows, self.act, lambda: len(pending()), self.drives)
-            self._app.push_screen(self._shown, self._left)
+            self._screen = RunsScreen(workflows, self.act, lambda: len(pending()), self.drives)
+            self._app.push_screen(self._screen, self._left)
         if view is not None:
             self._ask(view)
 
@@ -98,14 +87,14 @@ class Runs:
             self._due = True
             self._app.call_later(self._look)
 
-    def tell_phase(self) -> None:
+    def show_phase(self) -> None:
         """The phase of the conversation on show, or else of what is driven here, in the status."""
-        standing = self._screen.status.standing
+        status = self._context.screen.status
         try:
-            standing.phase = one_line(self._phase(), _WIDEST)
+            status.standing.phase = one_line(self._phase(), _WIDEST)
         except SamError:
-            standing.phase = ""
-        self._screen.status.show()
+            status.standing.phase = ""
+        status.show()
 
     async def close(self) -> None:
         """Stop driving; every run stays as it is and can be gone on with."""
@@ -117,19 +106,17 @@ class Runs:
 
     def _look(self) -> None:
         self._due = False
-        if self._shown is not None and self._shown.is_mounted:
-            self._shown.look()
-        self.tell_phase()
+        if self._screen is not None and self._screen.is_mounted:
+            self._screen.look()
+        self.show_phase()
 
     @property
     def _workflows(self) -> "Workflows":
-        assert self._runtime is not None
         return self._runtime.workflows.workflows()
 
     def _phase(self) -> str:
-        assert self._runtime is not None
-        session = self._conversations.session
-        phase = self._runtime.workflows.phase(session.conversation) if session else None
+        conversation = self._current.id
+        phase = self._runtime.workflows.phase(conversation) if conversation else None
         if phase is not None:
             steps = self._workflows.steps(phase.execution_id)
             return gate_words(phase.workflow, steps) or f"{phase.workflow}: {phase.state}"
@@ -140,23 +127,18 @@ class Runs:
         return ""
 
     def _left(self, _: None) -> None:
-        self._shown = None
+        self._screen = None
 
     # -- beginning -----------------------------------------------------------------------------
 
     def _offer(self) -> None:
         """Pick a workflow to begin."""
-        views = self._workflows.definitions()
-
-        async def load() -> Sequence[Choice]:
-            return [Choice(view.name, view.description) for view in views]
-
-        def chosen(index: int | None) -> None:
-            if index is not None:
-                self._ask(views[index])
-
+        options = [
+            (Choice(view.name, view.description), partial(self._ask, view))
+            for view in self._workflows.definitions()
+        ]
         empty = "There is no workflow: sam-tui workflow new makes one."
-        self._app.push_screen(Picker("begin a workflow", load, empty=empty), chosen)
+        self._context.pick("begin a workflow", options, empty=empty)
 
     def _ask(self, view: "DefinitionView") -> None:
         """Ask for its parameters, then begin."""
@@ -168,8 +150,6 @@ class Runs:
             if params is not None:
                 self._start(view.name, params)
 
-        from sam_tui.ui.screens.forms import ParamForm
-
         self._app.push_screen(ParamForm(view.name, view.params), filled)
 
     def _start(self, name: str, params: dict[str, str]) -> None:
@@ -178,8 +158,8 @@ class Runs:
         except SamError as error:
             self._complain(error)
             return
-        if self._shown is not None:
-            self._shown.choose(execution)
+        if self._screen is not None:
+            self._screen.choose(execution)
         self._drive(execution)
 
     # -- verbs ---------------------------------------------------------------------------------
@@ -220,18 +200,15 @@ class Runs:
         if not conversations:
             self._say("No step of it has a conversation of ours.")
             return
-        assert self._runtime is not None
         conversation: ConversationId = conversations[-1]  # pyright: ignore[reportAssignmentType] # stored
         if self._runtime.engine.budgets.get(conversation) is not None:
             # A conversation at work cannot be opened: what was said so far can be read.
             messages = self._runtime.conversations.everything(conversation)
             text = "\n\n".join(f"{message.kind}\n{message.text}" for message in messages)
-            from sam_tui.ui.screens.reader import Reader, whole
-
             self._app.push_screen(Reader(f"{conversation}, at work", whole(text)))
             return
-        if self._shown is not None:
-            self._shown.dismiss(None)
+        if self._screen is not None:
+            self._screen.dismiss(None)
         self._conversations.open(conversation)
 
     # -- driving -------------------------------------------------------------------------------
@@ -248,7 +225,7 @@ class Runs:
         self._driven[execution] = self._app.run_worker(
             self._run(execution, before), name=f"workflow {execution}", group=_GROUP
         )
-        self.tell_phase()
+        self.show_phase()
 
     def _stop(self, execution: str) -> None:
         worker = self._driven.get(execution)
@@ -257,7 +234,6 @@ class Runs:
 
     async def _run(self, execution: str, before: "Worker[None] | None") -> None:
         """Drive it to its end or to a pause, once whoever drove it ``before`` has let go."""
-        assert self._runtime is not None
         mine = self._driven.get(execution)
         if before is not None:
             await ended(before)
@@ -270,11 +246,11 @@ class Runs:
         finally:
             if self._driven.get(execution) is mine:
                 del self._driven[execution]
-            self.tell_phase()
+            self.show_phase()
         level = "info" if view.state in ("completed", "paused") else "error"
         reason = f": {view.reason}" if view.reason else ""
         text = f"Workflow {view.workflow} is {view.state} ({view.progress} steps){reason}"
-        self._screen.transcript.add_notice(level, text)
+        self._context.notice(text, level)
         self._say(text)
 
     def _say(self, text: str) -> None:

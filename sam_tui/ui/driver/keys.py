@@ -66,7 +66,7 @@ def with_alt() -> dict[str, str]:
     return names
 
 
-def tell_alt() -> None:
+def name_alt_keys() -> None:
     """Let the parser of keys tell them."""
     if not os.environ.get("ESCDELAY"):
         constants: Any = importlib.import_module("textual.constants")

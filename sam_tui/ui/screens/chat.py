@@ -1,6 +1,6 @@
 """The one screen one works in: transcript over prompt, todos over terminal, status below."""
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
@@ -20,6 +20,9 @@ from sam_tui.ui.widgets.status_bar import Standing, StatusBar
 from sam_tui.ui.widgets.terminal.panel import TerminalPanel
 from sam_tui.ui.widgets.terminal.view import TerminalView
 from sam_tui.ui.widgets.todo_panel import TodoPanel
+
+if TYPE_CHECKING:
+    from sam_tui.ui.widgets.inquiries.panel import InquiryPanel
 
 NARROW = 100
 """Columns below which transcript and side column take turns."""
@@ -55,8 +58,8 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.todos = TodoPanel()
         self.terminals = TerminalPanel()
         self.status = StatusBar(standing, activity)
-        self.focus_question: Callable[[], object] | None = None
-        """Gives the keys to the question in place of the prompt, while there is one."""
+        self._question: InquiryPanel | None = None
+        """The question in place of the prompt, while there is one."""
         self._wants_side = True
         self._side_over = False
         self._zoomed = False
@@ -181,10 +184,25 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     def focus_bottom(self) -> None:
         """Give the keys to the question, or else to the prompt."""
-        if self.focus_question is not None:
-            self.focus_question()
+        if self._question is not None:
+            self._question.take_focus()
         else:
             # At once: ``Widget.focus`` comes later, and takes the keys from what got them meanwhile.
+            self.set_focus(self.prompt.area)
+
+    def show_question(self, panel: "InquiryPanel") -> None:
+        """Show a question in place of the prompt."""
+        self._question = panel
+        self.prompt.display = False
+        self.bottom.mount(panel)
+
+    def remove_question(self, panel: "InquiryPanel") -> None:
+        """Show the prompt again; it gets the keys that the question had."""
+        had_focus = self.focused is None or panel in self.focused.ancestors_with_self
+        self._question = None
+        panel.remove()
+        self.prompt.display = True
+        if had_focus:
             self.set_focus(self.prompt.area)
 
     def leave_terminal(self) -> None:

@@ -1,6 +1,7 @@
 """The prompt: many lines, history at its edges, and what is queued above it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 from textual import events
 from textual.app import ComposeResult
@@ -27,6 +28,38 @@ _PASSED_ON = {
 _SHOWN_QUEUED = 3
 
 
+class PromptSource(Protocol):
+    """What is offered while one types."""
+
+    def earlier(self) -> Sequence[str]:
+        """What was asked in this workspace, oldest first."""
+        ...
+
+    def skills(self) -> Sequence[WorkbenchAction]:
+        """Commands that are not always there."""
+        ...
+
+    def files(self, part: str | None) -> Sequence[str]:
+        """The files that fit what is typed of a name; None where none is being named."""
+        ...
+
+
+class NoSource:
+    """There is nothing to offer yet."""
+
+    def earlier(self) -> Sequence[str]:
+        """Nothing."""
+        return ()
+
+    def skills(self) -> Sequence[WorkbenchAction]:
+        """None."""
+        return ()
+
+    def files(self, part: str | None) -> Sequence[str]:
+        """None."""
+        return ()
+
+
 class PromptArea(Composer):
     """Sends on Enter and goes through history at its first and last line."""
 
@@ -34,21 +67,26 @@ class PromptArea(Composer):
         super().__init__("Ask anything · / commands · @ files · F1 help", id="prompt")
         self.past: list[str] = []
         """Earlier prompts, oldest first: of the conversation, once they are through of others too."""
-        self.earlier: Callable[[], Sequence[str]] = lambda: ()
-        """What was asked in this workspace, oldest first."""
         self._all_past = False
         self.queued = 0
         self.menu = SlashMenu()
         """The commands that fit what is typed."""
         self.files = FileMenu()
         """The files that fit what is typed after an ``@``."""
-        self.name_files: Callable[[str | None], object] = lambda _: None
-        """Told how far the name of a file is typed, None when none is."""
-        self.more: Callable[[], Sequence[WorkbenchAction]] = lambda: ()
-        """Commands that are not always there: the skills."""
+        self._source: PromptSource = NoSource()
         self._at: int | None = None
         self._draft = ""
         self._hinted: tuple[str, str | None, bool] = ("", None, False)
+
+    def offer_from(self, source: PromptSource) -> None:
+        """Offer what this source has from now on."""
+        self._source = source
+        self._hinted = ("", None, False)
+        self.hint()
+
+    def offer_files(self) -> None:
+        """Offer the files that fit what is named now."""
+        self.files.offer(self._source.files(self.mentioned))
 
     def begin_past(self, texts: Sequence[str]) -> None:
         """Another conversation is on show, with these prompts."""
@@ -82,7 +120,7 @@ class PromptArea(Composer):
             case "down":
                 return self._newer()
             case "tab" if self.fitting:
-                self.put(slash.completed(self.text, self.more()))
+                self.put(slash.completed(self.text, self._source.skills()))
             case "question_mark" | "ctrl+d" if not self.text:
                 self.post_message(ActionAsked("help" if event.key == "question_mark" else "quit"))
             case key if key in _PASSED_ON:
@@ -113,7 +151,7 @@ class PromptArea(Composer):
         state = (self.text, self.mentioned, self.recalls)
         if state != self._hinted:
             self._hinted = state
-            self.name_files(self.mentioned)
+            self.offer_files()
             self.menu.offer(() if self.recalls else self.fitting)
 
     @property
@@ -147,7 +185,7 @@ class PromptArea(Composer):
     @property
     def fitting(self) -> Sequence[WorkbenchAction]:
         """The commands that begin with what is typed."""
-        return slash.matching(self.text, self.more()) if self.text.startswith("/") else ()
+        return slash.matching(self.text, self._source.skills()) if self.text.startswith("/") else ()
 
     def _complete(self, action: WorkbenchAction) -> None:
         self.put(f"/{action.slash} " if action.argument else f"/{action.slash}")
@@ -167,7 +205,7 @@ class PromptArea(Composer):
         at = len(self.past) if self._at is None else self._at
         if at == 0 and not self._all_past:
             self._all_past = True
-            newest_first = dict.fromkeys(reversed(self.earlier()))
+            newest_first = dict.fromkeys(reversed(self._source.earlier()))
             fresh = [text for text in newest_first if text not in self.past][::-1]
             self.past[:0], at = fresh, len(fresh)
         if at == 0:

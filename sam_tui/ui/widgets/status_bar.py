@@ -143,8 +143,8 @@ class StatusBar(Widget):
         self.flashed = ""
         """Something short that was said in passing."""
         self._flashing: TimerHandle | None = None
-        self.offer: Callable[[], str] = lambda: ""
-        """What can be done about what the agent waits for, in words."""
+        self._offer: Callable[[], str] = str
+        """What can be done about what the agent waits for, in words; nothing at first."""
         self._frame = 0
         self._timer: Timer | None = None
 
@@ -161,6 +161,10 @@ class StatusBar(Widget):
             else:
                 self._timer.pause()
         self.refresh()
+
+    def offer_from(self, offer: Callable[[], str]) -> None:
+        """Ask this what can be done about what the agent waits for, at each drawing while it is busy."""
+        self._offer = offer
 
     def say(self, notice: str) -> None:
         """Show a hint in place of the state; empty to take it away."""
@@ -186,7 +190,7 @@ class StatusBar(Widget):
     def render(self) -> "VisualType":
         """State on the left, the rest on the right, as much as fits."""
         width = self.size.width - 2
-        self.standing.offer = self.offer() if self.activity.busy else ""
+        self.standing.offer = self._offer() if self.activity.busy else ""
         left = self._state(max(20, width // 2))
         left = self._with_sessions(left, max(20, 2 * width // 3) - left.cell_length)
         right = [

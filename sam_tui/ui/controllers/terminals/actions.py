@@ -1,66 +1,31 @@
-"""The actions of the terminals by their names."""
+"""The actions on what runs in terminals, by their names."""
 
 from collections.abc import Callable, Mapping
 
-from sam_tui.ui.controllers.terminals.recordings import RecordingDesk
-from sam_tui.ui.controllers.terminals.requests import Requests
-from sam_tui.ui.controllers.terminals.shells import ShellController
-from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.controllers.terminals.recordings import TerminalRecordings
+from sam_tui.ui.controllers.terminals.requests import TerminalRequests
 from sam_tui.ui.widgets.terminal.view import TerminalView
 
 
-class TerminalDeeds:
-    """``all`` is what the desk adds to its own."""
+class TerminalActions:
+    """Ends commands, records, reads the output, and takes or hands over the agent's terminal."""
 
-    def __init__(
-        self,
-        screen: ChatScreen,
-        shell: ShellController,
-        requests: Requests,
-        recordings: RecordingDesk,
-    ) -> None:
-        self._screen = screen
-        self._shell = shell
-        self._requests = requests
-        self._recordings = recordings
-
-    @property
-    def all(self) -> Mapping[str, Callable[[str], object]]:
-        """Every action of the terminals, and what it does with its argument."""
-        return {
-            "terminal": lambda _: self._go(),
-            "tab": self._shell.tab,
-            "tab_previous": lambda _: self._shell.tab("previous"),
-            "tab_new": lambda _: self._shell.add(),
-            "tab_close": lambda _: self._shell.close(),
-            "tab_rename": lambda _: self._shell.rename(),
-            **{f"tab_{n}": lambda _, n=n: self._shell.tab(str(n)) for n in range(1, 10)},
-            "zoom": lambda _: self._screen.zoom(),
-            "end_command": lambda _: self._requests.end_command(self._screen.terminals.current),
+    def __init__(self, context: Context, requests: TerminalRequests) -> None:
+        self._context = context
+        self._panel = context.screen.terminals
+        recordings = TerminalRecordings(context)
+        self.table: Mapping[str, Callable[[str], object]] = {
+            "end_command": lambda _: requests.end_command(self._panel.current),
             "watch_only": lambda _: self._watch_only(),
             "take": lambda _: self._take(),
-            "look_back": lambda _: self._look_back(),
-            "record": self._recordings.record,
-            "replay": self._recordings.replay,
-            "export": self._recordings.export,
-            "output_pager": lambda _: self._use("pager"),
-            "output_editor": lambda _: self._use("editor"),
-            "output_send": lambda _: self._use("send"),
+            "record": recordings.record,
+            "replay": recordings.replay,
+            "export": recordings.export,
+            "output_pager": lambda _: requests.use("pager", self._panel.current),
+            "output_editor": lambda _: requests.use("editor", self._panel.current),
+            "output_send": lambda _: requests.use("send", self._panel.current),
         }
-
-    def _go(self) -> None:
-        screen = self._screen
-        if isinstance(screen.focused, TerminalView):
-            screen.focus_bottom()
-            return
-        screen.show_side(True)
-        screen.set_focus(screen.terminals.current)
-
-    def _look_back(self) -> None:
-        self._screen.show_side(True)
-        view = self._screen.terminals.current
-        self._screen.set_focus(view)
-        view.look_back(True)
 
     def _watch_only(self) -> None:
         """Let nobody type in the agent's terminal, or the agent again."""
@@ -84,15 +49,12 @@ class TerminalDeeds:
 
     def _agents(self) -> TerminalView | None:
         """The agent's terminal, on show: the one on show already, or the first."""
-        panel = self._screen.terminals
+        panel = self._panel
         mine = panel.current if not panel.owned(panel.current) else panel.agent
         view = mine if mine.session is not None else panel.agent
         if view.session is None or not view.session.running:
-            self._requests.notify_briefly("The agent has no terminal here.")
+            self._context.notify_briefly("The agent has no terminal here.")
             return None
-        self._screen.show_side(True)
+        self._context.screen.show_side(True)
         panel.show(view)
         return view
-
-    def _use(self, target: str) -> None:
-        self._requests.use(target, self._screen.terminals.current)

@@ -5,21 +5,21 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, assert_never
 
-from textual.app import App
 from textual.color import Color
 
+from sam_tui.core.inquiry import ApprovalRequest, ScopeChoice
+from sam_tui.core.tooling.questions import ask_person
 from sam_tui.ui import programs
-from sam_tui.ui.driver import clipboard
+from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.driver.sequences import KEEP_TITLE, RESTORE_TITLE, copied_words, title_sequence
 from sam_tui.ui.plain import one_line, visible_line
-from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.transcript.render.safe_text import clean_output
 from sam_tui.ui.widgets.terminal.messages import TerminalAsked
 from sam_tui.ui.widgets.terminal.view import TerminalView
 
 if TYPE_CHECKING:
-    from sam_tui.core.inquiry import ApprovalRequest
     from sam_tui.core.ports.processes.screens import ClipboardRequest
     from sam_tui.core.ports.processes.terminals import TerminalSession
-    from sam_tui.core.runtime import Runtime
 
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _BELL_PAUSE = 1.0
@@ -27,33 +27,39 @@ _PREVIEW = 200
 _LARGEST_PROMPT = 20_000
 """Characters of output that are put into the prompt; of more, head and tail."""
 _SESSION = "session"
-_SHORT = 48
-"""Characters up to which something said covers nothing: it stands in the status bar."""
+_ONCE = ScopeChoice("once", "this once", "once")
+_WHY = "A program in your terminal asks (OSC 52)."
+_READ_REQUEST = ApprovalRequest(
+    "read the clipboard",
+    "what you last copied in the workbench",
+    (),
+    f"{_WHY} It would get the text.",
+    "",
+    choices=(_ONCE,),
+)
 
 
-class Requests:
+class TerminalRequests:
     """Answers what a terminal asks. The clipboard and odd links are for the person to allow."""
 
-    def __init__(self, app: App[None], screen: ChatScreen, emit: Callable[[str], None]) -> None:
+    def __init__(self, context: Context, emit: Callable[[str], None]) -> None:
+        self._context = context
+        self._app = context.app
+        self._screen = context.screen
+        self._runtime = context.runtime
         self._emit = emit
         self._title = ""
         self._titled = False
-        self._app = app
-        self._screen = screen
-        self._runtime: Runtime | None = None
+        """Whether the window has a title of ours."""
         self._writers: set[str] = set()
         """The views whose programs may set the clipboard until the end."""
         self._asking: set[tuple[str, str]] = set()
         self._rung = 0.0
 
-    def begin(self, runtime: "Runtime") -> None:
-        """From here on questions can be asked."""
-        self._runtime = runtime
-
     def close(self) -> None:
         """Give the window's title back."""
         if self._titled:
-            self._emit("\x1b[23;2t")
+            self._emit(RESTORE_TITLE)
 
     def handle(self, message: TerminalAsked) -> None:
         """One request."""
@@ -71,7 +77,7 @@ class Requests:
                 self.end_command(view)
             case "copy":
                 self._app.copy_to_clipboard(text)
-                self.notify_briefly(clipboard.copied_words(text))
+                self._context.notify_briefly(copied_words(text))
             case "link":
                 self._app.run_worker(self._open(text), group="terminal-link")
             case "clipboard":
@@ -85,13 +91,15 @@ class Requests:
     def end_command(self, view: TerminalView) -> None:
         """End what runs in a terminal, not its shell."""
         if view.session is None or view.session.state.name == "finished":
-            self.notify_briefly("No command runs in this terminal.")
+            self._context.notify_briefly("No command runs in this terminal.")
             return
         self._app.run_worker(self._end(view, view.session), group=f"end-{view.id}")
 
     async def _end(self, view: TerminalView, session: "TerminalSession") -> None:
         if not await view.interrupting.end(session):
-            self.notify_briefly("The command did not end: it heeds neither INT, TERM nor KILL.")
+            self._context.notify_briefly(
+                "The command did not end: it heeds neither INT, TERM nor KILL."
+            )
 
     # ---- what is at hand
 
@@ -99,7 +107,7 @@ class Requests:
         """Send, or open in the pager or editor: what is marked, else the last output, else all."""
         text = text or self._at_hand(view, whole=target != "send")
         if not text:
-            self.notify_briefly("There is no output yet.")
+            self._context.notify_briefly("There is no output yet.")
         elif target == "send":
             self._to_prompt(text)
         else:
@@ -120,8 +128,6 @@ class Requests:
             return screen.text()
         last = done[-1]
         output = session.output(last.start, last.end).text
-        from sam_tui.ui.transcript.render.safe_text import clean_output
-
         return f"$ {last.command}\n{clean_output(output)}"
 
     def _to_prompt(self, text: str) -> None:
@@ -141,7 +147,7 @@ class Requests:
     async def _read(self, reader: programs.Reader, text: str) -> None:
         trouble = await programs.read(self._app, reader, text)
         if trouble:
-            self.notify_briefly(trouble)
+            self._context.notify_briefly(trouble)
 
     # ---- the clipboard
 
@@ -151,45 +157,16 @@ class Requests:
             self._app.copy_to_clipboard(request.text)
             return
         # One question of a kind at a time: a program that asks on and on is not heard on and on.
-        if self._runtime is None or (name, request.kind) in self._asking:
+        if (name, request.kind) in self._asking:
             return
         self._asking.add((name, request.kind))
-        self._app.run_worker(
-            self._ask_clipboard(self._runtime, view, request), group=f"clipboard-{name}"
-        )
+        self._app.run_worker(self._ask_clipboard(view, request), group=f"clipboard-{name}")
 
-    async def _ask_clipboard(
-        self, runtime: "Runtime", view: TerminalView, wish: "ClipboardRequest"
-    ) -> None:
-        from sam_tui.core.inquiry import ApprovalRequest, ScopeChoice
-
+    async def _ask_clipboard(self, view: TerminalView, wish: "ClipboardRequest") -> None:
         name, session = view.id or "", view.session
-        once = ScopeChoice("once", "this once", "once")
-        why = "A program in your terminal asks (OSC 52)."
-        if wish.kind == "write":
-            always = ScopeChoice(
-                "always", "programs in this terminal tab may set it until you quit", "session"
-            )
-            request = ApprovalRequest(
-                "set the clipboard",
-                f"{len(wish.text)} characters",
-                (wish.text[:_PREVIEW] + ("…" if len(wish.text) > _PREVIEW else ""),),
-                why,
-                "",
-                choices=(once, always),
-            )
-        else:
-            request = ApprovalRequest(
-                "read the clipboard",
-                "what you last copied in the workbench",
-                (),
-                f"{why} It would get the text.",
-                "",
-                choices=(once,),
-            )
+        request = _write_request(wish.text) if wish.kind == "write" else _READ_REQUEST
         try:
-            named = (request.summary,)
-            allowed = await self._allowed(runtime, request, named)
+            allowed = await self._allowed(request, (request.summary,))
         finally:
             self._asking.discard((name, wish.kind))
         if not allowed:
@@ -202,13 +179,10 @@ class Requests:
             self._writers.add(name)
         self._app.copy_to_clipboard(wish.text)
 
-    async def _allowed(
-        self, runtime: "Runtime", request: "ApprovalRequest", named: tuple[str, ...]
-    ) -> str:
+    async def _allowed(self, request: ApprovalRequest, named: tuple[str, ...]) -> str:
         """What the person allowed: nothing, ``once`` or ``session``. The log says what it was about,
         and of a clipboard only how long it is."""
-        from sam_tui.core.tooling.questions import ask_person
-
+        runtime = self._runtime
         answer = await ask_person(runtime.inquiries, runtime.executor.record, request, named=named)
         if answer is None:
             return ""
@@ -221,23 +195,19 @@ class Requests:
             return
         if not await programs.browse(address):
             self._app.copy_to_clipboard(address)
-            self.notify_briefly(f"No browser here. Copied: {one_line(address, 80)}")
+            self._context.notify_briefly(f"No browser here. Copied: {one_line(address, 80)}")
 
     async def _agreed(self, address: str) -> bool:
         """Anything but a web page may start any program: ask."""
-        from sam_tui.core.inquiry import ApprovalRequest, ScopeChoice
-
-        if self._runtime is None:
-            return False
         request = ApprovalRequest(
             "open a link",
             visible_line(address.partition(":")[0]),
             (address,),
             "It is no web page: your desktop would choose a program for it.",
             "",
-            choices=(ScopeChoice("once", "this once", "once"),),
+            choices=(_ONCE,),
         )
-        return bool(await self._allowed(self._runtime, request, (address,)))
+        return bool(await self._allowed(request, (address,)))
 
     # ---- what is told
 
@@ -264,10 +234,9 @@ class Requests:
         title = one_line(session.screen.title, 80) if session is not None else ""
         if title != self._title:
             self._title = title
-            # The window's own title is kept by the terminal around (XTWINOPS 22), and given back.
-            keep = "" if self._titled else "\x1b[22;2t"
+            keep = "" if self._titled else KEEP_TITLE
             self._titled = True
-            self._emit(f"{keep}\x1b]2;{title or 'sam'}\x07")
+            self._emit(f"{keep}{title_sequence(title or 'sam')}")
 
     def _ring(self) -> None:
         now = time.monotonic()
@@ -275,13 +244,15 @@ class Requests:
             self._rung = now
             self._app.bell()  # pyright: ignore[reportUnknownMemberType]
 
-    def notify_briefly(self, text: str) -> None:
-        """Say something in passing: in the status bar where it is short."""
-        if len(text) <= _SHORT:
-            self._screen.status.flash(text)
-        else:
-            self._app.notify(text, markup=False)
-
 
 def _rgb(color: Color) -> tuple[int, int, int]:
     return color.r, color.g, color.b
+
+
+def _write_request(text: str) -> ApprovalRequest:
+    always = ScopeChoice(
+        "always", "programs in this terminal tab may set it until you quit", "session"
+    )
+    preview = text[:_PREVIEW] + ("…" if len(text) > _PREVIEW else "")
+    size = f"{len(text)} characters"
+    return ApprovalRequest("set the clipboard", size, (preview,), _WHY, "", choices=(_ONCE, always))

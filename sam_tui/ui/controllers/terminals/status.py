@@ -41,7 +41,7 @@ class SessionNotice:
     again: float | None = None
 
 
-def told_of(session: "TerminalSession", name: str, *, watched: bool) -> SessionNotice | None:
+def session_notice(session: "TerminalSession", name: str, *, watched: bool) -> SessionNotice | None:
     """What to tell of a session called ``name``; ``watched`` is one that has the keys."""
     agents = session.conversation is not None
     if not session.running or (watched and not agents):
@@ -49,33 +49,38 @@ def told_of(session: "TerminalSession", name: str, *, watched: bool) -> SessionN
     state = session.state
     commands = session.commands
     last = commands[-1] if commands else None
+    if state.name == "finished":
+        return None if watched or last is None else _ended(last, name)
     running = last is not None and last.exit_code is None
     command = one_line(last.command, _COMMAND) if last is not None and running else "a program"
-    match state.name:
-        case "finished":
-            return None if watched or last is None else _ended(last, name)
-        case "waiting":
-            if watched:
-                return None
-            wants = _wants(session, state)
-            if wants:
-                words = wants if wants.startswith("waits") else f"{command} waits for {wants}"
-                style = "bold $warning" if agents else "$warning"
-                joint = " " if words is wants else ": "
-                return SessionNotice(f"{name}{joint}{words}", 0 if agents else 2, style)
-            # One that draws now and then, such as top, waits and does not in turns: no word of it.
-            left = QUIET[0] - state.seconds
-            line = f"{name}: {command}" + (" waits for input" if left <= 0 else "")
-            return SessionNotice(
-                line, 1 if agents else 3, "$text-muted", left if left > 0 else None
-            )
-        case "running" | "quiet":
-            silent, again = _silence(state.seconds)
-            if state.name == "running":
-                again = _SOON  # it may have begun to wait for somebody, which makes no sound
-            quiet = f", quiet {_span(silent)}" if silent else ""
-            weight: Weight = 1 if agents else 3
-            return SessionNotice(f"{name}: {command}{quiet}", weight, "$text-muted", again)
+    if state.name != "waiting":
+        return _working(state, f"{name}: {command}", agents=agents)
+    if watched:
+        return None
+    return _waiting(session, name, command, agents=agents)
+
+
+def _waiting(session: "TerminalSession", name: str, command: str, *, agents: bool) -> SessionNotice:
+    """A session whose program waits: for whom or what, or nothing that could be told."""
+    wants = _wants(session, session.state)
+    if wants:
+        asks = wants.startswith("waits")
+        words = f"{name} {wants}" if asks else f"{name}: {command} waits for {wants}"
+        style = "bold $warning" if agents else "$warning"
+        return SessionNotice(words, 0 if agents else 2, style)
+    # One that draws now and then, such as top, waits and does not in turns: no word of it.
+    left = QUIET[0] - session.state.seconds
+    words = f"{name}: {command}" + (" waits for input" if left <= 0 else "")
+    return SessionNotice(words, 1 if agents else 3, "$text-muted", left if left > 0 else None)
+
+
+def _working(state: "TerminalState", words: str, *, agents: bool) -> SessionNotice:
+    """A session whose program runs, and for how long it has printed nothing."""
+    silent, again = _silence(state.seconds)
+    if state.name == "running":
+        again = _SOON  # it may have begun to wait for somebody, which makes no sound
+    quiet = f", quiet {_span(silent)}" if silent else ""
+    return SessionNotice(f"{words}{quiet}", 1 if agents else 3, "$text-muted", again)
 
 
 def _ended(last: "CommandRecord", name: str) -> SessionNotice | None:
@@ -122,7 +127,7 @@ _PACE = 1.0
 """Seconds between two looks at least, however much the terminals print."""
 
 
-class Watching:
+class TerminalStatus:
     """Looks at a session soon after it printed something, and when time alone changes what is told.
 
     While nothing happens in any of them no timer runs.
@@ -166,22 +171,20 @@ class Watching:
         self._timer = after(self._screen, seconds, self._look)
 
     def _look(self) -> None:
-        from sam_tui.ui.controllers.terminals.status import told_of  # no first frame needs it
-
         self._timer = None
         self._looked = time.monotonic()
         panel = self._screen.terminals
         states = [
             state
             for view, (session, _) in self._followed.items()
-            if (state := told_of(session, panel.name_of(view), watched=view.has_focus))
+            if (state := session_notice(session, panel.name_of(view), watched=view.has_focus))
         ]
-        self._tell(sorted(states, key=lambda state: state.weight))
+        self._show(sorted(states, key=lambda state: state.weight))
         again = [state.again for state in states if state.again is not None]
         if again:
             self._look_in(max(_PACE, min(again)))
 
-    def _tell(self, states: "list[SessionNotice]") -> None:
+    def _show(self, states: "list[SessionNotice]") -> None:
         standing = self._screen.status.standing
         more = f" +{len(states) - 1}" if len(states) > 1 else ""
         line = (f"{states[0].words}{more}", states[0].style) if states else ("", "")

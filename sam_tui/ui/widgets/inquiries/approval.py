@@ -181,8 +181,10 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
 
     heading = "Approve?"
 
-    def __init__(self, inquiry: Inquiry, request: ApprovalRequest, patience: Patience) -> None:
-        super().__init__(inquiry, patience)
+    def __init__(
+        self, inquiry: Inquiry, request: ApprovalRequest, patience: Patience, *, grabs: bool
+    ) -> None:
+        super().__init__(inquiry, patience, grabs=grabs)
         self._request = request
         self._details = VerticalScroll(id="details", classes="scrolls", can_focus=False)
         self._scopes: ScopeView | None = None

@@ -21,18 +21,18 @@ class InquiryPanel(Vertical):
     around = 6
     """Rows besides what scrolls: border, what is covered, space, choices, comment."""
 
-    def __init__(self, inquiry: Inquiry, patience: Patience) -> None:
+    def __init__(self, inquiry: Inquiry, patience: Patience, *, grabs: bool) -> None:
         super().__init__(classes="inquiry")
         self.inquiry: InquiryId = inquiry.id
         self.guard = KeyGuard(patience)
-        self.grabs = True
+        self._grabs = grabs
         """Whether the keys come here at once; not while the person types into a terminal."""
 
     def on_show(self) -> None:
         """Take the keys, and be deaf to those pressed before this was drawn."""
         self.guard.rearm()
         self.call_after_refresh(self.guard.rearm)
-        if self.grabs:
+        if self._grabs:
             self.take_focus()
 
     def number_among(self, number: int, total: int) -> None:

@@ -22,8 +22,10 @@ class QuestionPanel(InquiryPanel):
 
     heading = "The agent asks"
 
-    def __init__(self, inquiry: Inquiry, question: Question, patience: Patience) -> None:
-        super().__init__(inquiry, patience)
+    def __init__(
+        self, inquiry: Inquiry, question: Question, patience: Patience, *, grabs: bool
+    ) -> None:
+        super().__init__(inquiry, patience, grabs=grabs)
         self._question = question
         self._reply = Composer("Your answer", id="reply")
 
@@ -71,12 +73,10 @@ class QuestionPanel(InquiryPanel):
             self.border_subtitle = Content(f"That will not do. {self._offered()}")
 
 
-def panel_for(inquiry: Inquiry, patience: Patience, *, take_focus: bool) -> InquiryPanel:
-    """The panel that asks this inquiry."""
+def panel_for(inquiry: Inquiry, patience: Patience, *, grabs: bool) -> InquiryPanel:
+    """The panel that asks this inquiry; with ``grabs`` it takes the keys at once."""
     match inquiry.request:
         case ApprovalRequest() as request:
-            panel: InquiryPanel = ApprovalPanel(inquiry, request, patience)
+            return ApprovalPanel(inquiry, request, patience, grabs=grabs)
         case Question() as question:
-            panel = QuestionPanel(inquiry, question, patience)
-    panel.grabs = take_focus
-    return panel
+            return QuestionPanel(inquiry, question, patience, grabs=grabs)

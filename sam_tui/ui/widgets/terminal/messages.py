@@ -8,6 +8,7 @@ from sam_tui.ui.widgets.terminal.canvas import TerminalCanvas
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.processes.screens import ClipboardRequest
+    from sam_tui.core.ports.processes.terminals import TerminalSession
 
 TerminalWish = Literal[
     "clipboard", "link", "copy", "send", "pager", "editor", "bell", "title", "colours", "end"
@@ -45,6 +46,14 @@ class SessionChanged(Message):
     def __init__(self, view: TerminalCanvas) -> None:
         super().__init__()
         self.view = view
+
+
+class ShellDropped(Message):
+    """The person closed the tab of a shell that is still there."""
+
+    def __init__(self, session: "TerminalSession") -> None:
+        super().__init__()
+        self.session = session
 
 
 class Relabelled(Message):

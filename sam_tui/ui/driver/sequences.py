@@ -1,14 +1,22 @@
-"""The system clipboard, by the terminal around (OSC 52), also from within tmux."""
+"""Control sequences for the terminal around: its clipboard (OSC 52), and its window's title."""
 
 import base64
 import os
 
+KEEP_TITLE = "\x1b[22;2t"
+"""The terminal keeps its title (XTWINOPS 22) for ``RESTORE_TITLE``."""
+RESTORE_TITLE = "\x1b[23;2t"
 LARGEST = 75_000
 """Bytes that terminals commonly take at once; more is cut off by many, or dropped."""
 
 
-def sequences(text: str) -> list[str]:
-    """What to write to the terminal to set its clipboard."""
+def title_sequence(title: str) -> str:
+    """Calls the window so."""
+    return f"\x1b]2;{title}\x07"
+
+
+def clipboard_sequences(text: str) -> list[str]:
+    """Set the system's clipboard, also from within tmux."""
     plain = f"\x1b]52;c;{base64.b64encode(text.encode(errors='replace')).decode()}\a"
     if not os.environ.get("TMUX"):
         return [plain]

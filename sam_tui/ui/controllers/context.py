@@ -1,0 +1,96 @@
+"""What every controller works with, and how it tells and asks the person."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from textual.app import App
+from textual.worker import Worker, WorkerCancelled, WorkerFailed
+
+from sam_tui.core.errors import SamError
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.screens.dialogs import Choice, Picker
+
+if TYPE_CHECKING:
+    from sam_tui.core.runtime import Runtime
+
+T = TypeVar("T")
+Option = tuple[Choice, Callable[[], object]]
+"""What can be picked, and what is done then."""
+_CLOSE_WITHIN = 10.0
+_SHORT = 48
+"""Characters up to which a notice covers nothing: it stands in the status bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The app, its screen, and the runtime behind them."""
+
+    app: App[None]
+    screen: ChatScreen
+    runtime: "Runtime"
+
+    def notice(self, text: str, level: str = "info") -> None:
+        """Say something in the transcript; ``level`` is ``info``, ``warning`` or ``error``."""
+        self.screen.transcript.add_notice(level, text)
+
+    def notify(self, text: str, *, warning: bool = False) -> None:
+        """Say something over the screen for a while."""
+        self.app.notify(text, severity="warning" if warning else "information", markup=False)
+
+    def notify_briefly(self, text: str) -> None:
+        """Say something in passing: in the status bar where it is short."""
+        if len(text) <= _SHORT:
+            self.screen.status.flash(text)
+        else:
+            self.notify(text)
+
+    def attempt(self, action: Callable[[], object]) -> None:
+        """Do something; what cannot be done is said in the transcript."""
+        try:
+            action()
+        except SamError as error:
+            self.screen.transcript.add_error(error)
+
+    def pick(
+        self, title: str, options: Sequence[Option], *, empty: str = "", hint: str = ""
+    ) -> None:
+        """Let the person pick one of these, and do what it stands for.
+
+        ``empty`` says what to do where there is none, ``hint`` what else there is to know.
+        """
+
+        async def load() -> Sequence[Choice]:
+            return [choice for choice, _ in options]
+
+        def chosen(index: int) -> None:
+            options[index][1]()
+
+        self.pick_loaded(title, load, chosen, empty=empty, hint=hint)
+
+    def pick_loaded(
+        self,
+        title: str,
+        load: Callable[[], Awaitable[Sequence[Choice]]],
+        chosen: Callable[[int], object],
+        *,
+        empty: str,
+        hint: str = "",
+    ) -> None:
+        """As ``pick``, for choices that take a while; ``chosen`` is told the index of the one picked."""
+
+        def picked(index: int | None) -> None:
+            if index is not None:
+                self.attempt(lambda: chosen(index))
+
+        self.app.push_screen(Picker(title, load, empty=empty, hint=hint), picked)
+
+
+async def ended(worker: Worker[T]) -> None:
+    """Wait until a worker is done, however it ends; not for ever."""
+    try:
+        async with asyncio.timeout(_CLOSE_WITHIN):
+            await worker.wait()
+    except (WorkerCancelled, WorkerFailed, TimeoutError):
+        return

@@ -1,0 +1,63 @@
+"""Prompts that wait above the prompt until they are sent."""
+
+from collections.abc import Callable, Sequence
+
+from sam_tui.ui.widgets.prompt import PromptBox
+
+
+class PromptQueue:
+    """Shows what waits, and gives it back to be edited."""
+
+    def __init__(self, box: PromptBox) -> None:
+        self._box = box
+        self.waiting: list[str] = []
+        """To be sent one after the other, oldest first."""
+        self._unsent: list[str] = []
+        """Prompts of an earlier run of the program: they are never sent unasked."""
+        self._watchers: list[Callable[[], object]] = []
+
+    def watch(self, changed: Callable[[], object]) -> None:
+        """Have this called after every change."""
+        self._watchers.append(changed)
+
+    @property
+    def all(self) -> list[str]:
+        """Everything that waits, in order."""
+        return [*self._unsent, *self.waiting]
+
+    def add(self, text: str) -> None:
+        """Let a prompt wait behind the others."""
+        self.waiting.append(text)
+        self._changed()
+
+    def send_first(self) -> None:
+        """The oldest is sent: it waits no more."""
+        self.waiting.pop(0)
+        self._changed()
+
+    def hold(self, unsent: Sequence[str]) -> None:
+        """Show prompts that were never sent, until the person takes them back."""
+        self._unsent = list(unsent)
+        self._changed()
+
+    def take_back(self) -> bool:
+        """Put everything into the prompt, before what is written there; whether anything waited."""
+        texts, area = self.all, self._box.area
+        if not texts:
+            return False
+        area.put("\n".join([*texts, area.text] if area.text else texts))
+        self._unsent, self.waiting = [], []
+        self._changed()
+        return True
+
+    def take_last(self) -> None:
+        """Put the newest into the prompt, to be edited."""
+        texts = self.waiting or self._unsent
+        if texts:
+            self._box.area.put(texts.pop())
+            self._changed()
+
+    def _changed(self) -> None:
+        self._box.show_queue(self.all)
+        for changed in self._watchers:
+            changed()

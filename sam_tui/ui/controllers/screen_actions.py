@@ -1,0 +1,141 @@
+"""The actions that need nothing but the screen: they work from the first frame on."""
+
+import os
+import signal
+from collections.abc import Callable
+
+from textual.app import App
+
+from sam_tui.ui import programs, theme
+from sam_tui.ui.controllers.prompt_queue import PromptQueue
+from sam_tui.ui.controllers.terminals.tabs import Tabs
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.timers import after
+from sam_tui.ui.widgets.terminal.view import TerminalView
+
+_AGAIN_WITHIN = 2.0
+"""Seconds within which a second Ctrl+C quits."""
+
+
+class ScreenActions:
+    """Shows, hides, scrolls, and moves the keys. ``table`` has what each action does, by its name."""
+
+    def __init__(self, app: App[None], screen: ChatScreen, queue: PromptQueue) -> None:
+        self._app = app
+        self._screen = screen
+        self._queue = queue
+        self._quit_armed = False
+        self._side_for_todos = False
+        """Whether the side column is there only because the person went to the todos."""
+        self.table: dict[str, Callable[[str], object]] = {
+            "help": lambda _: self._help(),
+            "cancel": lambda _: self.cancel(),
+            "edit_prompt": lambda _: app.run_worker(self._edit_prompt(), group="reader"),
+            "interrupt": lambda _: self.interrupt(),
+            "clear": lambda _: screen.transcript.clear(),
+            "side": lambda _: screen.show_side(not screen.side_shown),
+            "todos": lambda _: self._todos(),
+            "edit_todos": lambda _: self._edit_todos(),
+            "terminal": lambda _: self._terminal(),
+            "leave_terminal": lambda _: screen.leave_terminal(),
+            "zoom": lambda _: screen.zoom(),
+            "look_back": lambda _: self._look_back(),
+            **Tabs(app, screen).actions,
+            "page_up": lambda _: screen.transcript.action_page_up(),
+            "page_down": lambda _: screen.transcript.action_page_down(),
+            "bottom": lambda _: screen.transcript.jump_to_end(),
+            "theme": lambda _: setattr(app, "theme", theme.other(app.theme)),
+            "palette": lambda _: app.action_command_palette(),
+            "unqueue": lambda _: queue.take_last(),
+            "suspend": lambda _: self._suspend(),
+            "quit": lambda _: app.exit(),
+        }
+
+    def cancel(self, cancel_turn: Callable[[], bool] = lambda: False) -> None:
+        """Cancel the turn, else take queued prompts back, else go to the prompt."""
+        if not cancel_turn() and not self._queue.take_back():
+            self._screen.focus_bottom()
+
+    def interrupt(self, cancel_turn: Callable[[], bool] = lambda: False) -> None:
+        """Copy what is selected, else cancel the turn, else clear the prompt; twice ends the program."""
+        screen, area = self._screen, self._screen.prompt.area
+        selected = screen.get_selected_text()
+        if selected:
+            self._app.copy_to_clipboard(selected)
+            screen.clear_selection()
+        elif cancel_turn():
+            return
+        elif area.text:
+            area.remember(area.text)
+            area.put("")
+        elif self._quit_armed:
+            self._app.exit()
+        else:
+            self._quit_armed = True
+            screen.status.say("Press Ctrl+C again to quit")
+            after(screen, _AGAIN_WITHIN, self._disarm)
+
+    def _disarm(self) -> None:
+        self._quit_armed = False
+        self._screen.status.say("")
+
+    def _help(self) -> None:
+        from sam_tui.ui.screens.dialogs import HelpScreen  # no first frame shows it
+
+        self._app.push_screen(HelpScreen())
+
+    async def _edit_prompt(self) -> None:
+        area = self._screen.prompt.area
+        text, trouble = await programs.edit(self._app, area.text)
+        if trouble:
+            self._screen.transcript.add_notice("warning", trouble)
+        else:
+            area.put(text.rstrip("\n"))
+            self._screen.focus_bottom()
+
+    def _suspend(self) -> None:
+        """Stop like any other program, where a shell can have it go on."""
+        if os.getpgrp() == os.getsid(0):
+            words = "No shell started this: nothing to go to."
+            self._screen.transcript.add_notice("warning", words)
+            return
+        # All of the group, as the terminal does it: a launcher such as “uv run” is the shell's job.
+        os.killpg(os.getpgrp(), signal.SIGTSTP)
+
+    # ---- the side column
+
+    def _todos(self) -> None:
+        screen = self._screen
+        if not screen.side_shown:
+            screen.show_side(True)
+            screen.remove_class("-no-todos")
+        else:
+            screen.toggle_class("-no-todos")
+
+    def _edit_todos(self) -> None:
+        """Give the keys to the list, shown if it was not; or back, and hide what was shown for it."""
+        screen = self._screen
+        if screen.todos.has_focus_within:
+            screen.focus_bottom()
+            if self._side_for_todos and screen.narrow:
+                screen.show_side(False)
+            self._side_for_todos = False
+            return
+        self._side_for_todos = not screen.side_shown
+        screen.show_side(True)
+        screen.remove_class("-no-todos")
+        screen.todos.focus()
+
+    def _terminal(self) -> None:
+        screen = self._screen
+        if isinstance(screen.focused, TerminalView):
+            screen.focus_bottom()
+            return
+        screen.show_side(True)
+        screen.set_focus(screen.terminals.current)
+
+    def _look_back(self) -> None:
+        self._screen.show_side(True)
+        view = self._screen.terminals.current
+        self._screen.set_focus(view)
+        view.look_back(True)

@@ -1,0 +1,88 @@
+"""What there is from the first frame on, and the program while it starts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.app import App
+from textual.message import Message
+
+from sam_tui.ui import slash
+from sam_tui.ui.controllers.prompt_queue import PromptQueue
+from sam_tui.ui.controllers.screen_actions import ScreenActions
+from sam_tui.ui.key_guard import Keyboard
+from sam_tui.ui.messages import ActionAsked, PromptSubmitted
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.slash import SlashCommand
+
+if TYPE_CHECKING:
+    from sam_tui.core.ids import ConversationId
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """All that needs no runtime."""
+
+    app: App[None]
+    screen: ChatScreen
+    keyboard: Keyboard
+    queue: PromptQueue
+    actions: ScreenActions
+    emit: Callable[[str], None]
+    """Sends a control sequence to the terminal around."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What the program was started for: a conversation to go on with, or ``resume`` to pick one."""
+
+    greeting: str
+    conversation: "ConversationId | None" = None
+    resume: bool = False
+
+
+class Starting:
+    """The program before its runtime is there: prompts and commands that are typed wait for it."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self.commands: list[SlashCommand] = []
+        """Those that need the runtime, in the order typed."""
+
+    def progress(self, words: str) -> None:
+        """Say how far the start is."""
+        status = self._front.screen.status
+        status.activity.starting = one_line(words, 80) or "starting"
+        status.show()
+
+    def perform(self, name: str, argument: str = "") -> None:
+        """Do what needs only the screen; of anything else say that it has to wait."""
+        action = self._front.actions.table.get(name)
+        if action is not None:
+            action(argument)
+        else:
+            self._front.screen.status.flash("Not yet: still starting")
+
+    def receive(self, event: Message) -> None:
+        """What is typed waits; nothing else can be meant for a program that has not begun."""
+        match event:
+            case ActionAsked():
+                self.perform(event.name, event.argument)
+            case PromptSubmitted():
+                self._take(event.text)
+            case _:
+                return
+
+    def _take(self, text: str) -> None:
+        command = slash.parse(text)
+        if command is None:
+            self._front.screen.transcript.jump_to_end()
+            self._front.queue.add(text)
+        elif command.action is not None and command.action.name in self._front.actions.table:
+            self.perform(command.action.name, command.argument)
+        else:
+            self.commands.append(command)
+
+    async def close(self) -> None:
+        """Nothing runs yet."""
