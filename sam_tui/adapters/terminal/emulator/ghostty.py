@@ -183,6 +183,41 @@ def drawn_as_output(terminal: Any, first: tuple[int, int], last: tuple[int, int]
     )
 
 
+def protects(terminal: Any) -> bool:
+    """Whether what is printed now is protected from selective erasing (DECSCA)."""
+    options = sized("GhosttyFormatterTerminalOptions")
+    options.emit = lib.GHOSTTY_FORMATTER_FORMAT_VT
+    options.extra.screen.protection = True
+    selection = sized("GhosttySelection")
+    selection.start = selection.end = ref_at(terminal, 0, 0, "active")[0]
+    options.selection = selection
+    handle = ffi.new("GhosttyFormatter*")
+    check(lib.ghostty_formatter_terminal_new(ffi.NULL, handle, terminal._t[0], options[0]), "pen")
+    try:
+
+        def fill(buffer: Any, size: int, written: Any) -> int:
+            return lib.ghostty_formatter_format_buf(handle[0], buffer, size, written)
+
+        return _core.read_buf(fill).endswith('\x1b[1"q')
+    finally:
+        lib.ghostty_formatter_free(handle[0])
+
+
+def underline_colour(terminal: Any) -> str:
+    """The colour of underlines that are printed now, as SGR writes it; empty for that of the text."""
+    style = ffi.new("GhosttyStyle*")
+    style.size = ffi.sizeof("GhosttyStyle")
+    key = lib.GHOSTTY_TERMINAL_DATA_CURSOR_STYLE
+    check(lib.ghostty_terminal_get(terminal._t[0], key, style), "pen")
+    colour = style.underline_color
+    if colour.tag == lib.GHOSTTY_STYLE_COLOR_PALETTE:
+        return f"58:5:{colour.value.palette}"
+    if colour.tag == lib.GHOSTTY_STYLE_COLOR_RGB:
+        rgb = colour.value.rgb
+        return f"58:2::{rgb.r}:{rgb.g}:{rgb.b}"
+    return ""
+
+
 def packed_cell(terminal: Any, column: int, row: int) -> int:
     """A cell of the present screen, packed: see ``cell_layout``."""
     cell = ffi.new("GhosttyCell*")

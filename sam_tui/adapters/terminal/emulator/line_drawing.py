@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping
 
 _TOKEN = re.compile(
-    rb"\x1b\[[0-?]*+[ -/]*+[@-~]|\x1b[\]PX^_][^\x07\x1b]*+(?:\x07|\x1b\\)?|\x1b[ -/]*+[0-~]|[\x0e\x0f_]"
+    rb"\x1b[NO]_"
+    rb"|\x1b\[[0-?]*+[ -/]*+[@-~]|\x1b[\]PX^_][^\x07\x1b]*+(?:\x07|\x1b\\)?|\x1b[ -/]*+[0-~]|[\x0e\x0f_]"
 )
 _UNFINISHED = re.compile(
-    rb"\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[\]PX^_][^\x07\x1b]{0,4096}\x1b?|[ -/]{0,4})?\Z"
+    rb"\x1b(?:\[[0-?]{0,64}[ -/]{0,4}|[\]PX^_][^\x07\x1b]{0,4096}\x1b?|[NO]|[ -/]{0,4})?\Z"
 )
 _LONGEST_UNFINISHED = 4100
 _SETS = b"()*+"
@@ -18,6 +19,8 @@ DRAW_LINES = frozenset(bytes([designator]) + b"0" for designator in _SETS)
 """Sequences, without ESC, with which one of the four sets becomes this one."""
 _SHIFTS: Mapping[bytes, int] = {b"\x0f": 0, b"\x0e": 1, b"\x1bn": 2, b"\x1bo": 3}
 """SI, SO, LS2 and LS3: which of the four sets is in use from then on."""
+_SINGLE: Mapping[bytes, int] = {b"\x1bN_": 2, b"\x1bO_": 3}
+"""SS2 and SS3, which set is in use for one character."""
 _SAVES = (b"\x1b7", b"\x1b[s", b"\x1b[?1048h", b"\x1b[?1049h")
 _RESTORES = (b"\x1b8", b"\x1b[u", b"\x1b[?1048l", b"\x1b[?1049l")
 _RESETS = (b"\x1bc", b"\x1b[!p")
@@ -55,6 +58,8 @@ class LineDrawing:
         sets, used = self._now
         if token == b"_":
             return b" " if sets[used] else token
+        if token in _SINGLE:
+            return token[:2] + b" " if sets[_SINGLE[token]] else token
         if token in _SHIFTS:
             self._now = sets, _SHIFTS[token]
         elif len(token) == 3 and token[1] in _SETS:

@@ -9,7 +9,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sam_tui.adapters.terminal.emulator.ghostty import copied, set_mode, set_option, string
+from sam_tui.adapters.terminal.emulator.ghostty import (
+    copied,
+    protects,
+    set_mode,
+    set_option,
+    string,
+    underline_colour,
+)
 from sam_tui.adapters.terminal.emulator.line_drawing import DRAW_LINES, LineDrawing
 from sam_tui.adapters.terminal.emulator.rectangles import Rectangles
 from sam_tui.adapters.terminal.emulator.scanner import following, unfinished
@@ -68,6 +75,7 @@ class Sequences:
         self._answers = answers
         self._size = size
         self._titles: list[bytes] = []
+        self._extent = b"1"
         self._stops: dict[int, bool] = {}
         self._no_stops = False
         self._margins = self._wide_allowed = False
@@ -174,6 +182,7 @@ class Sequences:
             b"$|": b"%d$|" % size.columns,
             b"*|": b"%d*|" % size.rows,
             b"t": b"%dt" % size.rows,
+            b"*x": self._extent + b"*x",
             b"$}": b"0$}",  # there is no status line
             b"$~": b"0$~",
         }
@@ -190,10 +199,14 @@ class Sequences:
         """What a setting is, as DECRQSS tells it; nothing where there is none such."""
         if reported := self._own_setting(name):
             return reported
+        if name == b'"q':
+            return b'%d"q' % protects(self._terminal)
         before = len(self._answers)
         self._terminal.feed(b"\x1bP$q" + name + b"\x1b\\")
         match = _SETTING.fullmatch(self._answers.pop()) if len(self._answers) > before else None
-        return match[1] if match else b""
+        setting = match[1] if match else b""
+        colour = underline_colour(self._terminal).encode() if name == b"m" else b""
+        return setting[:-1] + b";" + colour + b"m" if colour else setting
 
     def _say_never(self, body: bytes) -> None:
         """DECRQM of a mode that is never set."""
@@ -226,6 +239,10 @@ class Sequences:
     def leave_icon(self, _body: bytes) -> None:
         """XTWINOPS: the icon has no title, and its stack is not the window's."""
 
+    def set_extent(self, body: bytes) -> None:
+        """DECSACE: whether attributes are changed in a rectangle or along lines, which is only told."""
+        self._extent = b"2" if body == b"[2*x" else b"1"
+
     def rectangle(self, body: bytes) -> None:
         """DECFRA, DECERA, DECSERA, DECCRA."""
         self._rectangles.act(body)
@@ -242,6 +259,7 @@ class Sequences:
         """RIS."""
         self._stops, self._no_stops = {}, False
         self._margins = self._wide_allowed = False
+        self._extent = b"1"
         self._colours.reset()
         self._terminal.feed(_FULL_RESET)
 
@@ -344,6 +362,7 @@ _FORMS: tuple[tuple[re.Pattern[bytes], Callable[[Sequences, bytes], None]], ...]
         (rb"\]4;(?:.*;)?(?:25[6-9]|260);.*", Sequences.special_colour),
         (rb"P\+q.*", Sequences.tell_capabilities),
         (rb"P\$q.*", Sequences.tell_setting),
+        (rb"\[[012]?\*x", Sequences.set_extent),
         (rb"\[[0-9;]*\$[xz{v]", Sequences.rectangle),
         (rb"\[2[23](?:;[02]?(?:;\d*)?)?t", Sequences.keep_title),
         (rb"\[2[23];1(?:;\d*)?t", Sequences.leave_icon),
