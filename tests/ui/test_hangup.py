@@ -1,5 +1,6 @@
 """A terminal that goes away, without a word: the program ends, and waits for nothing."""
 
+import ctypes
 import json
 import os
 import pty
@@ -65,6 +66,23 @@ def test_the_workbench_ends_when_its_terminal_is_gone(tmp_path: Path, busy: bool
         reads(ours, b"word word" if busy else b"ready")
         os.close(ours)
         assert program.wait(SECONDS) == 143
+
+
+@pytest.mark.requirement("ui:stalled")
+@pytest.mark.skipif(sys.platform != "linux", reason="sends signals to one thread")
+def test_a_signal_that_does_not_interrupt_the_wait_for_events_is_handled_all_the_same(
+    tmp_path: Path,
+) -> None:
+    with working(tmp_path, []) as (program, ours):
+        reads(ours, b"ready")
+        while select.select([ours], [], [], 1.0)[0]:
+            os.read(ours, 65536)
+        threads = [int(name) for name in os.listdir(f"/proc/{program.pid}/task")]
+        other = next(thread for thread in threads if thread != program.pid)
+        assert ctypes.CDLL(None).tgkill(program.pid, other, signal.SIGTERM) == 0
+        reads(ours, b"\x1b[?1049l")
+        assert program.wait(SECONDS) == 143
+        os.close(ours)
 
 
 @pytest.mark.requirement("ui:stalled")

@@ -16,6 +16,7 @@ from sam_tui.ui.driver.clusters import settled
 
 TERMINATED = 143
 """The exit code, as for SIGTERM and SIGHUP."""
+_RINGS = 4096
 _MOST_WAITING = 1024 * 1024
 """Bytes that may wait for the terminal: some hundred frames."""
 _LAST_SECONDS = 1.0
@@ -27,10 +28,12 @@ Leave = Callable[[int], object]
 
 
 def heed_signals(loop: asyncio.AbstractEventLoop, leave: Leave) -> None:
-    """Have SIGTERM and SIGHUP end the app. Call it on the main thread, in which the loop runs.
+    """Have SIGTERM and SIGHUP end the app, and any signal wake the loop. Call it on the main thread.
 
-    The handlers of the loop itself are told through a socket that a burst of keys from the reading
-    thread fills: a signal that no longer fits is lost.
+    A signal that comes just before the loop begins to wait, or that another thread gets, is handled no
+    sooner than the loop wakes: a new size of the window waited for the next key. The handlers of the
+    loop itself are told through a socket that a burst of keys from the reading thread fills: a signal
+    that no longer fits is lost.
     """
 
     def heard(*_: object) -> None:
@@ -38,12 +41,19 @@ def heed_signals(loop: asyncio.AbstractEventLoop, leave: Leave) -> None:
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, heard)
+    bell, ringer = os.pipe()
+    os.set_blocking(bell, False)
+    os.set_blocking(ringer, False)
+    loop.add_reader(bell, os.read, bell, _RINGS)
+    # One that no longer fits has nothing to tell: there is enough to wake by.
+    signal.set_wakeup_fd(ringer, warn_on_full_buffer=False)
 
 
 def unheed_signals() -> None:
     """What they do by themselves again: there is no app any more."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+    signal.set_wakeup_fd(-1)
 
 
 class Forgiving:
