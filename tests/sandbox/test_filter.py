@@ -44,11 +44,13 @@ def decide(code: bytes, number: int, *arguments: int, audit: int, steps: int = 1
 
 @machines
 @pytest.mark.requirement("sandbox:filter")
-def test_reads_pass_and_writes_wait(machine: Machine) -> None:
+def test_what_reads_or_writes_a_file_waits_and_folders_are_listed_freely(machine: Machine) -> None:
     code, calls = program(machine, "on", live=True), machine.calls
     for flags, action in (
-        (os.O_RDONLY, ALLOW),
-        (os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK, ALLOW),
+        (os.O_RDONLY, NOTIFY),
+        (os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK, NOTIFY),
+        (os.O_RDONLY | os.O_DIRECTORY, ALLOW),
+        (os.O_PATH | os.O_NOFOLLOW, ALLOW),
         (os.O_WRONLY, NOTIFY),
         (os.O_RDWR, NOTIFY),
         (os.O_RDONLY | os.O_CREAT, NOTIFY),
@@ -86,6 +88,12 @@ def test_what_would_wait_is_allowed_where_nobody_listens(machine: Machine) -> No
         ("clone", (0x10000011,), FAIL | errno.EPERM),
         ("clone3", (0, 88), FAIL | errno.ENOSYS),
         ("unshare", (0x200,), ALLOW),
+        ("openat2", (), FAIL | errno.ENOSYS),
+        ("setresuid", (), NOTIFY),
+        ("prctl", (4, 0), FAIL | errno.EPERM),  # PR_SET_DUMPABLE
+        ("prctl", (4, 1), ALLOW),
+        ("prctl", (24, 3), NOTIFY),  # PR_CAPBSET_DROP
+        ("prctl", (38, 1), ALLOW),
         ("unshare", (0x20000,), FAIL | errno.EPERM),
         ("ioctl", (0, 0x5401), ALLOW),
         ("ioctl", (0, 0x5412), FAIL | errno.EPERM),

@@ -105,9 +105,9 @@ class Rulesets:
         self._within: tuple[float, tuple[str, ...], tuple[str, ...]] | None = None
 
     def of(self, bounds: Bounds) -> Ruleset:
-        """The ruleset of some bounds as the files are now. Raises ``ToolError``."""
+        """The ruleset of bounds that ``masking`` gave, as the files are now. Raises ``ToolError``."""
         paths = [landlock.identity(path) for path in bounds.writable]
-        masked = self._masked(bounds)
+        masked = bounds.masked
         listed = [landlock.identity(path, listing=True) for path in landlock.splits(masked)]
         opened = [landlock.identity(path) for path in bounds.opened]
         listed += [
@@ -161,12 +161,12 @@ class Rulesets:
         while self._kept:
             os.close(self._kept.popitem()[1].descriptor)
 
-    def _masked(self, bounds: Bounds) -> tuple[str, ...]:
-        """Which secrets are there, looked at once a second: there are a hundred places to look at.
+    def masking(self, bounds: Bounds) -> Bounds:
+        """The same, with the secrets that are there, looked at once a second: there are a hundred places.
 
         A new one beside others is seen at once all the same, because the listing of its folder changed.
         """
         now = time.monotonic()
         if self._seen is None or self._seen[0] < now or self._seen[1] != bounds:
             self._seen = (now + _SEEN_SECONDS, bounds, landlock.maskable(bounds))
-        return self._seen[2]
+        return replace(bounds, masked=self._seen[2])

@@ -245,7 +245,7 @@ class Sandbox:
 
     def _rules(self, terms: Wanted, scratch: str | None = None) -> Rules:
         """What a run that begins now is held to, as the files are."""
-        bounds = self._bounds(terms, scratch)
+        bounds = self._rulesets.masking(self._bounds(terms, scratch))
         return Rules(bounds, self._rulesets.of(bounds))
 
     def _enter(self, terms: Wanted, rules: Rules, apart: Supervision | None = None) -> Holding:
@@ -258,9 +258,7 @@ class Sandbox:
             return _plain(ruleset, code)
         assert table is not None
         supervision = apart or self._supervision
-        code = filter_program(
-            table, network, live=True, landlock=self._ability.landlock, reads=True
-        )
+        code = filter_program(table, network, live=True, landlock=self._ability.landlock)
         hosts = self._hosts if network == "hosts" else None
         limits = self.tracking.limits.together
         number, handle = supervision.hold(

@@ -233,7 +233,7 @@ class Supervision:
             "kept": bounds.unwritable,
             "watched": bounds.watched,
             "devices": bounds.devices,
-            "reads": asdict(bounds.reads),
+            "reads": asdict(bounds.reads) | bounds.hidden,
             "asking": ask is not None,
             "landlock": self._landlock,
             "limits": limits or {},

@@ -8,6 +8,7 @@ import errno
 import json
 import os
 import select
+import signal
 import socket
 import sys
 import threading
@@ -162,7 +163,7 @@ class Supervisor:
         watch = Watch(terms, self._memory, self._tell)
         watch.names = self._names
         watch.datagram_sockets = self._messages.inodes
-        watch.reads = Reads.of(message["reads"], terms.roots)
+        watch.reads = Reads.of(message)
         if message["hosts"] is not None:
             watch.hosts = self._open_doors().let(watch, message["hosts"])
         self._runs[terms.number] = watch
@@ -298,6 +299,10 @@ def serve(control: socket.socket) -> Census:
 
     Gives what is left of all runs: the program closed without ending them, or died.
     """
+    if threading.current_thread() is not threading.main_thread():
+        # A signal would interrupt the handing over of a descriptor: the caller's open would then return
+        # 0, and no descriptor. The program's other threads take it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     if unshare_place():
         os.umask(0)
     own_rights()

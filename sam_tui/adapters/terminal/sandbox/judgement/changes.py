@@ -17,13 +17,13 @@ from sam_tui.adapters.terminal.sandbox.judgement.paths import judged, nameless
 from sam_tui.adapters.terminal.sandbox.kernel.calls import libc
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
-from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target
+from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights
 from sam_tui.adapters.terminal.sandbox.supervised.places import change_of
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 from sam_tui.core.authorization.paths.places import Place, leads_to_places
 
 _TMPFILE = getattr(os, "O_TMPFILE", 0)
-_EXCHANGE, _NO_REPLACE = 2, 1
+EXCHANGE, _NO_REPLACE = 2, 1
 _IN_OPEN = 0x20
 _MOST_PIPES = threading.BoundedSemaphore(64)
 
@@ -54,7 +54,7 @@ def open_inside(
             drafts.open(watch, call, real, kind, flags, mode)
         return
     making = bool(flags & os.O_CREAT) or nameless_one
-    rights = Target(call.thread, watch.memory).rights_to(make=making)
+    rights = watch.rights(call, make=making)
     if not watch.waits(call):
         return
     try:
@@ -78,7 +78,7 @@ def opened_again(watch: Watch, call: Notification, drafts: Drafts, link: str, fl
         return False
     try:
         drafts.reopened(handle)
-        rights = Target(call.thread, watch.memory).rights_to(make=False)
+        rights = watch.rights(call)
         with file_calls.acting_as(rights):
             opened = os.open(f"/proc/self/fd/{handle}", file_calls.known_flags(flags))
     finally:
@@ -136,7 +136,7 @@ def truncate_inside(
     watch: Watch, call: Notification, real: str, kind: Place | None, size: int
 ) -> None:
     """truncate by path."""
-    rights = Target(call.thread, watch.memory).rights_to(make=False)
+    rights = watch.rights(call)
     if kind is None:
         watch.do(call, rights, lambda: file_calls.truncate(real, size))
         return
@@ -157,7 +157,7 @@ def put(
     after: Act,
 ) -> None:
     """Give a place new content and permissions, at once or after the person agreed; then ``after``."""
-    rights = Target(call.thread, watch.memory).rights_to(make=False)
+    rights = watch.rights(call)
     content, mode = new
 
     def place_it() -> None:
@@ -178,7 +178,7 @@ def remove_inside(
     watch: Watch, call: Notification, real: str, kind: Place | None, *, folder: bool
 ) -> None:
     """unlink and rmdir; what a place forbids is not removed without a question."""
-    rights = Target(call.thread, watch.memory).rights_to(make=False)
+    rights = watch.rights(call)
 
     def remove() -> None:
         if kind is not None:
@@ -203,7 +203,7 @@ def make_inside(
 ) -> None:
     """Make a name: ``make`` is given the umask. ``content`` says what a place would be by it."""
     real, kind = spot
-    rights = Target(call.thread, watch.memory).rights_to(make=True)
+    rights = watch.rights(call, make=True)
 
     def act() -> None:
         make(rights.umask)
@@ -223,7 +223,7 @@ def link_inside(watch: Watch, call: Notification, old: str, new: str, handle: in
 
     A place is no file with two names: it gets a copy, and none can be made of it.
     """
-    rights = Target(call.thread, watch.memory).rights_to(make=False)
+    rights = watch.rights(call)
     kind = judged(watch, new)
     if handle < 0 and judged(watch, old) is not None:
         raise PermissionError(errno.EPERM, "Operation not permitted")
@@ -242,10 +242,10 @@ def link_inside(watch: Watch, call: Notification, old: str, new: str, handle: in
 
 def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: int) -> None:
     """rename: what comes to a place is judged by its content, and placed as it was judged."""
-    rights = Target(call.thread, watch.memory).rights_to(make=False)
+    rights = watch.rights(call)
     leaves, kind = judged(watch, old), judged(watch, new)
     status = os.lstat(old)
-    if stat.S_ISDIR(status.st_mode) or (flags & _EXCHANGE and os.path.isdir(new)):
+    if stat.S_ISDIR(status.st_mode) or (flags & EXCHANGE and os.path.isdir(new)):
         move_folder(watch, call, (old, new), flags, rights)
         return
     if leaves is not None and leaves.removal:
@@ -253,7 +253,7 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
         wish = OutsideWish("rename", old, new, content="gone")
         watch.ask(call, wish, change, rights, lambda: file_calls.rename(old, new, flags))
         return
-    if flags & _EXCHANGE and (kind is not None or leaves is not None):
+    if flags & EXCHANGE and (kind is not None or leaves is not None):
         raise OSError(errno.EINVAL, "Invalid argument")
     if stat.S_ISLNK(status.st_mode) or not stat.S_ISREG(status.st_mode):
         root = watch.later_run.root_of(new)

@@ -48,7 +48,7 @@ def _judge(
 ) -> None:
     """``mode`` are the permissions that it sets, where it sets them."""
     target = Target(call.thread, watch.memory)
-    rights = target.rights_to(make=False)
+    rights = watch.rights(call)
     try:
         with file_calls.acting_as(rights):
             opened = _opened(watch, target, subject)

@@ -33,7 +33,8 @@ def judge_rename(watch: Watch, call: Notification, old: Named, new: Named, flags
     def go() -> None:
         _rename(watch, call, (first, second), flags)
 
-    if not asked_new_name(watch, call, first.real, second.real, go):
+    names = ((first.real, second.real), (second.real, first.real))
+    if not asked_new_name(watch, call, names if flags & changes.EXCHANGE else names[:1], go):
         go()
 
 
@@ -41,15 +42,13 @@ def _renamed_plainly(
     watch: Watch, call: Notification, target: Target, old: Named, new: Named
 ) -> bool:
     """Rename an ordinary file in the folders of a run to no place; False where more has to be looked at."""
-    first, second = (
-        plainly(watch, target, path.directory, target.text(path.address)) for path in (old, new)
-    )
+    first, second = (plainly(watch, target, path.directory, path.text) for path in (old, new))
     if not first or not second or watch.reads.secret(first) or watch.inside.keeps:
         return False
     try:
         if not stat.S_ISREG(os.lstat(first).st_mode):
             return False
-        rights = target.rights_to(make=False)
+        rights = watch.rights(call)
         watch.do(call, rights, lambda: file_calls.rename(first, second, 0))
     except OSError as error:
         if error.errno != errno.ELOOP:
@@ -84,14 +83,14 @@ def judge_link(
     if itself:
         link = f"/proc/{call.thread}/fd/{old.directory}"
         first = ResolvedPath(os.readlink(link), special=True, link=link)
-        second = target.resolve(new.directory, target.text(new.address), follow=False)
+        second = target.resolve(new.directory, new.text, follow=False)
     else:
         first, second = _places(target, old, new)
 
     def go() -> None:
         _link(watch, call, (first, second))
 
-    if first.special or not asked_new_name(watch, call, first.real, second.real, go):
+    if first.special or not asked_new_name(watch, call, ((first.real, second.real),), go):
         go()
 
 
@@ -130,8 +129,7 @@ def _link_nameless(watch: Watch, call: Notification, link: str, new: str) -> Non
 
 def _places(target: Target, old: Named, new: Named) -> tuple[ResolvedPath, ResolvedPath]:
     first, second = (
-        target.resolve(path.directory, target.text(path.address), follow=path.follow)
-        for path in (old, new)
+        target.resolve(path.directory, path.text, follow=path.follow) for path in (old, new)
     )
     return first, second
 

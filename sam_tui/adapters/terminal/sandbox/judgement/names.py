@@ -3,7 +3,6 @@
 import errno
 import os
 import stat
-import struct
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from sam_tui.adapters.terminal.sandbox.judgement.paths import (
     left_to_landlock,
     signed,
 )
-from sam_tui.adapters.terminal.sandbox.judgement.reads import asked_read
+from sam_tui.adapters.terminal.sandbox.judgement.reads import asked_secret, judge_read
 from sam_tui.adapters.terminal.sandbox.kernel.calls import (
     AT_EMPTY_PATH,
     AT_FDCWD,
@@ -26,15 +25,17 @@ from sam_tui.adapters.terminal.sandbox.kernel.calls import (
     AT_SYMLINK_FOLLOW,
 )
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
-from sam_tui.adapters.terminal.sandbox.kernel.seccomp import STARTING, TRUNCATION_HELD, WRITE_FLAGS
+from sam_tui.adapters.terminal.sandbox.kernel.seccomp import STARTING, TRUNCATION_HELD
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target
-from sam_tui.adapters.terminal.sandbox.supervised.own_objects import TERMINAL_MAKERS, TERMINALS
+from sam_tui.adapters.terminal.sandbox.supervised.own_objects import TERMINAL_MAKERS
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 from sam_tui.core.authorization.paths.places import Place as Kind
 
-_SMALLEST_HOW = 24
 _EXCLUDING = os.O_CREAT | os.O_EXCL
+_WRITING = os.O_WRONLY | os.O_RDWR
+
+How = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,94 +52,68 @@ class _Deed:
     """What a name would lead to that is made so, no file or folder of its own."""
 
 
-def judge_open(
-    watch: Watch, call: Notification, drafts: Drafts, named: Named, flags: int, mode: int
-) -> None:
-    """A file opened. For writing, inside Landlock decides, outside the person."""
+def judge_open(watch: Watch, call: Notification, drafts: Drafts, named: Named, how: How) -> None:
+    """A file opened. What is read the supervisor opens; for writing, inside Landlock decides, outside
+    the person. ``how`` are flags and mode."""
+    flags = how[0]
     target = Target(call.thread, watch.memory)
-    fresh = flags & _EXCLUDING == _EXCLUDING  # of what is not there, nothing is read
-    path = ""
-    if flags & os.O_ACCMODE != os.O_WRONLY and not flags & os.O_PATH and not fresh:
-
-        def go_on() -> None:
-            _judge_write(watch, call, drafts, named, (flags, mode))
-
-        path = target.text(named.address)
-        if asked_read(watch, call, target, (named.directory, path), (flags, go_on)):
+    reads = flags & os.O_ACCMODE == os.O_RDONLY and not flags & os.O_TRUNC
+    if reads and flags & _EXCLUDING != _EXCLUDING:
+        try:
+            judge_read(watch, call, target, named, flags & ~os.O_CREAT)
+        except FileNotFoundError:
+            if not flags & os.O_CREAT:
+                raise
+        else:
             return
-    if flags & WRITE_FLAGS:
-        _judge_write(watch, call, drafts, named, (flags, mode))
-    elif path.startswith(TERMINALS) and (terminal := _own_terminal(watch, target, path)):
-        _settle_open(watch, call, terminal, flags, mode)
-    elif watch.inside.keeps:
-        _judge_read(watch, call, named, flags)
-    else:
-        watch.proceed(call)
+    _judge_write(watch, call, drafts, named, how)
 
 
-def _own_terminal(watch: Watch, target: Target, path: str) -> str:
-    """The run's own terminal where that is opened for reading, else nothing.
-
-    Landlock takes the settings of a terminal from those that it lets read: a pager got no keys.
-    """
-    real = target.resolve(AT_FDCWD, path, follow=True).real
-    return real if watch.created.holds(target, real) else ""
-
-
-def _judge_write(
-    watch: Watch, call: Notification, drafts: Drafts, named: Named, how: tuple[int, int]
-) -> None:
-    """A file opened for writing: what is read of it has been judged."""
+def _judge_write(watch: Watch, call: Notification, drafts: Drafts, named: Named, how: How) -> None:
+    """A file opened for writing, or made."""
     flags, mode = how
     target = Target(call.thread, watch.memory)
-    follow = not flags & os.O_NOFOLLOW and flags & _EXCLUDING != _EXCLUDING
-    if carried_inside(
-        watch,
-        target,
-        Named(named.directory, named.address, follow),
-        lambda real, kind: changes.open_inside(watch, call, drafts, (real, kind), (flags, mode)),
-    ):
+    fresh = flags & _EXCLUDING == _EXCLUDING  # of what is not there, nothing is read
+    reads = flags & os.O_ACCMODE != os.O_WRONLY and not fresh
+    follow = not flags & os.O_NOFOLLOW and not fresh
+
+    def open_inside(real: str, kind: Kind | None) -> None:
+        def go() -> None:
+            changes.open_inside(watch, call, drafts, (real, kind), how)
+
+        if not (reads and asked_secret(watch, call, real, go)):
+            go()
+
+    path = Named(named.directory, named.text, follow)
+    suspect = reads and watch.reads.secret(target.absolute(named.directory, named.text))
+    if carried_inside(watch, target, path, open_inside, quick=not suspect):
         return
-    path = target.text(named.address)
-    trusted = watch.landlock >= TRUNCATION_HELD or not _only_truncates(flags)
+    # What Landlock lets be read is more than may be: that is not left to the kernel, which looks again.
+    trusted = bool(flags & _WRITING) or fresh
     if trusted and (
-        path in watch.devices or watch.granted.surely(target, named.directory, path, follow=follow)
+        named.text in watch.devices
+        or watch.granted.surely(target, named.directory, named.text, follow=follow)
     ):
         watch.proceed(call)
         return
-    target_path = target.resolve(named.directory, path, follow=follow)
+    target_path = target.resolve(named.directory, named.text, follow=follow)
+    real = target_path.real
     if target_path.link and changes.opened_again(watch, call, drafts, target_path.link, flags):
         return
-    left = left_to_landlock(watch, target_path) or target_path.real in watch.devices
-    if left or not feasibility.can_open(target_path.real, flags):
+    left = left_to_landlock(watch, target_path) or real in watch.devices
+    if left or not feasibility.can_open(real, flags):
         if trusted:
             watch.proceed(call)
             return
         if not is_inside(watch, target_path):
-            watch.refuse(call)
+            watch.refuse(call, errno.EACCES if os.path.lexists(real) else errno.ENOENT)
             return
-    _settle_open(watch, call, target_path.real, flags, mode)
 
+    def settle() -> None:
+        _settle_open(watch, call, real, flags, mode)
 
-def _judge_read(watch: Watch, call: Notification, named: Named, flags: int) -> None:
-    """A file opened for reading, where something inside is kept: what is new, Landlock does not know."""
-    target = Target(call.thread, watch.memory)
-    follow = not flags & os.O_NOFOLLOW
-    path = target.text(named.address)
-    if flags & os.O_PATH or watch.readable.surely(target, named.directory, path, follow=follow):
-        watch.proceed(call)
-        return
-    target_path = target.resolve(named.directory, path, follow=follow)
-    new = is_inside(watch, target_path) and not watch.readable.holds(target_path.real)
-    if not new or not os.path.isfile(target_path.real):
-        watch.proceed(call)
-        return
-    _settle_open(watch, call, target_path.real, flags, 0)
-
-
-def _only_truncates(flags: int) -> bool:
-    """Whether a file would be emptied without being opened for writing."""
-    return bool(flags & os.O_TRUNC) and flags & os.O_ACCMODE not in (os.O_WRONLY, os.O_RDWR)
+    if not (reads and asked_secret(watch, call, real, settle)):
+        settle()
 
 
 def _settle_open(watch: Watch, call: Notification, real: str, flags: int, mode: int) -> None:
@@ -167,37 +142,14 @@ def _settle_open(watch: Watch, call: Notification, real: str, flags: int, mode: 
         watch.settle(call, OutsideWish("write", real), open_it)
 
 
-def judge_openat2(watch: Watch, call: Notification, drafts: Drafts) -> None:
-    """openat2, whose flags stand in memory. Reading goes on; resolving in special ways is refused.
-
-    Where the supervisor would have to do that there is no such call: callers have openat for that.
-    """
-    directory, address, how, size = call.arguments[:4]
-    if size < _SMALLEST_HOW:
-        watch.proceed(call)
-        return
-    target = Target(call.thread, watch.memory)
-    flags, mode, resolve = struct.unpack("=QQQ", target.data(how, _SMALLEST_HOW))
-    named = Named(signed(directory), address)
-    if resolve and flags & WRITE_FLAGS:
-        target_path = target.resolve(named.directory, target.text(address), follow=True)
-        if watch.later_run.root_of(target_path.real):
-            watch.refuse(call, errno.ENOSYS)
-            return
-    if resolve and flags & WRITE_FLAGS:
-        watch.proceed(call)  # Landlock alone decides
-        return
-    judge_open(watch, call, drafts, named, flags, mode)
-
-
 def judge_truncate(watch: Watch, call: Notification) -> None:
     """truncate by path."""
     size = call.arguments[1]
     if size >> 63:
         watch.proceed(call)
         return
-    path = Named(AT_FDCWD, call.arguments[0], follow=True)
     target = Target(call.thread, watch.memory)
+    path = Named(AT_FDCWD, target.text(call.arguments[0]), follow=True)
     if carried_inside(
         watch,
         target,
@@ -270,13 +222,14 @@ def _made_inside(watch: Watch, call: Notification, path: Named, action: _Deed) -
 
 def _judge_name(watch: Watch, call: Notification, path: Named, action: _Deed) -> None:
     target = Target(call.thread, watch.memory)
-    text = target.text(path.address)
     if action.kind == "write" and _made_inside(watch, call, path, action):
         return
-    if action.trusted and watch.granted.surely(target, path.directory, text, follow=path.follow):
+    if action.trusted and watch.granted.surely(
+        target, path.directory, path.text, follow=path.follow
+    ):
         watch.proceed(call)
         return
-    target_path = target.resolve(path.directory, text, follow=path.follow)
+    target_path = target.resolve(path.directory, path.text, follow=path.follow)
     if watch.inside.leads(target_path.real) and not action.makes_folder:
         watch.refuse(call)
         return
@@ -319,49 +272,60 @@ def _start(watch: Watch, call: Notification) -> None:
 def name_handlers(drafts: Drafts) -> dict[str, Callable[[Watch, Notification], None]]:
     """For each of these calls what judges it."""
 
-    def at(call: Notification, directory: int, path: int, *, follow: bool = False) -> Named:
-        return Named(signed(call.arguments[directory]), call.arguments[path], follow)
+    def at(w: Watch, call: Notification, directory: int, path: int, follow: bool = False) -> Named:
+        text = w.memory.text(call.thread, call.arguments[path])
+        return Named(signed(call.arguments[directory]), text, follow)
 
-    def here(call: Notification, path: int = 0) -> Named:
-        return Named(AT_FDCWD, call.arguments[path])
+    def here(w: Watch, call: Notification, path: int = 0) -> Named:
+        return Named(AT_FDCWD, w.memory.text(call.thread, call.arguments[path]))
 
     def create(watch: Watch, call: Notification) -> None:
         flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
-        judge_open(watch, call, drafts, here(call), flags, call.arguments[1])
+        judge_open(watch, call, drafts, here(watch, call), (flags, call.arguments[1]))
+
+    def opened(watch: Watch, call: Notification, *, at_folder: bool) -> None:
+        flags, mode = call.arguments[1 + at_folder : 3 + at_folder]
+        if flags & os.O_PATH:
+            watch.proceed(call)  # nothing is read or written by it
+            return
+        try:
+            named = at(watch, call, 0, 1) if at_folder else here(watch, call)
+            judge_open(watch, call, drafts, named, (flags, mode))
+        except PermissionError as error:
+            if flags & _WRITING:
+                raise
+            watch.refuse(call, error.errno or errno.EACCES)  # Landlock would let it be read
 
     def remove_at(watch: Watch, call: Notification) -> None:
         folder = bool(call.arguments[2] & AT_REMOVEDIR)
-        judge_remove(watch, call, at(call, 0, 1), folder=folder)
+        judge_remove(watch, call, at(watch, call, 0, 1), folder=folder)
 
     def link_at(watch: Watch, call: Notification) -> None:
         follow = bool(call.arguments[4] & AT_SYMLINK_FOLLOW)
-        old = at(call, 0, 1, follow=follow)
-        itself = bool(call.arguments[4] & AT_EMPTY_PATH) and not Target(
-            call.thread, watch.memory
-        ).text(old.address)
-        judge_link(watch, call, old, at(call, 2, 3), itself=itself)
+        old = at(watch, call, 0, 1, follow)
+        itself = bool(call.arguments[4] & AT_EMPTY_PATH) and not old.text
+        judge_link(watch, call, old, at(watch, call, 2, 3), itself=itself)
 
     return {
         **dict.fromkeys(STARTING, _start),
-        "open": lambda w, c: judge_open(w, c, drafts, here(c), c.arguments[1], c.arguments[2]),
-        "openat": lambda w, c: judge_open(
-            w, c, drafts, at(c, 0, 1), c.arguments[2], c.arguments[3]
-        ),
-        "openat2": lambda w, c: judge_openat2(w, c, drafts),
+        "open": lambda w, c: opened(w, c, at_folder=False),
+        "openat": lambda w, c: opened(w, c, at_folder=True),
         "creat": create,
         "truncate": judge_truncate,
-        "unlink": lambda w, c: judge_remove(w, c, here(c), folder=False),
-        "rmdir": lambda w, c: judge_remove(w, c, here(c), folder=True),
+        "unlink": lambda w, c: judge_remove(w, c, here(w, c), folder=False),
+        "rmdir": lambda w, c: judge_remove(w, c, here(w, c), folder=True),
         "unlinkat": remove_at,
-        "mkdir": lambda w, c: judge_folder(w, c, here(c), c.arguments[1]),
-        "mkdirat": lambda w, c: judge_folder(w, c, at(c, 0, 1), c.arguments[2]),
-        "mknod": lambda w, c: judge_node(w, c, here(c), c.arguments[1]),
-        "mknodat": lambda w, c: judge_node(w, c, at(c, 0, 1), c.arguments[2]),
-        "symlink": lambda w, c: judge_symlink(w, c, here(c, 1)),
-        "symlinkat": lambda w, c: judge_symlink(w, c, at(c, 1, 2)),
-        "link": lambda w, c: judge_link(w, c, here(c), here(c, 1)),
+        "mkdir": lambda w, c: judge_folder(w, c, here(w, c), c.arguments[1]),
+        "mkdirat": lambda w, c: judge_folder(w, c, at(w, c, 0, 1), c.arguments[2]),
+        "mknod": lambda w, c: judge_node(w, c, here(w, c), c.arguments[1]),
+        "mknodat": lambda w, c: judge_node(w, c, at(w, c, 0, 1), c.arguments[2]),
+        "symlink": lambda w, c: judge_symlink(w, c, here(w, c, 1)),
+        "symlinkat": lambda w, c: judge_symlink(w, c, at(w, c, 1, 2)),
+        "link": lambda w, c: judge_link(w, c, here(w, c), here(w, c, 1)),
         "linkat": link_at,
-        "rename": lambda w, c: judge_rename(w, c, here(c), here(c, 1), 0),
-        "renameat": lambda w, c: judge_rename(w, c, at(c, 0, 1), at(c, 2, 3), 0),
-        "renameat2": lambda w, c: judge_rename(w, c, at(c, 0, 1), at(c, 2, 3), c.arguments[4]),
+        "rename": lambda w, c: judge_rename(w, c, here(w, c), here(w, c, 1), 0),
+        "renameat": lambda w, c: judge_rename(w, c, at(w, c, 0, 1), at(w, c, 2, 3), 0),
+        "renameat2": lambda w, c: judge_rename(
+            w, c, at(w, c, 0, 1), at(w, c, 2, 3), c.arguments[4]
+        ),
     }

@@ -12,7 +12,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.file_calls import RESERVED
 from sam_tui.adapters.terminal.sandbox.supervised.run import Watch
 from sam_tui.core.authorization.paths.places import Place as PlaceKind
 
-_UNRESOLVED = re.compile(r"/\.{0,2}(?:/|\Z)")
+UNRESOLVED = re.compile(r"/\.{0,2}(?:/|\Z)")
 """A part of a path that is empty, or means the folder or the one above it."""
 _UNASKED = ("/proc/", "/sys/")
 """Views of the kernel: nobody is asked about these, Landlock refuses them."""
@@ -20,10 +20,13 @@ _UNASKED = ("/proc/", "/sys/")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A path argument: the descriptor it starts from, where its text stands, what its end means."""
+    """A path argument: the descriptor it starts from, its text, what its end means.
+
+    The text is read once: the caller's memory can change, and what is judged shall be what is done.
+    """
 
     directory: int
-    address: int
+    text: str
     follow: bool = False
 
 
@@ -59,7 +62,7 @@ def plainly(watch: Watch, target: Target, directory: int, text: str) -> str:
     Not for places: whether something is one is decided on real paths.
     """
     path = target.absolute(directory, text)
-    if _UNRESOLVED.search(path) or RESERVED in path:
+    if UNRESOLVED.search(path) or RESERVED in path:
         return ""
     return path if watch.later_run.ordinary(path) else ""
 
@@ -77,8 +80,7 @@ def carried_inside(
     ``act`` is given the real path and the place that it is, and raises OSError: ELOOP where that holds
     a link after all.
     """
-    text = target.text(path.address)
-    if quick and (real := plainly(watch, target, path.directory, text)):
+    if quick and (real := plainly(watch, target, path.directory, path.text)):
         try:
             act(real, None)
         except OSError as error:
@@ -86,7 +88,7 @@ def carried_inside(
                 raise
         else:
             return True
-    target_path = target.resolve(path.directory, text, follow=path.follow)
+    target_path = target.resolve(path.directory, path.text, follow=path.follow)
     if not is_watched(watch, target_path):
         return False
     act(target_path.real, judged(watch, target_path.real))

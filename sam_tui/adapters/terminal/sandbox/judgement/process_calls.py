@@ -10,7 +10,12 @@ from collections.abc import Callable
 
 from sam_tui.adapters.terminal.sandbox.judgement.paths import signed
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
-from sam_tui.adapters.terminal.sandbox.kernel.seccomp import ONE_PROCESS, SCHEDULING, SIGNALLING
+from sam_tui.adapters.terminal.sandbox.kernel.seccomp import (
+    CHANGING_RIGHTS,
+    ONE_PROCESS,
+    SCHEDULING,
+    SIGNALLING,
+)
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target, stat_fields
 from sam_tui.adapters.terminal.sandbox.supervised.processes import is_held
 from sam_tui.adapters.terminal.sandbox.supervised.run import Watch
@@ -27,7 +32,7 @@ def _schedule(watch: Watch, call: Notification) -> None:
     which = ONE_PROCESS.get(name)
     at = 0 if which is None else 1
     alone = which is None or signed(call.arguments[0]) == which
-    _decide(watch, call, alone and _belongs(call.thread, signed(call.arguments[at])))
+    _decide(watch, call, alone and belongs(call.thread, signed(call.arguments[at])))
 
 
 def _signal(watch: Watch, call: Notification) -> None:
@@ -40,14 +45,14 @@ def _signal(watch: Watch, call: Notification) -> None:
     if name == "kill" and number < 0:
         _decide(watch, call, number != -1 and _is_group_of(call.thread, -number))
     else:
-        _decide(watch, call, _belongs(call.thread, number))
+        _decide(watch, call, belongs(call.thread, number))
 
 
 def _own(watch: Watch, call: Notification) -> None:
     """Who gets the signals of a descriptor (F_SETOWN): a process or a group of the run."""
     number = signed(call.arguments[2])
     group = number < 0
-    mine = _is_group_of(call.thread, -number) if group else _belongs(call.thread, number)
+    mine = _is_group_of(call.thread, -number) if group else belongs(call.thread, number)
     _decide(watch, call, mine)
 
 
@@ -58,7 +63,7 @@ def _decide(watch: Watch, call: Notification, mine: bool) -> None:
         watch.refuse(call, errno.EPERM)
 
 
-def _belongs(caller: int, process: int) -> bool:
+def belongs(caller: int, process: int) -> bool:
     """Whether a process is of the caller's session, or descends from it, and is held as it is."""
     if process <= 0:
         return process == 0  # the caller, or its own group
@@ -77,6 +82,12 @@ def _session(watch: Watch, call: Notification) -> None:
     since = watch.census.add(process)
     # Before it can leave, so that whoever looks for it afterwards knows where.
     watch.report({"tell": "session", "session": process, "since": since})
+    watch.proceed(call)
+
+
+def _change_rights(watch: Watch, call: Notification) -> None:
+    """From now on somebody of the run may act as another, so it is looked at for each call."""
+    watch.rights_changed = True
     watch.proceed(call)
 
 
@@ -99,7 +110,7 @@ def _is_group_of(caller: int, group: int) -> bool:
         if entry.isdecimal():
             fields = stat_fields(int(entry))
             if fields is not None and int(fields[_GROUP]) == group:
-                return _belongs(caller, int(entry))
+                return belongs(caller, int(entry))
     return True  # the kernel says that there is none
 
 
@@ -119,6 +130,7 @@ def kin_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
     return {
         **dict.fromkeys(SCHEDULING, _schedule),
         **signals,
+        **dict.fromkeys((*CHANGING_RIGHTS, "prctl"), _change_rights),
         "setsid": _session,
         "fcntl": _own,
     }

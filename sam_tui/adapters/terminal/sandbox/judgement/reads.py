@@ -1,81 +1,240 @@
-"""Judging what opens files for reading: secrets by their names, and what lies where a run may not read.
+"""Opening what is read: the supervisor judges a name, opens exactly what has it, and hands that over.
 
-Where the kernel lets a run read, it opens the file itself; anything else the supervisor opens, on the
-path that was judged.
+Nothing is left to the kernel, which would read the path again: a thread could have exchanged it. A path
+without links is opened with links refused, so the judged name is the opened file's. Where it leads
+through links, the object behind them is held first, and the name that it has is judged.
 """
 
+import errno
 import os
+import re
+import stat
 from collections.abc import Callable
 
+from sam_tui.adapters.terminal.sandbox.judgement.paths import UNRESOLVED, Named
+from sam_tui.adapters.terminal.sandbox.judgement.pipes import hand_over_pipe
+from sam_tui.adapters.terminal.sandbox.judgement.process_calls import belongs
+from sam_tui.adapters.terminal.sandbox.kernel.calls import NO_MAGIC_LINKS, open_exactly
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
-from sam_tui.adapters.terminal.sandbox.kernel.seccomp import WRITE_FLAGS
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
-from sam_tui.adapters.terminal.sandbox.supervised.caller import Target
+from sam_tui.adapters.terminal.sandbox.supervised.caller import Target, own_rights
+from sam_tui.adapters.terminal.sandbox.supervised.own_objects import controlling
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 
+_VIEWS = ("/proc/", "/sys/")
+"""What the kernel shows of itself; who opens it counts, and not only by user and group."""
+_PROCESS = re.compile(r"/proc/(\d+)(?:/task/\d+)?/([^/]+)")
+_FOR_ALL = frozenset({
+    "stat", "status", "statm", "cmdline", "comm", "cgroup", "cpuset", "limits", "loginuid", "sessionid",
+    "oom_score", "oom_score_adj", "oom_adj", "sched", "schedstat", "autogroup", "wchan", "uid_map",
+    "gid_map", "projid_map", "setgroups", "mounts", "mountinfo", "net", "task",
+})  # fmt: skip
+"""What everybody may see of any process; the rest the kernel shows to those alone who may trace it."""
+_DELETED = " (deleted)"
+_MEMORY_FILE = "/memfd:"
+_DEVICES = {(1, 3), (1, 5), (1, 7), (1, 8), (1, 9)}
+"""null, zero, full, random, urandom. By a descriptor of any other, opened here, a run could do what
+Landlock refuses it."""
+_TERMINAL, _TERMINAL_MAKER = (5, 0), (5, 2)
+_TERMINALS = range(136, 144)
+_FOLDER_SECRETS = {
+    ".m2": ("settings.xml", "settings-security.xml"),
+    ".gradle": ("gradle.properties",),
+}
+"""Files that are secret in folders of these names alone."""
 
-def asked_read(
-    watch: Watch,
-    call: Notification,
-    target: Target,
-    where: tuple[int, str],
-    how: tuple[int, Callable[[], None]],
-) -> bool:
-    """Take on a call that reads what has to be asked for or opened here; False leaves it to others.
 
-    ``where`` is a folder's descriptor and a path; ``how`` are flags, and what judges what the call also
-    writes.
-    """
-    flags, go_on = how
-    real = _real(watch, target, *where, follow=not flags & os.O_NOFOLLOW)
-    secret = watch.reads.secret(real)
-    if not (secret or not watch.reads.within(real)) or not os.path.isfile(real):
-        return False
-    if not secret and flags & WRITE_FLAGS:
-        return False  # a write outside is asked as one, and one that only empties a file, too
-    rights = target.rights()
-
-    def open_it() -> None:
-        with file_calls.acting_as(rights):
-            opened = file_calls.open_file(real, flags, 0)
+def judge_read(watch: Watch, call: Notification, target: Target, named: Named, flags: int) -> None:
+    """Answer an open that only reads. Raises OSError, which is the call's own."""
+    path = target.absolute(named.directory, named.text)
+    if not UNRESOLVED.search(path) and watch.reads.is_plain(path):
         try:
-            watch.give(call, opened, flags)
-        finally:
-            os.close(opened)
+            with file_calls.acting_as(watch.rights(call)):
+                opened = open_exactly(path, file_calls.unwaiting(flags))
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+        else:
+            _hand_over(watch, call, opened, flags)
+            return
+    with file_calls.acting_as(watch.rights(call)):
+        handle = _behind(target, named, path, flags & os.O_NOFOLLOW)
+    try:
+        _judge_object(watch, call, target, handle, flags)
+    finally:
+        os.close(handle)
 
-    if not _readable(real):
+
+def asked_secret(watch: Watch, call: Notification, real: str, go: Callable[[], None]) -> bool:
+    """Whether what is opened there to be read as well is a secret; then ``go`` on a yes."""
+    if not watch.reads.secret(real) or not _is_content(real):
         return False
-    if not secret and watch.reads.toolchain(real):
-        watch.carry_out(call, open_it)
-    else:
-        watch.settle(call, OutsideWish("read", real), go_on if flags & WRITE_FLAGS else open_it)
+    watch.settle(call, OutsideWish("read", real), go)
     return True
 
 
 def asked_new_name(
-    watch: Watch, call: Notification, old: str, new: str, go: Callable[[], None]
+    watch: Watch, call: Notification, names: tuple[tuple[str, str], ...], go: Callable[[], None]
 ) -> bool:
-    """A secret that gets a name which tells nobody that it is one counts as read; ``go`` on a yes."""
-    if not watch.reads.secret(old) or watch.reads.secret(new) or not os.path.isfile(old):
-        return False
-    watch.settle(call, OutsideWish("read", old), go)
-    return True
+    """A secret that gets a name which tells nobody that it is one counts as read; ``go`` on a yes.
+
+    ``names`` are old ones, and what each becomes.
+    """
+    for old, new in names:
+        if secret := _loses_its_name(watch, old, new):
+            watch.settle(call, OutsideWish("read", secret), go)
+            return True
+    return False
 
 
-def _readable(real: str) -> bool:
-    """Whether it could be read at all; nobody is asked about what fails by itself."""
-    return os.access(real, os.R_OK, effective_ids=True)
+def _loses_its_name(watch: Watch, old: str, new: str) -> str:
+    """The secret at or in ``old`` that would be none by its name at ``new``; empty for none."""
+    within = _FOLDER_SECRETS.get(os.path.basename(old).lower(), ())
+    for end in ("", *(f"/{name}" for name in within)):
+        secret = f"{old}{end}"
+        lost = watch.reads.secret(secret) and not watch.reads.secret(f"{new}{end}")
+        if lost and _is_content(secret):
+            return secret
+    return ""
 
 
-def _real(watch: Watch, target: Target, directory: int, path: str, *, follow: bool) -> str:
-    """Where a path leads; empty for what has no name in a file system."""
-    likely = watch.inside.likely(target, directory, path)
-    if likely and not likely.startswith("/proc/"):
-        try:
-            if not follow:
-                return likely
-            os.readlink(likely)
-        except OSError:
-            return likely
-    target_path = target.resolve(directory, path, follow=follow)
-    return "" if target_path.special else target_path.real
+def _is_content(real: str) -> bool:
+    return os.path.exists(real) and not os.path.isdir(real)
+
+
+def _behind(target: Target, named: Named, path: str, nofollow: int) -> int:
+    """An O_PATH descriptor of what a path leads to for its caller. Raises OSError."""
+    flags = os.O_PATH | nofollow
+    try:
+        handle = open_exactly(path, flags, resolve=NO_MAGIC_LINKS)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENOENT, errno.EACCES):
+            raise
+    else:
+        if not f"{_name(handle)}/".startswith("/proc/"):
+            return handle
+        os.close(handle)
+    # Links of /proc lead elsewhere for each process.
+    resolved = target.resolve(named.directory, named.text, follow=not nofollow)
+    if not resolved.special:
+        return open_exactly(resolved.real, flags | os.O_NOFOLLOW)
+    handle = os.open(resolved.link, flags | os.O_CLOEXEC)
+    if not _may_see(target, resolved.link):
+        os.close(handle)
+        raise PermissionError(errno.EACCES, "Permission denied")
+    return handle
+
+
+def _name(handle: int) -> str:
+    return os.readlink(f"/proc/self/fd/{handle}")
+
+
+def _may_see(target: Target, real: str) -> bool:
+    """Whether the caller may look at that of a process: of its own run's, or what all may see.
+
+    To be asked while a descriptor is held: so the number cannot mean another process by then.
+    """
+    match = _PROCESS.match(real)
+    if match is None or match[2] in _FOR_ALL:
+        return True
+    return int(match[1]) == target.process or belongs(target.thread, int(match[1]))
+
+
+def _judge_object(
+    watch: Watch, call: Notification, target: Target, handle: int, flags: int
+) -> None:
+    """Answer the open of an object that is held. Raises OSError."""
+    status, real = os.fstat(handle), _name(handle)
+    gone = not status.st_nlink and real.endswith(_DELETED)
+    name = real.removesuffix(_DELETED) if gone else real
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(errno.ELOOP, "Too many levels of symbolic links")
+    if name[:1] != "/" or (gone and name.startswith(_MEMORY_FILE)) or stat.S_ISDIR(status.st_mode):
+        if not _may_see(target, f"{name}/"):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        _open_held(watch, call, handle, name, flags)
+    elif watch.reads.is_hidden(name) or not _may_see(target, name):
+        raise PermissionError(errno.EACCES, "Permission denied")
+    elif stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+        _open_device(watch, call, target, handle, flags)
+    elif (secret := watch.reads.secret(name)) or not watch.reads.within(name):
+        if gone:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        _ask(watch, call, (handle, name), flags, secret=secret)
+    else:
+        _open_held(watch, call, handle, name, flags)
+
+
+def _open_held(watch: Watch, call: Notification, handle: int, name: str, flags: int) -> None:
+    path = f"/proc/self/fd/{handle}"
+    if name.startswith(_VIEWS):
+        rights = Target(call.thread, watch.memory).rights()
+        if rights.user != own_rights().user and not os.fstat(handle).st_mode & stat.S_IROTH:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        with file_calls.acting_with_capabilities(rights):
+            opened = os.open(path, file_calls.unwaiting(flags))
+    else:
+        with file_calls.acting_as(watch.rights(call)):
+            opened = os.open(path, file_calls.unwaiting(flags))
+    _hand_over(watch, call, opened, flags, named=name[:1] == "/")
+
+
+def _ask(
+    watch: Watch, call: Notification, held: tuple[int, str], flags: int, *, secret: bool
+) -> None:
+    """Put the question, and open what has the name that was told. Nobody is asked about what fails."""
+    handle, real = held
+    rights = watch.rights(call)
+    with file_calls.acting_as(rights):
+        if not os.access(f"/proc/self/fd/{handle}", os.R_OK, effective_ids=True):
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+    def open_it() -> None:
+        with file_calls.acting_as(rights):
+            opened = open_exactly(real, file_calls.unwaiting(flags))
+        _hand_over(watch, call, opened, flags)
+
+    if not secret and watch.reads.toolchain(real):
+        watch.carry_out(call, open_it)
+    else:
+        watch.settle(call, OutsideWish("read", real), open_it)
+
+
+def _open_device(watch: Watch, call: Notification, target: Target, handle: int, flags: int) -> None:
+    """Devices that hold nothing, and terminals of the run."""
+    device = os.fstat(handle).st_rdev
+    numbers, real = (os.major(device), os.minor(device)), _name(handle)
+    if numbers == _TERMINAL:
+        real = controlling(target)
+        if not real:
+            raise OSError(errno.ENXIO, "No such device or address")
+    elif numbers[0] in _TERMINALS:
+        if not watch.created.holds(target, real):
+            raise PermissionError(errno.EACCES, "Permission denied")
+    elif numbers not in _DEVICES and numbers != _TERMINAL_MAKER:
+        raise PermissionError(errno.EACCES, "Permission denied")
+    with file_calls.acting_as(watch.rights(call)):
+        opened = file_calls.open_file(real, flags, 0)
+    try:
+        if numbers == _TERMINAL_MAKER:
+            watch.created.opened_master(opened)
+        watch.give(call, opened, flags)
+    finally:
+        os.close(opened)
+
+
+def _hand_over(
+    watch: Watch, call: Notification, opened: int, flags: int, *, named: bool = True
+) -> None:
+    """Return what was opened ``unwaiting`` to the caller, and close it here. Raises OSError."""
+    kind = os.fstat(opened).st_mode
+    if stat.S_ISFIFO(kind) and named:
+        hand_over_pipe(watch, call, opened, flags)
+        return
+    try:
+        if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        file_calls.restore_waiting(opened, flags)
+        watch.give(call, opened, flags)
+    finally:
+        os.close(opened)

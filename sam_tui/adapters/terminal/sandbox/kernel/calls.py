@@ -11,6 +11,8 @@ from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import machine
 
 NO_SYMLINKS = 0x04
 """openat2: a link anywhere in the path is an error (linux/openat2.h, RESOLVE_NO_SYMLINKS)."""
+NO_MAGIC_LINKS = 0x02
+"""openat2: the links of /proc that lead to no name are an error (RESOLVE_NO_MAGICLINKS)."""
 AT_FDCWD = -100
 AT_SYMLINK_NOFOLLOW = 0x100
 AT_REMOVEDIR = 0x200
@@ -77,9 +79,11 @@ def unshare_place() -> bool:
     return True
 
 
-def open_exactly(path: str, flags: int, *, mode: int = 0, within: int = AT_FDCWD) -> int:
+def open_exactly(
+    path: str, flags: int, *, mode: int = 0, within: int = AT_FDCWD, resolve: int = NO_SYMLINKS
+) -> int:
     """Open a path in which nothing may be a link, not even its end. Raises OSError (ELOOP)."""
-    how = _HOW.pack(flags | os.O_CLOEXEC, mode, NO_SYMLINKS)
+    how = _HOW.pack(flags | os.O_CLOEXEC, mode, resolve)
     opened = int(_openat2()(_OPENAT2, within, os.fsencode(path), how, _HOW.size))
     if opened < 0:
         code = ctypes.get_errno()
@@ -105,9 +109,13 @@ def drop_capabilities(mask: int) -> None:
     """
     effective, permitted, inheritable = capabilities()
     if permitted | inheritable:
-        left = [effective & ~mask, permitted & ~mask, inheritable & ~mask]
-        words = [half for shift in (0, 32) for half in (v >> shift & 0xFFFFFFFF for v in left)]
-        call("capset", _OF_THIS_THREAD, struct.pack("=6I", *words))
+        set_capabilities(effective & ~mask, permitted & ~mask, inheritable & ~mask)
+
+
+def set_capabilities(*sets: int) -> None:
+    """Set the effective, permitted and inheritable capabilities of the calling thread. Raises OSError."""
+    words = [half for shift in (0, 32) for half in (v >> shift & 0xFFFFFFFF for v in sets)]
+    call("capset", _OF_THIS_THREAD, struct.pack("=6I", *words))
 
 
 def capabilities() -> tuple[int, int, int]:

@@ -60,10 +60,17 @@ class Bounds:
     opened: tuple[str, ...] = ()
     unwritable: tuple[str, ...] = ()
     """Real paths below the writable folders that stay as they are; for supervised runs alone."""
+    masked: tuple[str, ...] = ()
+    """Real paths of secrets and devices that were there to be masked when the run began."""
     watched: tuple[str, ...] = ()
     """Those of the writable folders in which the supervisor makes every change itself."""
     reads: ReadTerms = field(default_factory=ReadTerms)
     """What is read without a question; for supervised runs alone."""
+
+    @property
+    def hidden(self) -> dict[str, tuple[str, ...]]:
+        """Places of secrets, there or not, and what is opened of them, by name."""
+        return {"hidden": (*self.secrets, *self.masked), "opened": self.opened}
 
     @property
     def readable(self) -> tuple[str, ...] | None:

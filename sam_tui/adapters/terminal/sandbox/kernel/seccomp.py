@@ -42,13 +42,14 @@ SCHEDULING = (
 ONE_PROCESS = {"setpriority": 0, "ioprio_set": 1}
 """The first argument with which these mean one process (PRIO_PROCESS, IOPRIO_WHO_PROCESS)."""
 SIGNALLING = (
-    "kill",
-    "tkill",
-    "tgkill",
-    "rt_sigqueueinfo",
-    "rt_tgsigqueueinfo",
-    "pidfd_send_signal",
-)
+    "kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal",
+)  # fmt: skip
+CHANGING_RIGHTS = (
+    "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setfsuid", "setfsgid",
+    "setgroups", "capset",
+)  # fmt: skip
+"""After one of these a process may touch files as somebody else; with some of ``prctl``."""
+_DUMPABLE, _DROP_BOUND, _SECURE_BITS = 4, 24, 28
 _F_SETOWN, _F_SETOWN_EX = 8, 15
 _OWNER_IOCTLS = (0x8901, 0x8902)
 """FIOSETOWN and SIOCSPGRP. Like F_SETOWN they name who gets the signals of a descriptor, which can be
@@ -115,12 +116,10 @@ def program(
     *,
     live: bool,
     landlock: int = COMPLETE,
-    reads: bool = False,
 ) -> bytes:
     """The filter as the kernel reads it. Without ``live`` nothing waits: what would, is allowed.
 
-    Where ``landlock``, the version that runs beneath, leaves something open, the supervisor is asked;
-    with ``reads`` it opens what is read, too.
+    Where ``landlock``, the version that runs beneath, leaves something open, the supervisor is asked.
 
     Calls are found by halving. The kernel walks the program once for every call number there is when
     it takes it in, so a long chain of comparisons would cost each command a tenth of a millisecond.
@@ -139,12 +138,6 @@ def program(
         blocks["fcntl"] = _owned()
         refused = [step for number in _OWNER_IOCTLS for step in _refuse(number)]
         blocks["ioctl"] = [_argument(1), *refused, *blocks["ioctl"]]
-    if live and reads:
-        blocks |= {"open": _opened(1), "openat": _opened(2)}
-    if live and landlock < TRUNCATION_HELD:
-        blocks["openat2"] = [
-            _give(FAIL | errno.ENOSYS)
-        ]  # its flags can change after they were seen
     calls = machine.calls
     entries = sorted((calls[name], block) for name, block in blocks.items() if name in calls)
     built += _halved(entries)
@@ -168,10 +161,11 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
     """For each call that is looked at: what decides it. Every block ends in an answer."""
     blocks: dict[str, list[Instruction]] = {}
     if live:
-        blocks["openat"] = _when_bits(2, WRITE_FLAGS, NOTIFY)
-        blocks["open"] = _when_bits(1, WRITE_FLAGS, NOTIFY)
-        for name in (*NAME_CALLS, *METADATA_CALLS, *STARTING, "openat2", "connect"):
+        blocks |= {"open": _opened(1), "openat": _opened(2), "prctl": _process_control()}
+        for name in (*NAME_CALLS, *METADATA_CALLS, *STARTING, *CHANGING_RIGHTS, "connect"):
             blocks[name] = [_give(NOTIFY)]
+        # Its flags stand in memory, and could change after they were seen.
+        blocks["openat2"] = [_give(FAIL | errno.ENOSYS)]
     for error, names in REFUSED.items():
         for name in names:
             blocks[name] = [_give(FAIL | error)]
@@ -229,6 +223,15 @@ def _opened(flags: int) -> list[Instruction]:
         _give(ALLOW),
         _give(NOTIFY),
     ]
+
+
+def _process_control() -> list[Instruction]:
+    """Nobody hides its memory from the supervisor: what it could not look at, it could not judge."""
+    hiding = [(_EQUAL, 0, 4, _DUMPABLE), _argument(1), *_refuse(0), _give(ALLOW)]
+    fewer = [
+        step for n in (_DROP_BOUND, _SECURE_BITS) for step in ((_EQUAL, 0, 1, n), _give(NOTIFY))
+    ]
+    return [_argument(0), *hiding, *fewer, _give(ALLOW)]
 
 
 def _ioctl(*, live: bool) -> list[Instruction]:

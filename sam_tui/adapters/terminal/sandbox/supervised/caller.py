@@ -8,9 +8,10 @@ from functools import cache, lru_cache
 from sam_tui.adapters.terminal.sandbox.kernel.calls import AT_FDCWD, ProcessMemory
 
 _MOST_LINKS = 40
-_MAGIC = re.compile(r"/proc/\d+(?:/task/\d+)?/(?:cwd|root|exe|fd/\d+)")
+_MAGIC = re.compile(r"/proc/\d+(?:/task/\d+)?/(?:cwd|root|exe|fd/\d+|ns/\w+)")
 _FIELDS = (b"\nUmask:\t", b"\nTgid:\t", b"\nUid:\t", b"\nGid:\t", b"\nGroups:\t", b"\nCapEff:\t")
 """Lines of /proc/<thread>/status, in the order of the kernel (proc_pid_status(5))."""
+_SIGNALS = re.compile(rb"^(SigPnd|ShdPnd|SigBlk|SigCgt):\t([0-9a-f]+)$", re.MULTILINE)
 _FILE_CAPABILITIES = 0x1F
 """chown, dac_override, dac_read_search, fowner, fsetid (linux/capability.h)."""
 
@@ -94,13 +95,6 @@ class Target:
         """As whom it acts. Raises OSError."""
         return _rights(self._status())
 
-    def rights_to(self, *, make: bool) -> Rights:
-        """As whom it changes names or opens files; its umask counts for what it makes alone.
-
-        Raises OSError. Only root's processes can be somebody else's, so nothing is read for others.
-        """
-        return self.rights() if make or os.geteuid() == 0 else own_rights()
-
     def _status(self) -> tuple[bytes, ...]:
         return _fields(self._memory.status(self.thread))
 
@@ -117,6 +111,17 @@ def stat_fields(process: int) -> list[bytes] | None:
         return None
     # The name of the command stands in brackets and may hold anything, so look behind the last one.
     return line[line.rfind(b")") + 2 :].split()
+
+
+def has_signal(thread: int) -> bool:
+    """Whether a signal waits for a thread that has a handler for it."""
+    try:
+        with open(f"/proc/{thread}/status", "rb", buffering=0) as status:
+            masks = {name: int(mask, 16) for name, mask in _SIGNALS.findall(status.read())}
+    except OSError:
+        return False
+    waiting = masks[b"SigPnd"] | masks[b"ShdPnd"]
+    return bool(waiting & masks[b"SigCgt"] & ~masks[b"SigBlk"])
 
 
 @cache

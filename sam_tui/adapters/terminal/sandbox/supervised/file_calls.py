@@ -13,7 +13,9 @@ from sam_tui.adapters.terminal.sandbox.kernel.calls import (
     AT_FDCWD,
     AT_SYMLINK_FOLLOW,
     call,
+    capabilities,
     open_exactly,
+    set_capabilities,
 )
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, own_rights
 
@@ -54,6 +56,23 @@ def _acting_as(rights: Rights, mine: Rights) -> Generator[None]:
         yield
     finally:
         _become(mine.user, mine.group, mine.groups)
+
+
+@contextmanager
+def acting_with_capabilities(rights: Rights) -> Generator[None]:
+    """``acting_as``, also without the capabilities that the other lacks: the kernel's own views of
+    itself look at all of them. Raises OSError."""
+    mine = capabilities()
+    with acting_as(rights):
+        if not mine[0] & ~rights.capabilities:
+            yield
+            return
+        now = capabilities()  # another user's rights of files may have taken some away
+        set_capabilities(now[0] & rights.capabilities, *now[1:])
+        try:
+            yield
+        finally:
+            set_capabilities(*now)
 
 
 def _become(user: int, group: int, groups: tuple[int, ...]) -> None:
@@ -99,16 +118,22 @@ def known_flags(flags: int) -> int:
 def open_file(path: str, flags: int, mode: int) -> int:
     """Open a real path as the caller asked; ``mode`` already without its umask. Raises OSError."""
     making = flags & os.O_CREAT or (_TMPFILE and flags & _TMPFILE == _TMPFILE)
-    allowed_flags = flags & _KNOWN_FLAGS
-    # Never wait here for the other end of a pipe: the caller's own flag is set afterwards.
     opened = open_exactly(
-        path,
-        allowed_flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW,
-        mode=mode & _PERMISSIONS if making else 0,
+        path, unwaiting(flags) | os.O_NOFOLLOW, mode=mode & _PERMISSIONS if making else 0
     )
-    if not flags & os.O_NONBLOCK:
-        fcntl.fcntl(opened, fcntl.F_SETFL, allowed_flags & ~os.O_NONBLOCK)
+    restore_waiting(opened, flags)
     return opened
+
+
+def unwaiting(flags: int) -> int:
+    """The flags of an open, such that it never waits here for the other end of a pipe."""
+    return flags & _KNOWN_FLAGS | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def restore_waiting(opened: int, flags: int) -> None:
+    """Give a descriptor that was opened with ``unwaiting`` the flag that its caller asked for."""
+    if not flags & os.O_NONBLOCK:
+        fcntl.fcntl(opened, fcntl.F_SETFL, flags & _KNOWN_FLAGS)
 
 
 def read_file(path: str) -> tuple[bytes, int]:

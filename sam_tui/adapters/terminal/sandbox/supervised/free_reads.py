@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -17,6 +18,7 @@ _SUSPECT = re.compile(
     re.I,
 )
 """A quick look at a name: no other is a secret."""
+_MOST_FOLDERS = 4096
 _OF_PACKAGES = (ENVIRONMENT_FILE, PRIVATE_KEY)
 _ENVIRONMENT_MARK = "pyvenv.cfg"
 """Stands in the folder of a virtual environment of Python, wherever that lies."""
@@ -30,13 +32,26 @@ def _secrets(home: str) -> Secrets:
 
 @dataclass(slots=True)
 class Reads:
-    """``terms`` of a run, and the ``roots`` that it may change."""
+    """``terms`` of a run, and the ``roots`` that it may change.
+
+    ``hidden`` are the places of secrets, which the kernel keeps from it as well, but for the roots and
+    what is ``opened`` of them; ``kept`` are those below the roots.
+    """
 
     terms: ReadTerms = field(default_factory=ReadTerms)
     roots: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
     _own: tuple[str, ...] = field(init=False, repr=False)
     _free: tuple[str, ...] = field(init=False, repr=False)
     _within: tuple[str, ...] = field(init=False, repr=False)
+    _hidden: tuple[str, ...] = field(init=False, repr=False)
+    _opened: tuple[str, ...] = field(init=False, repr=False)
+    _kept: tuple[str, ...] = field(init=False, repr=False)
+    _roots: tuple[str, ...] = field(init=False, repr=False)
+    _places: frozenset[str] = field(init=False, repr=False)
+    _plain: dict[str, bool] = field(default_factory=dict[str, bool], init=False, repr=False)
     _environments: dict[str, bool] = field(default_factory=dict[str, bool], init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -45,12 +60,46 @@ class Reads:
         self._own = tuple(f"{path.rstrip('/')}/" for path in prefixes)
         self._free = (*(f"{path.rstrip('/')}/" for path in self.terms.free), *_KERNEL)
         self._within = (*self._own, *self._free)
+        self._places = frozenset(path.lower() for path in (*self.hidden, *self.kept))
+        self._hidden = tuple({f"{path.lower()}/" for path in self.hidden})
+        self._kept = tuple({f"{path.lower()}/" for path in self.kept})
+        self._opened = tuple(f"{path.rstrip('/')}/" for path in self.opened)
+        self._roots = tuple(f"{path.rstrip('/')}/" for path in self.roots)
 
     @classmethod
-    def of(cls, terms: dict[str, Any], roots: tuple[str, ...]) -> "Reads":
+    def of(cls, message: Mapping[str, Any]) -> "Reads":
         """From the message that begins a run."""
+        terms = {**message, **message["reads"]}
         free, roots_own = tuple(map(str, terms["free"])), tuple(map(str, terms["own"]))
-        return cls(ReadTerms(str(terms["home"]), free, roots_own, bool(terms["restricted"])), roots)
+        read_terms = ReadTerms(str(terms["home"]), free, roots_own, bool(terms["restricted"]))
+        names = ("roots", "hidden", "opened", "kept")
+        return cls(read_terms, *(tuple(terms[name]) for name in names))
+
+    def is_plain(self, real: str) -> bool:
+        """Whether it is read without a question, by a quick look: folders are remembered, for it is
+        their names alone that count."""
+        folder = real[: real.rfind("/")]
+        plain = self._plain.get(folder)
+        if plain is None:
+            if len(self._plain) >= _MOST_FOLDERS:
+                self._plain.clear()
+            below = f"{folder}/"
+            apart = below.startswith(_KERNEL) or self.is_hidden(below)
+            plain = self._plain[folder] = not apart and self.within(below)
+        return (
+            plain
+            and real.lower() not in self._places
+            and _SUSPECT.search(real, len(folder)) is None
+        )
+
+    def is_hidden(self, real: str) -> bool:
+        """Whether the kernel keeps it from the run, too; of volumes that fold case, also so written."""
+        path = f"{real}/"
+        if path.startswith(self._opened):
+            return False
+        key = path.lower()
+        apart = key.startswith(self._hidden) and not path.startswith(self._roots)
+        return apart or key.startswith(self._kept)
 
     def secret(self, real: str) -> bool:
         """Whether a real path is secret by its name. Packages bring keys and environments to test with."""

@@ -33,7 +33,7 @@ class Own:
         if real.startswith(_SHARED):
             return real in self._shared or self._below(real)
         if real.startswith(TERMINALS):
-            return real in self._terminals or real == _controlling(target)
+            return real in self._terminals or real == controlling(target)
         return False
 
     def may_make(self, real: str) -> bool:
@@ -82,7 +82,7 @@ class Own:
         return False
 
 
-def _controlling(target: Target) -> str:
+def controlling(target: Target) -> str:
     """The path of the pseudo-terminal that controls a target; empty without one."""
     fields = stat_fields(target.thread)
     if fields is None:

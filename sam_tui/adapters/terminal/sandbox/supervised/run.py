@@ -14,7 +14,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.notifications import (
 )
 from sam_tui.adapters.terminal.sandbox.kernel.protected_paths import carved
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
-from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target
+from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target, own_rights
 from sam_tui.adapters.terminal.sandbox.supervised.free_reads import Reads
 from sam_tui.adapters.terminal.sandbox.supervised.own_objects import Own
 from sam_tui.adapters.terminal.sandbox.supervised.places import PlaceChange, WatchedPlaces
@@ -97,9 +97,6 @@ class Watch:
         whole = [path for root in free for path in carved(root, terms.kept)]
         self.granted = Inside(whole, terms.kept)
         """What of it the kernel lets through; the supervisor opens the rest itself."""
-        carved_roots = [path for root in terms.roots for path in carved(root, terms.kept)]
-        self.readable = Inside(carved_roots, terms.kept)
-        """What of it may be read as a whole."""
         self.later_run = WatchedPlaces(terms.watched, free, terms.kept)
         self.devices = frozenset(terms.devices)
         self.created = Own()
@@ -111,6 +108,8 @@ class Watch:
         self.memory = memory
         self.listener: NotificationListener | None = None
         self.names: Mapping[int, str] = {}
+        self.rights_changed = False
+        """Whether any of its processes may act as somebody else than the supervisor."""
         self.reads = Reads()
         """What it reads without a question."""
         self.hosts: Hosts | None = None
@@ -158,6 +157,15 @@ class Watch:
         """Give the caller a copy of a descriptor before its call returns: the number it has there."""
         assert self.listener is not None
         return self.listener.add(call.id, descriptor, flags=flags)
+
+    def rights(self, call: Notification, *, make: bool = False) -> Rights:
+        """As whom a call changes names or opens files; its umask counts for what it makes alone.
+
+        Raises OSError. Nothing is read for it while all act as the one who started them.
+        """
+        if make or self.rights_changed:
+            return Target(call.thread, self.memory).rights()
+        return own_rights()
 
     def waits(self, call: Notification) -> bool:
         """Whether the caller is still there and waiting."""
