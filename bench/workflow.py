@@ -105,12 +105,12 @@ def measure(folder: Path, executions: int) -> list[Figure]:
     figures = [
         Figure("a phase transition", transition, "ms", MOST_TRANSITION, commit, "a bare commit"),
         Figure("a phase transition, 99th of 100", statistics.quantiles(times, n=100)[98], "ms"),
-        asked("status of an execution", workflows.execution),
-        asked("its steps", workflows.steps),
-        asked("its history", workflows.history),
-        asked("its newest events", lambda name: workflows.events(EventQuery(name))),
+        asked("status of an execution", workflows.records.execution),
+        asked("its steps", workflows.records.steps),
+        asked("its history", workflows.records.history),
+        asked("its newest events", lambda name: workflows.records.events(EventQuery(name))),
     ]
-    newest = statistics.median([timed(workflows.executions) for _ in range(20)])
+    newest = statistics.median([timed(workflows.records.executions) for _ in range(20)])
     figures.append(Figure("the 50 newest executions", newest, "ms"))
     store.close()
     workflows, store = service(folder / "unflushed", flushed=False)

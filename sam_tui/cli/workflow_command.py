@@ -39,6 +39,7 @@ from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.verbs import VERBS, Verb
 from sam_tui.core.workflow.views import Advanced, ExecutionView
 from sam_tui.folders import data_folder
 from sam_tui.headless.interrupts import Interrupts
@@ -82,13 +83,13 @@ def workflow_group() -> None:
 @workflow_options
 def list_command(**values: Any) -> int:
     """List the workflows that can be started."""
-    with desk(values) as at:
-        views = at.workflows.definitions()
+    with open_console(values) as at:
+        views = at.workflows.catalog.views()
         at.show(
             [definition_object(view) for view in views],
             [f"{view.name}  ({view.origin})  {view.description}" for view in views],
         )
-        for problem in at.workflows.lint():
+        for problem in at.workflows.catalog.lint():
             click.echo(terminal_safe(str(problem)), err=True)
     return DONE
 
@@ -98,8 +99,8 @@ def list_command(**values: Any) -> int:
 @workflow_options
 def show_command(**values: Any) -> int:
     """Show a workflow: its parameters and steps."""
-    with desk(values) as at:
-        view = at.workflows.details(values["name"])
+    with open_console(values) as at:
+        view = at.workflows.catalog.view(values["name"])
         at.show(definition_object(view), definition_lines(view))
     return DONE
 
@@ -109,8 +110,8 @@ def show_command(**values: Any) -> int:
 @workflow_options
 def lint_command(**values: Any) -> int:
     """Check every definition, or the file PATH; exit 1 when one has errors."""
-    with desk(values, trusting=True) as at:
-        problems = at.workflows.lint(values["path"] or "")
+    with open_console(values, trusting=True) as at:
+        problems = at.workflows.catalog.lint(values["path"] or "")
         rows = [
             {"path": p.path, "line": p.line, "level": p.level, "message": p.message}
             for p in problems
@@ -123,8 +124,8 @@ def lint_command(**values: Any) -> int:
 @workflow_options
 def sync_command(**values: Any) -> int:
     """Say which definition files were added, updated, unchanged or are missing since last time."""
-    with desk(values) as at:
-        report = at.workflows.sync()
+    with open_console(values) as at:
+        report = at.workflows.upkeep.sync()
         names = ("added", "updated", "unchanged", "missing")
         names_by_kind = {name: list(getattr(report, name)) for name in names}
         at.show(
@@ -138,8 +139,8 @@ def sync_command(**values: Any) -> int:
 @workflow_options
 def new_command(**values: Any) -> int:
     """Write a workflow to start from into this project's .sam/workflows."""
-    with desk(values) as at:
-        path = at.workflows.create(values["name"])
+    with open_console(values) as at:
+        path = at.workflows.catalog.create(values["name"])
         at.show({"path": path}, [path])
     return DONE
 
@@ -152,9 +153,9 @@ def new_command(**values: Any) -> int:
 @workflow_options
 def start_command(**values: Any) -> int:
     """Start an execution and print its first steps with their tokens."""
-    with desk(values) as at:
+    with open_console(values) as at:
         params = _params(values)
-        return _told(
+        return _print_advanced(
             at, at.workflows.start(values["name"], params, execution_id=values["execution"])
         )
 
@@ -165,8 +166,8 @@ def start_command(**values: Any) -> int:
 @workflow_options
 def next_command(**values: Any) -> int:
     """Hand in a step's OUTPUT (JSON or text; - reads it) with its TOKEN; prints what follows."""
-    with desk(values) as at:
-        return _told(at, at.workflows.advance(values["token"], _output(values["output"])))
+    with open_console(values) as at:
+        return _print_advanced(at, at.workflows.advance(values["token"], _output(values["output"])))
 
 
 @workflow_group.command("status")
@@ -176,23 +177,23 @@ def next_command(**values: Any) -> int:
 @workflow_options
 def status_command(**values: Any) -> int:
     """Show one execution, or the newest ones."""
-    with desk(values) as at:
+    with open_console(values) as at:
         name = values["execution"]
         if not name:
-            views = at.workflows.executions()
+            views = at.workflows.records.executions()
             if not views:
                 click.echo("No workflow was run yet: “workflow start NAME” begins one.", err=True)
             lines = [line for view in views for line in execution_lines(view)]
             at.show([execution_object(view) for view in views], lines)
             return DONE
-        view, steps = at.workflows.execution(name), at.workflows.steps(name)
+        view, steps = at.workflows.records.execution(name), at.workflows.records.steps(name)
         status, lines = execution_object(view, steps), execution_lines(view, steps)
         if values["tokens"]:
             tickets = at.workflows.tickets(name)
             status["tokens"] = {ticket.step: ticket.token for ticket in tickets}
             lines += [f"  {ticket.step}: {ticket.token}" for ticket in tickets]
         if values["events"]:
-            events = at.workflows.events(EventQuery(name, limit=10_000))
+            events = at.workflows.records.events(EventQuery(name, limit=10_000))
             status["events"] = [
                 {"seq": e.seq, "type": e.type, "step": e.step, "data": json.loads(e.data_json)}
                 for e in events
@@ -202,25 +203,24 @@ def status_command(**values: Any) -> int:
     return DONE
 
 
-def _verb(name: str, about: str, act: Callable[[Workflows, str, str], Advanced]) -> None:
-    """Add a command that takes an execution and, perhaps, a word on it."""
+def _add_verb(verb: Verb) -> None:
+    """Add the command of a verb: it takes an execution and, perhaps, a word on it."""
 
     @click.argument("execution")
     @click.argument("word", required=False, default="", metavar="[REASON|STEP|CHOICE]")
     @workflow_options
     def command(**values: Any) -> int:
-        with desk(values) as at:
-            return _told(at, act(at.workflows, values["execution"], values["word"]))
+        with open_console(values) as at:
+            return _print_advanced(
+                at, at.workflows.steer(verb.name, values["execution"], values["word"])
+            )
 
-    command.__doc__ = about
-    workflow_group.command(name)(command)
+    command.__doc__ = verb.about
+    workflow_group.command(verb.name)(command)
 
 
-_verb("pause", "Stop handing out work.", lambda w, e, word: w.pause(e, word))
-_verb("resume", "Go on after a pause; prints fresh tokens.", lambda w, e, _: w.resume(e))
-_verb("abandon", "End an execution for good.", lambda w, e, word: w.abandon(e, word))
-_verb("retry", "Open a step again, or the one that failed.", lambda w, e, word: w.retry(e, word))
-_verb("decide", "Answer what a paused execution asks.", lambda w, e, word: w.decide(e, word))
+for _each in VERBS.values():
+    _add_verb(_each)
 
 
 @workflow_group.command("artifact")
@@ -230,8 +230,10 @@ _verb("decide", "Answer what a paused execution asks.", lambda w, e, word: w.dec
 @workflow_options
 def artifact_command(**values: Any) -> int:
     """Print an artifact, or a range of it."""
-    with desk(values) as at:
-        chunk = at.workflows.read_artifact(values["artifact"], values["offset"], values["length"])
+    with open_console(values) as at:
+        chunk = at.workflows.records.read_artifact(
+            values["artifact"], values["offset"], values["length"]
+        )
         piece = {"text": chunk.text, "start": chunk.start, "end": chunk.end, "total": chunk.total}
         at.show(piece, chunk.text.splitlines())
     return DONE
@@ -256,7 +258,7 @@ def run_command(**values: Any) -> int:
     interrupts = Interrupts()
     interrupts.install()
     try:
-        with desk(values, runtime.workflows.workflows) as at:
+        with open_console(values, runtime.workflows.workflows) as at:
             return asyncio.run(_run(at, runtime, values, interrupts))
     finally:
         interrupts.restore()
@@ -268,7 +270,7 @@ async def _run(
     """Start or continue, drive, and print how it ended."""
     workflows = at.workflows
     try:
-        execution = _begun(workflows, values)
+        execution = _started(workflows, values)
         runner = runtime.open_runner(lambda line: click.echo(terminal_safe(line), err=True))
         loop = asyncio.get_running_loop()
         work = loop.create_task(runner.run(execution), name="workflow")
@@ -281,19 +283,19 @@ async def _run(
         finally:
             interrupts.cancel_with(None)
         at.show(
-            execution_object(view, workflows.steps(execution)),
-            execution_lines(view, workflows.steps(execution)),
+            execution_object(view, workflows.records.steps(execution)),
+            execution_lines(view, workflows.records.steps(execution)),
         )
         return _code(view)
     finally:
         await runtime.close()
 
 
-def _begun(workflows: Workflows, values: Values) -> str:
+def _started(workflows: Workflows, values: Values) -> str:
     """The execution to run: the one that is named, going on if it was paused, or a new one."""
     name: str = values["name"]
     try:
-        view = workflows.execution(name)
+        view = workflows.records.execution(name)
     except WorkflowRefused:
         done = workflows.start(name, _params(values), execution_id=values["execution"])
         return done.execution_id
@@ -307,7 +309,7 @@ def _code(view: ExecutionView) -> int:
 
 
 @contextmanager
-def desk(
+def open_console(
     values: Values, opened: Callable[[], Workflows] | None = None, *, trusting: bool = False
 ) -> Generator[WorkflowConsole, None, None]:
     """The service over the data folder and the three definition folders, or the one ``opened``.
@@ -352,7 +354,7 @@ def _stored(values: Values, stack: ExitStack, *, trusting: bool) -> Workflows:
     return Workflows(store, files, SystemClock())
 
 
-def _told(at: WorkflowConsole, done: Advanced) -> int:
+def _print_advanced(at: WorkflowConsole, done: Advanced) -> int:
     at.show(advanced_object(done), advanced_lines(done))
     return FAILED if done.outcome in ("failed", "diverged") and done.failures else DONE
 
@@ -378,7 +380,7 @@ def _params(values: Values) -> dict[str, Any]:
 
 def _output(argument: str | None) -> Any:
     """What a step hands in: an object when it is one, else a text."""
-    text = _handed_in() if argument in (None, "-") else argument
+    text = _piped_output() if argument in (None, "-") else argument
     try:
         value: Any = json.loads(text or "")
     except (ValueError, RecursionError):
@@ -386,7 +388,7 @@ def _output(argument: str | None) -> Any:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else text
 
 
-def _handed_in() -> str:
+def _piped_output() -> str:
     try:
         return read_prompt("-", input_descriptor()).text
     except UsageError:

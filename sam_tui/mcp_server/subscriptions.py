@@ -58,7 +58,7 @@ class StoreWatch:
             subscription.close()
 
     def _look(self, mine: set[int]) -> None:
-        rows = self._workflows().events(EventQuery(after=self._seen, limit=_BATCH))
+        rows = self._workflows().records.events(EventQuery(after=self._seen, limit=_BATCH))
         for row in rows:
             self._seen = row.seq
             if row.seq not in mine:
@@ -66,7 +66,7 @@ class StoreWatch:
                 self._bus.publish(WorkflowMoved(nobody, row.execution, row.type, row.step, row.seq))
 
     def _newest(self) -> int:
-        rows = self._workflows().events(EventQuery(limit=1, newest=True))
+        rows = self._workflows().records.events(EventQuery(limit=1, newest=True))
         return rows[0].seq if rows else 0
 
 

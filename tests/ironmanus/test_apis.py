@@ -116,8 +116,8 @@ async def test_a_body_belongs_to_the_phase_it_was_fetched_in(online: Desk, site:
         await online.done(phase, payload)
     found = await online.answer("MultiAPIFetch", api_endpoints=[site.url("/b")])
     artifact = found["results"][0]["reference"]["artifactId"]
-    assert "xxx" in online.workflows.read_artifact(artifact, 0, 100_000).text
-    assert online.workflows.artifacts("s")[0].step == "knowledge"
+    assert "xxx" in online.workflows.records.read_artifact(artifact, 0, 100_000).text
+    assert online.workflows.records.artifacts("s")[0].step == "knowledge"
 
 
 @pytest.mark.requirement("ironmanus:retries")

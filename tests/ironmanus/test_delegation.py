@@ -69,7 +69,9 @@ async def test_a_whole_session_with_real_agents_files_and_evidence(tmp_path: Pat
     assert names == [
         "agent_coder_output_1.md", "agent_critic_output_2.md", "synthesized_knowledge.md",
     ]  # fmt: skip
-    assert {row.name for row in desk.workflows.artifacts("s")} >= {"agent_coder_output_1.md"}
+    assert {row.name for row in desk.workflows.records.artifacts("s")} >= {
+        "agent_coder_output_1.md"
+    }
     desk.close()
 
 

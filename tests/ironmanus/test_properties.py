@@ -47,7 +47,7 @@ async def play(desk: Desk, moves: list[tuple[str, dict[str, Any]]]) -> None:
     """Make the moves and check what must hold after each."""
     await desk.begin()
     for phase, payload in moves:
-        before = desk.workflows.phase("c")
+        before = desk.workflows.records.phase("c")
         if phase == "READ":
             executed = await desk.call("file_operations", operation="list_dir", path=".")
             tools = before.tools if before else None

@@ -29,7 +29,7 @@ def test_there_are_ten_roles_each_with_all_that_the_seed_gives_it() -> None:
 
 @pytest.mark.requirement("ironmanus:roles")
 def test_every_role_has_a_methodology_that_a_person_can_replace(desk: Desk) -> None:
-    personas = desk.workflows.personas()
+    personas = desk.workflows.catalog.personas()
     assert all(len(personas[role].splitlines()) >= 5 for role in ROLES)
 
 

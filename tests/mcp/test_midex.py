@@ -297,11 +297,11 @@ async def test_a_tool_step_that_another_runs_or_that_was_cut_off_is_not_run_agai
     async with shared[0].client() as client:
         begun = await start(client, "host", params={"target": "cut-off.txt"})
         execution = begun["execution_id"]
-        with driver.hold(execution) as mine:
+        with driver.claims.hold(execution) as mine:
             assert mine
             held = await advance(client, begun["new_token"])
             assert held["code"] == "execution_held"
-            assert driver.begin_call(execution, "write") is None
+            assert driver.claims.begin_call(execution, "write") is None
         asked = await advance(client, begun["new_token"])
         assert (asked["workflow_state"], asked["outcome"]) == ("paused", "asked")
         assert asked["question"]["choices"] == ["retry", "accept", "abort"]

@@ -45,7 +45,7 @@ class Bench:
     @property
     def view(self) -> ExecutionView:
         """The newest run."""
-        return self.workflows.executions(limit=1)[0]
+        return self.workflows.records.executions(limit=1)[0]
 
     @property
     def screen(self) -> RunsScreen:
@@ -59,7 +59,9 @@ class Bench:
 
     async def until(self, state: str) -> None:
         """Wait until the newest run is in a state."""
-        await self.me.until(lambda: self.workflows.executions(limit=1) and self.view.state == state)
+        await self.me.until(
+            lambda: self.workflows.records.executions(limit=1) and self.view.state == state
+        )
 
 
 def define(stage: Stage, text: str = FLOW, name: str = "colours") -> None:
@@ -128,7 +130,7 @@ async def test_a_run_is_paused_resumed_and_abandoned_by_keys(stage: Stage, model
         await me.pilot.press("r")
         await bench.until("running")
         await me.until(lambda: len(model.seen) == 2)
-        attempts = bench.workflows.history(bench.view.id)
+        attempts = bench.workflows.records.history(bench.view.id)
         assert [(a.step, a.number, a.status) for a in attempts] == [("look", 1, "open")]
         await me.pilot.press("o")
         await me.until(lambda: isinstance(me.app.screen, Reader))
@@ -137,7 +139,7 @@ async def test_a_run_is_paused_resumed_and_abandoned_by_keys(stage: Stage, model
         await me.until(lambda: isinstance(me.app.screen, RunsScreen))
         await me.pilot.press("t")
         await me.until(lambda: len(model.seen) == 3)
-        attempts = bench.workflows.history(bench.view.id)
+        attempts = bench.workflows.records.history(bench.view.id)
         assert [(a.number, a.status) for a in attempts] == [(1, "cancelled"), (2, "open")]
         await me.pilot.press("x")
         assert bench.view.state == "running"
@@ -228,7 +230,7 @@ async def test_a_run_s_transcript_opens_in_the_chat(stage: Stage, model: RawMode
         await me.until(lambda: "question waits" in bench.text("#run-keys"))
         await me.pilot.press("o")
         await me.until(lambda: "seen it all" in me.transcript())
-        step = bench.workflows.history(bench.view.id)[0]
+        step = bench.workflows.records.history(bench.view.id)[0]
         session = me.bench.current.session
         assert session is not None
         assert session.conversation == ConversationId(step.conversation)

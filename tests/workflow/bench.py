@@ -70,11 +70,11 @@ class Bench:
 
     def steps(self, execution: str) -> dict[str, str]:
         """The status of every step."""
-        return {step.id: step.status for step in self.workflows.steps(execution)}
+        return {step.id: step.status for step in self.workflows.records.steps(execution)}
 
     def types(self, execution: str) -> list[str]:
         """The types of all events, in order."""
-        return [e.type for e in self.workflows.events(EventQuery(execution, limit=10_000))]
+        return [e.type for e in self.workflows.records.events(EventQuery(execution, limit=10_000))]
 
     def close(self) -> None:
         """Close the store."""

@@ -133,7 +133,7 @@ async def drive(folder: Path) -> None:
     )
     engine, store = open_engine(kit), kit.storage.conversations
     crew = StepCrew(engine, store, kit.inquiries, Worker(effects), kit.conversation)
-    while bench.workflows.execution("run").state != "completed":
+    while bench.workflows.records.execution("run").state != "completed":
         try:
             await Runner(bench.workflows, crew, kit.bus).run("run")
         except WorkflowRefused as refused:
@@ -208,7 +208,7 @@ def whole(file: Path) -> bool:
 def judged(folder: Path) -> tuple[int, int]:
     """How many steps or effects of an ended execution were there twice, and how many not at all."""
     effects, bench = Effects(folder / "effects").counted(), Bench(folder)
-    events = bench.workflows.events(EventQuery("run", limit=100_000))
+    events = bench.workflows.records.events(EventQuery("run", limit=100_000))
     completed = Counter(event.step for event in events if event.type == "step_completed")
     bench.close()
     twice = [name for seen in (effects, completed) for name in seen if seen[name] > 1]

@@ -69,7 +69,7 @@ class Stage:
         """Every tool result of every step's conversation."""
         return [
             m.text
-            for attempt in self.bench.workflows.history(execution)
+            for attempt in self.bench.workflows.records.history(execution)
             for m in self.kit.storage.conversations.messages(ConversationId(attempt.conversation))
             if isinstance(m, ToolMessage)
         ]

@@ -187,10 +187,10 @@ def bundled(tmp_path: Path) -> Bench:
 
 @pytest.mark.requirement("workflow:bundled")
 def test_every_bundled_definition_and_persona_is_sound(bundled: Bench) -> None:
-    assert bundled.workflows.lint() == ()
-    names = {view.name for view in bundled.workflows.definitions()}
+    assert bundled.workflows.catalog.lint() == ()
+    names = {view.name for view in bundled.workflows.catalog.views()}
     assert names == set(RUNS)
-    assert set(bundled.workflows.personas()) >= ROLES
+    assert set(bundled.workflows.catalog.personas()) >= ROLES
     for name, (params, _) in RUNS.items():
         assert bundled.workflows.start(name, params).state == "running"
 
@@ -202,7 +202,7 @@ async def test_every_bundled_workflow_runs_to_its_end(
 ) -> None:
     params, plays = RUNS[name]
     view = await run_bundled(bundled, tmp_path / "kit", name, params, plays)
-    steps = bundled.workflows.steps(view.id)
+    steps = bundled.workflows.records.steps(view.id)
     assert (view.state, view.reason) == ("completed", ""), [(s.id, s.error) for s in steps]
     assert {step.status for step in steps} == {"completed"}
     assert all(
@@ -230,5 +230,5 @@ async def test_no_change_begins_before_the_test_was_seen_to_fail(
 @pytest.mark.requirement("workflow:bundled")
 def test_looking_steps_of_bundled_workflows_can_change_nothing(bundled: Bench) -> None:
     for name in ("security-audit", "review-changes"):
-        for step in bundled.workflows.definition(name).steps:
+        for step in bundled.workflows.catalog.find(name).definition.steps:
             assert step.kind == "tool" or step.tools == ("read",)

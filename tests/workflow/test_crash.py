@@ -71,7 +71,7 @@ ROOT = Path(__file__).parents[2]
 def drive(bench: Bench) -> None:
     """Begin the execution if it does not exist, then work until nothing is open."""
     workflows = bench.workflows
-    if not workflows.executions():
+    if not workflows.records.executions():
         workflows.start("flow", execution_id="run")
     while tickets := workflows.tickets("run"):
         ticket = tickets[0]
@@ -99,14 +99,14 @@ def test_killed_at_any_statement_an_execution_ends_as_if_nothing_had_happened(
 
 def require_ended(bench: Bench) -> None:
     """Each step was completed once, in one attempt, and each token was counted once."""
-    history = bench.workflows.history("run")
+    history = bench.workflows.records.history("run")
     assert sorted((a.step, a.task, a.status, a.number) for a in history if a.step != "b") == [
         ("a", None, "completed", 1), ("c", None, "completed", 1), ("d", None, "completed", 1),
     ]  # fmt: skip
     assert [(a.task, a.status) for a in history if a.step == "b"] == [
         (0, "completed"), (1, "completed"),
     ]  # fmt: skip
-    assert bench.workflows.execution("run").state == "completed"
+    assert bench.workflows.records.execution("run").state == "completed"
     types = bench.types("run")
     assert (types.count("step_completed"), types.count("workflow_completed")) == (4, 1)
     assert types.count("token_validated") == 5
@@ -114,7 +114,7 @@ def require_ended(bench: Bench) -> None:
 
 def require_whole(bench: Bench) -> None:
     """Nothing is half done: rows, attempts, tokens and events agree."""
-    views = bench.workflows.executions()
+    views = bench.workflows.records.executions()
     if not views:
         return
     reader = bench.store.reader
@@ -156,7 +156,7 @@ def test_who_dies_lets_go_of_what_it_drove(bench: Bench) -> None:
     program = (
         "import sys, os, signal; from pathlib import Path; from tests.workflow.bench import Bench\n"
         "b = Bench(Path(sys.argv[1]))\n"
-        "with b.workflows.hold('run') as mine:\n"
+        "with b.workflows.claims.hold('run') as mine:\n"
         "    print(mine, flush=True); sys.stdin.read()\n"
     )
     child = subprocess.Popen(
@@ -165,9 +165,9 @@ def test_who_dies_lets_go_of_what_it_drove(bench: Bench) -> None:
     )  # fmt: skip
     assert child.stdout is not None
     assert child.stdout.readline() == "True\n"
-    with bench.workflows.hold("run") as mine:
+    with bench.workflows.claims.hold("run") as mine:
         assert not mine
     child.kill()
     child.communicate()
-    with bench.workflows.hold("run") as mine:
+    with bench.workflows.claims.hold("run") as mine:
         assert mine

@@ -23,13 +23,13 @@ def test_midex_s_form_is_taken_as_it_is(bench: Bench) -> None:
           - {phase: design, agent: architect, description: d, dependsOn: [], allowParallel: true}
           - {phase: build, agent: architect, description: b, dependsOn: [design]}
     """)
-    view = bench.workflows.details("flow")
+    view = bench.workflows.catalog.view("flow")
     assert (view.complexity, view.tags) == ("high", ("a", "b"))
     assert view.phases[1] == {
         "phase": "build", "agent": "architect", "description": "b", "dependsOn": ["design"],
         "allowParallel": False, "kind": "agent",
     }  # fmt: skip
-    policy = bench.workflows.definition("flow").policy
+    policy = bench.workflows.catalog.find("flow").definition.policy
     assert (policy.attempts, policy.parallel) == (3, 6)
 
 
@@ -91,7 +91,7 @@ def test_every_fault_names_its_file_and_line(
 ) -> None:
     path = bench.workspace / ".sam" / "workflows" / "flow.md"
     path.write_text(f"---\nname: flow\n{text}\n---\nBody.\n", "utf-8")
-    problems = bench.workflows.lint()
+    problems = bench.workflows.catalog.lint()
     found = [p for p in problems if message in p.message]
     assert found, [str(p) for p in problems]
     assert (found[0].path, found[0].line) == (str(path), line)
@@ -124,16 +124,16 @@ def test_a_file_that_is_none_is_a_problem_and_the_others_are_still_found(
     bench.define("steps: [{id: a, prompt: a}]")
     bad = bench.workspace / ".sam" / "workflows" / "bad.md"
     bad.write_bytes(raw)
-    assert [p.message for p in bench.workflows.lint() if message in p.message]
-    assert [view.name for view in bench.workflows.definitions()] == ["flow"]
-    assert bench.workflows.lint(str(bad))
-    assert not bench.workflows.lint(str(bad.with_name("flow.md")))
+    assert [p.message for p in bench.workflows.catalog.lint() if message in p.message]
+    assert [view.name for view in bench.workflows.catalog.views()] == ["flow"]
+    assert bench.workflows.catalog.lint(str(bad))
+    assert not bench.workflows.catalog.lint(str(bad.with_name("flow.md")))
 
 
 @pytest.mark.requirement("workflow:lint")
 def test_a_pipe_is_no_definition_and_nobody_waits_for_it(bench: Bench) -> None:
     os.mkfifo(bench.workspace / ".sam" / "workflows" / "pipe.md")
-    assert "no regular file" in bench.workflows.lint()[0].message
+    assert "no regular file" in bench.workflows.catalog.lint()[0].message
 
 
 @pytest.mark.requirement("workflow:front-matter")
@@ -156,11 +156,11 @@ def test_package_user_and_project_are_searched_and_a_project_takes_nobody_s_plac
     (user / "fix-bug.md").write_text(text, "utf-8")
     (user / "_draft.md").write_text("nonsense", "utf-8")
     bench.define("steps: [{id: theirs, prompt: x}]", name="fix-bug")
-    assert bench.workflows.details("fix-bug").origin == "user"
-    other = bench.workflows.details("project/fix-bug")
+    assert bench.workflows.catalog.view("fix-bug").origin == "user"
+    other = bench.workflows.catalog.view("project/fix-bug")
     assert (other.origin, other.phases[0]["phase"]) == ("project", "theirs")
-    assert [p.level for p in bench.workflows.lint()] == ["warning"]
-    assert "phased" in [view.name for view in bench.workflows.definitions()]
+    assert [p.level for p in bench.workflows.catalog.lint()] == ["warning"]
+    assert "phased" in [view.name for view in bench.workflows.catalog.views()]
     bench.close()
 
 
@@ -172,37 +172,37 @@ def test_a_project_s_links_lead_nowhere_outside_of_it(bench: Bench) -> None:
     (outside / "leak.md").write_text(text, "utf-8")
     (bench.workspace / ".sam" / "workflows" / "leak.md").symlink_to(outside / "leak.md")
     (bench.workspace / ".sam" / "workflows" / "deep").symlink_to(outside)
-    assert bench.workflows.definitions() == ()
+    assert bench.workflows.catalog.views() == ()
 
 
 @pytest.mark.requirement("workflow:sync")
 def test_sync_tells_added_updated_unchanged_and_missing_apart(bench: Bench) -> None:
     one, two = bench.define("steps: [{id: a, prompt: a}]"), bench.define("steps: []", name="two")
-    report = bench.workflows.sync()
+    report = bench.workflows.upkeep.sync()
     assert (report.added, report.updated, report.missing) == (("flow", "two"), (), ())
     assert report.problems
     os.unlink(two)
     Path(one).write_text(Path(one).read_text("utf-8") + "more\n", "utf-8")
     bench.persona("p")
-    report = bench.workflows.sync()
+    report = bench.workflows.upkeep.sync()
     assert (report.added, report.updated) == (("p",), ("flow",))
     assert (report.unchanged, report.missing) == ((), ("two",))
-    report = bench.workflows.sync()
+    report = bench.workflows.upkeep.sync()
     assert (report.unchanged, report.missing) == (("p", "flow"), ())
     bench.define("steps: [{id: a, prompt: a}]", name="two")
-    assert bench.workflows.sync().added == ("two",)
+    assert bench.workflows.upkeep.sync().added == ("two",)
 
 
 @pytest.mark.requirement("workflow:new")
 def test_a_new_definition_is_complete_and_replaces_none(tmp_path: Path) -> None:
     bench = Bench(tmp_path, package=True)
-    path = bench.workflows.create("mine")
+    path = bench.workflows.catalog.create("mine")
     assert path == str(bench.workspace / ".sam" / "workflows" / "mine.md")
-    assert bench.workflows.lint() == ()
+    assert bench.workflows.catalog.lint() == ()
     assert bench.workflows.start("mine", {"objective": "x"}).state == "running"
     for name in ("mine", "../x", "", "a b"):
         with pytest.raises(UsageError):
-            bench.workflows.create(name)
+            bench.workflows.catalog.create(name)
     bench.close()
 
 
@@ -233,4 +233,4 @@ def test_a_persona_by_parameter_is_pinned_by_its_choice(bench: Bench) -> None:
     bench.define(text.replace("CHOICE", "y"))
     assert bench.workflows.start("flow", {"role": "y"}).opened[0].persona == "y"
     bench.define(text.replace("CHOICE", "z"))
-    assert "no persona 'z'" in bench.workflows.lint()[0].message
+    assert "no persona 'z'" in bench.workflows.catalog.lint()[0].message

@@ -62,10 +62,10 @@ def test_phases_follow_one_another_to_the_end_each_with_a_new_token(bench: Bench
     ]
     assert len(set(tokens)) == 3
     assert (done.state, done.outcome) == ("completed", "completed")
-    view = bench.workflows.execution(done.execution_id)
+    view = bench.workflows.records.execution(done.execution_id)
     assert view.progress == "3/3"
     assert view.completed_at is not None
-    history = bench.workflows.history(done.execution_id)
+    history = bench.workflows.records.history(done.execution_id)
     assert [(a.step, a.status, (a.output or {})["summary"]) for a in history] == [
         ("design", "completed", "design"),
         ("implement", "completed", "implement"),
@@ -82,10 +82,10 @@ def test_phases_follow_one_another_to_the_end_each_with_a_new_token(bench: Bench
 @pytest.mark.requirement("workflow:progress")
 def test_progress_and_totals_come_from_the_definition(bench: Bench) -> None:
     done = begin_feature(bench)
-    totals = bench.workflows.execution(done.execution_id).totals
+    totals = bench.workflows.records.execution(done.execution_id).totals
     assert (totals.total, totals.running, totals.pending) == (3, 1, 2)
     bench.workflows.advance(done.opened[0].token, DONE)
-    assert bench.workflows.execution(done.execution_id).progress == "1/3"
+    assert bench.workflows.records.execution(done.execution_id).progress == "1/3"
 
 
 @pytest.mark.requirement("workflow:dag")
@@ -180,7 +180,7 @@ def test_pause_refuses_work_and_resume_gives_fresh_tokens(bench: Bench) -> None:
     with pytest.raises(WorkflowRefused) as refused:
         bench.workflows.advance(done.opened[0].token, DONE)
     assert code_of(refused) == "execution_paused"
-    assert bench.workflows.execution(done.execution_id).reason == "lunch"
+    assert bench.workflows.records.execution(done.execution_id).reason == "lunch"
     assert bench.workflows.tickets(done.execution_id) == ()
     again = bench.workflows.resume(done.execution_id)
     assert opened(again) == ["design"]
@@ -200,41 +200,58 @@ def test_an_idle_execution_begins_when_it_is_resumed(bench: Bench) -> None:
 
 
 @pytest.mark.requirement("workflow:verbs")
-@pytest.mark.parametrize("verb", ["abandon", "fail", "diverge"])
-def test_an_end_cancels_what_is_open_and_only_some_ends_can_be_taken_back(
-    bench: Bench, verb: str
-) -> None:
+def test_an_abandoned_execution_cancels_what_is_open_and_stays_ended(bench: Bench) -> None:
     done = begin_feature(bench)
-    getattr(bench.workflows, verb)(done.execution_id, "because")
-    view = bench.workflows.execution(done.execution_id)
-    assert view.reason == "because"
-    assert [a.status for a in bench.workflows.history(done.execution_id)] == ["cancelled"]
-    with pytest.raises(WorkflowRefused) as refused:
-        bench.workflows.advance(done.opened[0].token, DONE)
-    assert code_of(refused) == "execution_closed"
-    with pytest.raises(WorkflowRefused) as refused:
-        bench.workflows.resume(done.execution_id)
-    assert code_of(refused) == ("transition_invalid" if verb == "abandon" else "execution_closed")
-    if verb == "abandon":
+    bench.workflows.abandon(done.execution_id, "because")
+    assert bench.workflows.records.execution(done.execution_id).reason == "because"
+    assert [a.status for a in bench.workflows.records.history(done.execution_id)] == ["cancelled"]
+    for again, code in (
+        (lambda: bench.workflows.advance(done.opened[0].token, DONE), "execution_closed"),
+        (lambda: bench.workflows.resume(done.execution_id), "transition_invalid"),
+        (lambda: bench.workflows.retry(done.execution_id, "design"), "transition_invalid"),
+    ):
         with pytest.raises(WorkflowRefused) as refused:
-            bench.workflows.retry(done.execution_id, "design")
-        assert code_of(refused) == "transition_invalid"
-        return
-    again = bench.workflows.retry(done.execution_id, "design")
-    assert (again.state, opened(again)) == ("running", ["design"])
-    assert again.opened[0].attempt == 2
+            again()
+        assert code_of(refused) == code
+
+
+@pytest.mark.requirement("workflow:verbs")
+@pytest.mark.parametrize(("state", "on_exhausted"), [("failed", "abort"), ("diverged", "diverge")])
+def test_a_failed_or_diverged_execution_cancels_what_is_open_and_is_opened_by_retry_alone(
+    bench: Bench, state: str, on_exhausted: str
+) -> None:
+    bench.define(
+        f"policy: {{rollbacks: 0, on_exhausted: {on_exhausted}}}\n"
+        "steps: [{id: a, prompt: a}, {id: b, needs: [a], prompt: b, on_fail: 'rollback:a'},"
+        " {id: c, needs: [a], prompt: c}]"
+    )
+    done = bench.workflows.start("flow")
+    opened_next = bench.workflows.advance(done.opened[0].token, DONE).opened
+    assert bench.workflows.fail_step(done.execution_id, "b", "because").state == state
+    statuses = {a.step: a.status for a in bench.workflows.records.history(done.execution_id)}
+    assert statuses == {"a": "completed", "b": "failed", "c": "cancelled"}
+    for refuse in (
+        lambda: bench.workflows.advance(opened_next[1].token, DONE),
+        lambda: bench.workflows.resume(done.execution_id),
+    ):
+        with pytest.raises(WorkflowRefused) as refused:
+            refuse()
+        assert code_of(refused) == "execution_closed"
+    again = bench.workflows.retry(done.execution_id, "b")
+    assert (again.state, sorted(opened(again))) == ("running", ["b", "c"])
+    assert {ticket.step: ticket.attempt for ticket in again.opened} == {"b": 2, "c": 2}
 
 
 @pytest.mark.requirement("workflow:verbs")
 def test_unknown_executions_workflows_and_steps_are_refused_by_name(bench: Bench) -> None:
     done = begin_feature(bench)
     for call, code in (
-        (lambda: bench.workflows.execution("nope"), "execution_unknown"),
+        (lambda: bench.workflows.records.execution("nope"), "execution_unknown"),
         (lambda: bench.workflows.start("flaw"), "workflow_unknown"),
         (lambda: bench.workflows.submit(done.execution_id, "review", DONE), "phase_mismatch"),
         (lambda: bench.workflows.retry(done.execution_id, "nope"), "step_unknown"),
         (lambda: bench.workflows.decide(done.execution_id, "retry"), "nothing_asked"),
-        (lambda: bench.workflows.read_artifact("nope"), "artifact_unknown"),
+        (lambda: bench.workflows.records.read_artifact("nope"), "artifact_unknown"),
         (
             lambda: bench.workflows.start("flow", execution_id=done.execution_id),
             "execution_exists",
@@ -310,13 +327,15 @@ def test_every_change_has_an_event_with_a_growing_number(bench: Bench) -> None:
     first, second = begin_feature(bench), bench.workflows.start("flow")
     bench.workflows.advance(first.opened[0].token, DONE)
     bench.workflows.abandon(second.execution_id)
-    events = bench.workflows.events(EventQuery(limit=1000))
+    events = bench.workflows.records.events(EventQuery(limit=1000))
     numbers = [event.seq for event in events]
     assert numbers == sorted(set(numbers))
     assert [e.seq for e in bench.told] == numbers
-    after = bench.workflows.events(EventQuery(first.execution_id, after=numbers[4], limit=3))
+    after = bench.workflows.records.events(
+        EventQuery(first.execution_id, after=numbers[4], limit=3)
+    )
     assert [e.seq for e in after] == [n for n in numbers if n > numbers[4]][:0] or len(after) == 3
-    newest = bench.workflows.events(EventQuery(second.execution_id, limit=1, newest=True))
+    newest = bench.workflows.records.events(EventQuery(second.execution_id, limit=1, newest=True))
     assert newest[0].type == "workflow_abandoned"
     assert all(isinstance(json.loads(e.data_json), dict) for e in events)
 
@@ -338,7 +357,7 @@ def test_a_persona_that_does_not_exist_stops_the_start_and_nothing_is_left(bench
     with pytest.raises(WorkflowRefused) as refused:
         bench.workflows.start("flow")
     assert code_of(refused) == "workflow_invalid"
-    assert bench.workflows.executions() == ()
+    assert bench.workflows.records.executions() == ()
 
 
 @pytest.mark.requirement("workflow:prune")
@@ -347,11 +366,11 @@ def test_what_ended_long_ago_is_deleted_but_for_accepted_findings(bench: Bench) 
     draft = FindingDraft(
         title="kept", content="c", source_execution_id=done.execution_id, accepted=True
     )
-    kept = bench.workflows.add_finding(draft)
+    kept = bench.workflows.notes.add_finding(draft)
     bench.workflows.abandon(done.execution_id)
-    assert bench.workflows.prune() == 0
+    assert bench.workflows.upkeep.prune() == 0
     bench.clock.time += 90_000
-    assert bench.workflows.prune() == 1
-    assert [v.id for v in bench.workflows.executions()] == [running.execution_id]
-    assert bench.workflows.findings(FindingQuery())[0].id == kept.id
+    assert bench.workflows.upkeep.prune() == 1
+    assert [v.id for v in bench.workflows.records.executions()] == [running.execution_id]
+    assert bench.workflows.records.findings(FindingQuery())[0].id == kept.id
     assert bench.types(done.execution_id) == []

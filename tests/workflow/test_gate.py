@@ -21,7 +21,7 @@ from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.offer import canonical, tool_schema
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.drivers.witness import Witness
-from sam_tui.core.workflow.gate import GROUPS, VERBS, allows, covers, spelled
+from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, covers, spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from tests.fakes.engine_kit import Kit, example_tools, open_kit
 from tests.workflow.bench import DONE, Bench
@@ -143,7 +143,7 @@ def test_a_list_covers_another_only_if_it_allows_all_of_it() -> None:
 
 @pytest.mark.requirement("workflow:gate-lists")
 def test_every_operation_on_files_either_reads_or_edits_and_others_are_named() -> None:
-    keys = [f"{name}.{operation}" for name, advert in adverts().items() if name not in VERBS
+    keys = [f"{name}.{operation}" for name, advert in adverts().items() if name not in UNGATED
             for operation in advert.operations]  # fmt: skip
     reads, edits = ({key for key in keys if allows([group], key)} for group in ("read", "edit"))
     files = {key for key in keys if key.startswith("file_operations.")}
@@ -195,8 +195,8 @@ async def test_a_paused_phase_allows_verbs_only(floor: Floor) -> None:
 def test_the_conversation_of_a_step_that_is_over_calls_nothing_more(bench: Bench) -> None:
     bench.define(GATED)
     done = bench.workflows.start("flow")
-    bench.workflows.claim(done.execution_id, "look", driver="d", conversation="step")
-    (claimed,) = bench.workflows.events(EventQuery(done.execution_id, "step_claimed"))
+    bench.workflows.claims.claim(done.execution_id, "look", driver="d", conversation="step")
+    (claimed,) = bench.workflows.records.events(EventQuery(done.execution_id, "step_claimed"))
     assert (claimed.step, json.loads(claimed.data_json)) == ("look", {"driver": "d"})
     gate = bench.workflows.gate("step", (done.execution_id, "look"))
     assert gate("voice.murmur") == ""
@@ -206,7 +206,7 @@ def test_the_conversation_of_a_step_that_is_over_calls_nothing_more(bench: Bench
     assert "is over" in gate("voice.murmur")
     assert "is over" in gate("workflow.status")
     other = bench.workflows.start("flow")
-    bench.workflows.claim(other.execution_id, "look", driver="d", conversation="step")
+    bench.workflows.claims.claim(other.execution_id, "look", driver="d", conversation="step")
     assert "is over" in gate("voice.murmur")
 
 
@@ -223,7 +223,7 @@ async def test_the_reminder_tells_phase_tools_tasks_failures_and_budgets(floor: 
     view = TurnView(floor.kit.conversation, (), (), 0.0)
     assert reminder.content(view) is None
     await floor.workflow("start", name="flow")
-    execution = bench.workflows.phase(floor.kit.conversation)
+    execution = bench.workflows.records.phase(floor.kit.conversation)
     assert execution is not None
     bench.workflows.fail_step(execution.execution_id, "work", "it <broke>")
     text = reminder.content(view) or ""
@@ -257,7 +257,7 @@ async def test_a_guard_believes_the_host_and_not_the_report(floor: Floor) -> Non
     floor.ran("terminal_operations.run_command", "pytest -q", 0)
     assert "completed" in await floor.workflow("advance", output=claim)
     rows = floor.bench.store.reader.executions()
-    evidence = floor.bench.workflows.evidence(rows[0].id)
+    evidence = floor.bench.workflows.records.evidence(rows[0].id)
     assert [e.exit_code for e in evidence if e.subject == "pytest -q"] == [0, 1, 0]
     assert all(len(e.sha256) == 64 for e in evidence)
 
@@ -348,7 +348,7 @@ async def test_an_execution_goes_from_our_agent_to_another_driver_and_back(floor
     bench.define(GATED)
     await floor.workflow("start", name="flow")
     await floor.workflow("advance", output=DONE)
-    phase = bench.workflows.phase(ConversationId(floor.kit.conversation))
+    phase = bench.workflows.records.phase(ConversationId(floor.kit.conversation))
     assert phase is not None
     outside = bench.another(bench.store)
     outside.advance(outside.tickets(phase.execution_id)[0].token, {"summary": "from outside"})

@@ -56,7 +56,7 @@ async def play(folder: Path, messages: list[list[int]]) -> None:
 
     def watched(line: str) -> None:
         write(line)
-        phase = workflows.phase(way.kit.conversation)
+        phase = workflows.records.phase(way.kit.conversation)
         name = Say(text=line.rpartition(" ")[2]).text
         if phase and not (phase.state == "running" and allows(phase.tools, f"voice.{name}")):
             wrong.append(f"{line} in {phase.step}, which is {phase.state}")
@@ -67,7 +67,7 @@ async def play(folder: Path, messages: list[list[int]]) -> None:
         results = await way.turn(*said)
         assert wrong == []
         assert len(results) == sum(map(len, messages))
-        assert workflows.execution(execution).state in (
+        assert workflows.records.execution(execution).state in (
             "running",
             "paused",
             "completed",

@@ -38,7 +38,7 @@ async def test_a_projects_workflow_is_used_only_in_a_folder_that_is_trusted_as_i
     desk.open()
     refused = (await desk.call("workflow.start", name="innocent")).finished
     assert not refused.ok and "sam-tui trust" in refused.text
-    assert "innocent" not in [v.name for v in desk.runtime.workflows.workflows().definitions()]
+    assert "innocent" not in [v.name for v in desk.runtime.workflows.workflows().catalog.views()]
     desk.runtime.trust.trust()
     assert (await desk.call("workflow.start", name="innocent")).finished.ok
     path.write_text(path.read_text("utf-8").replace("began", "again"), "utf-8")
@@ -57,8 +57,8 @@ def test_a_workflow_is_called_by_nothing_that_reads_as_something_else(
 ) -> None:
     path = bench.workspace / ".sam/workflows/flow.md"
     path.write_text(f'---\nname: "{name}"\nsteps: [{{id: a, prompt: a}}]\n---\n', "utf-8")
-    assert bench.workflows.definitions() == ()
-    assert "is no name" in bench.workflows.lint()[0].message
+    assert bench.workflows.catalog.views() == ()
+    assert "is no name" in bench.workflows.catalog.lint()[0].message
 
 
 @pytest.mark.requirement("workflow:lint")
@@ -70,7 +70,7 @@ def test_an_output_that_nothing_can_be_compared_with_is_a_fault_of_the_definitio
     bench: Bench, keyword: str
 ) -> None:
     bench.define(f"steps: [{{id: a, prompt: a, output: {{{keyword}}}}}]")
-    assert bench.workflows.lint()[0].message.startswith("output: ")
+    assert bench.workflows.catalog.lint()[0].message.startswith("output: ")
     with pytest.raises(WorkflowRefused) as refused:
         bench.workflows.start("flow")
     assert code_of(refused) == "workflow_invalid"
@@ -96,7 +96,7 @@ def test_references_that_multiply_a_long_value_end_the_step_and_not_the_memory(
         long="x" * 100_000,
     )
     assert done.state == "failed"
-    assert "characters at most" in bench.workflows.history(done.execution_id)[0].error
+    assert "characters at most" in bench.workflows.records.history(done.execution_id)[0].error
 
 
 @pytest.mark.requirement("workflow:artifacts")

@@ -184,7 +184,7 @@ def attempts(workspace: Path, data: Path) -> list[tuple[str, int, str, str]]:
     store = open_workflows(data)
     try:
         source = DefinitionFiles(str(data), str(workspace), vouches=lambda _name, _data: True)
-        history = Workflows(store, source, SystemClock()).history("it")
+        history = Workflows(store, source, SystemClock()).records.history("it")
         return [(a.step, a.number, a.status, a.conversation) for a in history]
     finally:
         store.close()

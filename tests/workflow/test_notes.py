@@ -17,15 +17,17 @@ def test_artifacts_are_kept_whole_and_read_by_range(bench: Bench) -> None:
         done.opened[0].token,
         {"summary": "s", "artifacts": [{"type": "report", "name": "r.md", "content": text}]},
     )
-    (row,) = bench.workflows.artifacts(done.execution_id)
+    (row,) = bench.workflows.records.artifacts(done.execution_id)
     assert (row.type, row.name, row.step) == ("report", "r.md", "design")
-    chunk = bench.workflows.read_artifact(row.id, 8, 4)
+    chunk = bench.workflows.records.read_artifact(row.id, 8, 4)
     assert (chunk.text, chunk.start, chunk.end, chunk.total) == ("89é\x00", 8, 12, 17)
-    assert bench.workflows.read_artifact(row.id, 99).text == ""
-    added = bench.workflows.add_artifact(done.execution_id, "implement", "n", "text")
-    assert [r.id for r in bench.workflows.artifacts(done.execution_id, "implement")] == [added.id]
+    assert bench.workflows.records.read_artifact(row.id, 99).text == ""
+    added = bench.workflows.notes.add_artifact(done.execution_id, "implement", "n", "text")
+    assert [r.id for r in bench.workflows.records.artifacts(done.execution_id, "implement")] == [
+        added.id
+    ]
     with pytest.raises(WorkflowRefused) as refused:
-        bench.workflows.add_artifact(done.execution_id, "design", "late", "x")
+        bench.workflows.notes.add_artifact(done.execution_id, "design", "late", "x")
     assert code_of(refused) == "step_not_running"
 
 
@@ -39,30 +41,30 @@ def test_suggested_findings_wait_for_review_and_are_ranked_by_severity(bench: Be
     bench.workflows.advance(
         done.opened[0].token, {"summary": "s", "suggested_findings": suggested, "findings": ["f"]}
     )
-    rows = bench.workflows.findings(FindingQuery(done.execution_id))
+    rows = bench.workflows.records.findings(FindingQuery(done.execution_id))
     assert [r.severity for r in rows] == ["critical", "high", "medium", "low", "info", "info"]
     assert {r.review for r in rows} == {"suggested"}
     assert {r.source for r in rows} == {"architect"}
-    promoted = bench.workflows.review_finding(rows[0].id, True)
+    promoted = bench.workflows.notes.review_finding(rows[0].id, True)
     assert promoted.review == "accepted"
-    bench.workflows.review_finding(rows[1].id, False)
-    accepted = bench.workflows.findings(FindingQuery(review="accepted"))
+    bench.workflows.notes.review_finding(rows[1].id, False)
+    accepted = bench.workflows.records.findings(FindingQuery(review="accepted"))
     assert [r.id for r in accepted] == [rows[0].id]
 
 
 @pytest.mark.requirement("workflow:findings")
 def test_the_full_text_of_findings_follows_every_change(bench: Bench) -> None:
     draft = FindingDraft(title="Stale words", content="alpha", tags=("t",), accepted=True)
-    row = bench.workflows.add_finding(draft)
-    assert [r.id for r in bench.workflows.findings(FindingQuery(text="alpha"))] == [row.id]
-    bench.workflows.update_finding(row.id, {"content": "beta", "severity": "high"})
-    assert bench.workflows.findings(FindingQuery(text="alpha")) == []
-    found = bench.workflows.findings(FindingQuery(text='beta" OR *'))
+    row = bench.workflows.notes.add_finding(draft)
+    assert [r.id for r in bench.workflows.records.findings(FindingQuery(text="alpha"))] == [row.id]
+    bench.workflows.notes.update_finding(row.id, {"content": "beta", "severity": "high"})
+    assert bench.workflows.records.findings(FindingQuery(text="alpha")) == []
+    found = bench.workflows.records.findings(FindingQuery(text='beta" OR *'))
     assert found == []
-    assert bench.workflows.findings(FindingQuery(text="bet"))[0].severity == "high"
+    assert bench.workflows.records.findings(FindingQuery(text="bet"))[0].severity == "high"
     for changes in ({}, {"id": "x"}, {"severity": "awful"}, {"status": "gone"}):
         with pytest.raises(WorkflowRefused) as refused:
-            bench.workflows.update_finding(row.id, changes)
+            bench.workflows.notes.update_finding(row.id, changes)
         assert code_of(refused) == "finding_invalid"
     with pytest.raises(WorkflowRefused):
-        bench.workflows.add_finding(FindingDraft(title="t", content="c", scope="project"))
+        bench.workflows.notes.add_finding(FindingDraft(title="t", content="c", scope="project"))

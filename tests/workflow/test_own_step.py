@@ -53,9 +53,9 @@ async def test_it_cannot_get_at_another_gate_by_any_verb(bench: Bench, tmp_path:
     view = await stage.run(execution)
     assert (view.state, view.progress) == ("completed", "2/2")
     assert way.kit.journal.lines == []
-    history = bench.workflows.history(execution)
+    history = bench.workflows.records.history(execution)
     assert len({attempt.conversation for attempt in history}) == 2
-    assert bench.workflows.execution(other).state == "running"
+    assert bench.workflows.records.execution(other).state == "running"
     told = stage.results(execution)
     assert sum("who runs the workflow decides" in text for text in told) == 4
     assert sum("You were given step read" in text for text in told) == 2

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from sam_tui.core.workflow.definitions.model import ancestors, cycle, dependents, unreachable
 from sam_tui.core.workflow.execution.case import ENDED, NEXT
-from sam_tui.core.workflow.gate import GROUPS, VERBS, allows, entries
+from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, entries
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Advanced
 from tests.workflow.bench import Bench
@@ -139,12 +139,15 @@ class Executions(RuleBasedStateMachine):
                 assert data["from"] == state
                 assert data["to"] in NEXT[state]  # pyright: ignore[reportArgumentType] # a state
                 state = data["to"]
-        assert self.bench.workflows.execution(self.execution).state == state
+        assert self.bench.workflows.records.execution(self.execution).state == state
 
     @invariant()
     def open_attempts_and_running_steps_agree(self) -> None:
         """What runs has one open attempt, what is over has none."""
-        reader, view = self.bench.store.reader, self.bench.workflows.execution(self.execution)
+        reader, view = (
+            self.bench.store.reader,
+            self.bench.workflows.records.execution(self.execution),
+        )
         open_ = [a.step for a in reader.attempts(self.execution, status="open")]
         assert len(open_) == len(set(open_))
         statuses = self.bench.steps(self.execution)
@@ -154,7 +157,7 @@ class Executions(RuleBasedStateMachine):
         if view.state == "running":
             assert set(open_) == {s for s, status in statuses.items() if status == "running"}
             assert open_
-        for step in self.bench.workflows.steps(self.execution):
+        for step in self.bench.workflows.records.steps(self.execution):
             if step.status in ("running", "completed") and not step.error:
                 pending = [n for n in step.needs if statuses.get(n) in ("pending", "failed")]
                 assert not pending, (step.id, pending)
@@ -169,7 +172,7 @@ class Executions(RuleBasedStateMachine):
     def the_gate_follows_the_open_steps(self) -> None:
         """A call passes only if an open step of a running execution allows it."""
         gate = self.bench.workflows.gate("chat")
-        view = self.bench.workflows.execution(self.execution)
+        view = self.bench.workflows.records.execution(self.execution)
         if view.state in ENDED or view.state == "idle":
             return
         tickets = self.bench.workflows.tickets(self.execution, mint=False)
@@ -215,4 +218,4 @@ def test_a_graph_can_be_worked_through_unless_it_has_a_circle_or_a_gap(
 def test_a_gate_opens_for_nothing_that_no_entry_names(tools: list[str], key: str) -> None:
     tool = key.partition(".")[0]
     named = {e.removesuffix(".*") for e in entries(tools)}
-    assert allows(tools, key) == (tool in VERBS or bool(named & {key, tool}))
+    assert allows(tools, key) == (tool in UNGATED or bool(named & {key, tool}))

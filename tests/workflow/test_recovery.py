@@ -28,7 +28,7 @@ def test_a_failed_guard_opens_the_step_again_until_its_attempts_are_used(bench: 
     assert "it is not ok" in done.opened[0].instructions
     done = bench.workflows.advance(done.opened[0].token, BAD)
     assert (done.state, done.outcome, done.opened) == ("failed", "failed", ())
-    history = bench.workflows.history(done.execution_id)
+    history = bench.workflows.records.history(done.execution_id)
     assert [(a.number, a.status) for a in history] == [(1, "failed"), (2, "failed"), (3, "failed")]
     again = bench.workflows.retry(done.execution_id)
     assert (again.state, again.opened[0].attempt) == ("running", 4)
@@ -69,7 +69,7 @@ def test_a_failure_can_wait_for_a_decision(
     done = bench.begin(GUARDED.replace("ON_FAIL", "ask"))
     done = bench.workflows.advance(done.opened[0].token, BAD)
     assert (done.state, done.outcome) == ("paused", "asked")
-    view = bench.workflows.execution(done.execution_id)
+    view = bench.workflows.records.execution(done.execution_id)
     assert view.question is not None
     assert view.question.choices == ("retry", "accept", "abort")
     with pytest.raises(WorkflowRefused) as refused:
@@ -77,7 +77,7 @@ def test_a_failure_can_wait_for_a_decision(
     assert code_of(refused) == "choice_invalid"
     done = bench.workflows.decide(done.execution_id, choice)
     assert (done.state, bench.steps(done.execution_id)) == (state, steps)
-    assert bench.workflows.execution(done.execution_id).question is None
+    assert bench.workflows.records.execution(done.execution_id).question is None
 
 
 @pytest.mark.requirement("workflow:asks")
@@ -91,7 +91,7 @@ def test_a_used_up_budget_asks_and_a_person_may_still_go_back(bench: Bench) -> N
     bench.workflows.submit(done.execution_id, "a", DONE)
     asked = bench.workflows.fail_step(done.execution_id, "b", "no")
     assert asked.outcome == "asked"
-    question = bench.workflows.execution(done.execution_id).question
+    question = bench.workflows.records.execution(done.execution_id).question
     assert question is not None
     assert "rollback:a" in question.choices
     back = bench.workflows.decide(done.execution_id, "rollback:a")
@@ -146,7 +146,7 @@ def test_an_attempt_over_its_deadline_is_timed_out_also_when_its_output_comes(
     bench.clock.time += 61
     (ended,) = bench.workflows.expire()
     assert ended.state == "failed"
-    statuses = [a.status for a in bench.workflows.history(done.execution_id)]
+    statuses = [a.status for a in bench.workflows.records.history(done.execution_id)]
     assert statuses == ["timed_out", "timed_out"]
 
 
@@ -180,7 +180,7 @@ def test_an_execution_may_take_all_of_its_time_and_then_fails_as_a_whole(
     else:
         ended = bench.workflows.submit(done.execution_id, "a", DONE)
     assert (ended.state, "longer than 500 seconds" in ended.message) == ("failed", True)
-    assert [a.status for a in bench.workflows.history(done.execution_id)] == ["cancelled"]
+    assert [a.status for a in bench.workflows.records.history(done.execution_id)] == ["cancelled"]
 
 
 @pytest.mark.requirement("workflow:references")
@@ -235,7 +235,7 @@ def test_a_plan_becomes_steps_and_what_follows_waits_for_all_of_them(bench: Benc
     bench.workflows.submit(done.execution_id, "plan/b", {"summary": "B"})
     done = bench.workflows.submit(done.execution_id, "plan/c", DONE)
     assert (opened(done), done.opened[0].instructions) == (["end"], "end B")
-    assert bench.workflows.execution(done.execution_id).totals.total == 5
+    assert bench.workflows.records.execution(done.execution_id).totals.total == 5
 
 
 @pytest.mark.requirement("workflow:plan")
@@ -314,7 +314,7 @@ def test_a_list_is_worked_through_and_a_failed_item_does_not_end_it(bench: Bench
     assert done.opened[0].instructions.startswith("do two")
     done = bench.workflows.submit(done.execution_id, "a", DONE)
     assert done.state == "completed"
-    (step,) = bench.workflows.steps(done.execution_id)
+    (step,) = bench.workflows.records.steps(done.execution_id)
     assert [t.status for t in step.tasks] == ["failed", "completed"]
     assert (step.output or {})["summary"] == "1 of 2 completed."
 

@@ -34,7 +34,7 @@ async def test_each_step_has_a_conversation_with_its_persona_and_what_came_befor
     execution = bench.workflows.start("flow").execution_id
     view = await stage.run(execution)
     assert (view.state, view.progress) == ("completed", "3/3")
-    history = bench.workflows.history(execution)
+    history = bench.workflows.records.history(execution)
     assert [(a.output or {})["summary"] for a in history] == ["a door", "opened", "done"]
     assert len({a.conversation for a in history}) == 3
     first, second, _ = (
@@ -62,7 +62,7 @@ async def test_a_step_s_agent_cannot_call_what_its_step_does_not_allow(
     assert stage.kit.journal.lines == ["begin quiet", "end quiet", "begin loud", "end loud"]
     refused = [text for text in stage.results(execution) if "not allowed" in text]
     assert ["phase look" in refused[0], "phase end" in refused[1]] == [True, True]
-    evidence = bench.workflows.evidence(execution)
+    evidence = bench.workflows.records.evidence(execution)
     assert [(e.step, e.operation, e.ok) for e in evidence] == [
         ("look", "voice.speak", False),
         ("look", "voice.murmur", True),
@@ -86,7 +86,7 @@ async def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_its_fault
     stage = Stage(bench, tmp_path / "k", on("a", 'no {"n": "four"}'), repaired)
     execution = bench.workflows.start("flow").execution_id
     assert (await stage.run(execution)).state == "completed"
-    (attempt,) = bench.workflows.history(execution)
+    (attempt,) = bench.workflows.records.history(execution)
     assert (attempt.output or {})["n"] == 4
     messages = stage.kit.storage.conversations.messages(ConversationId(attempt.conversation))
     asked = [m.text for m in messages if isinstance(m, UserMessage)]
@@ -114,7 +114,7 @@ async def test_what_a_tool_or_a_person_answers_and_the_schema_refuses_fails_the_
     execution = bench.workflows.start("flow").execution_id
     view = await stage.run(execution, lambda _: Reply("many"))
     assert (view.state, "output.n" in view.reason) == ("failed", True)
-    assert len(bench.workflows.history(execution)) == attempts
+    assert len(bench.workflows.records.history(execution)) == attempts
     assert stage.kit.journal.lines in ([], ["begin once", "end once"])
 
 
@@ -160,7 +160,7 @@ async def test_a_human_step_is_a_question_and_waits_where_nobody_is(
     bench.workflows.resume(execution)
     view = await stage.run(execution, lambda _: Reply(" BLUE"))
     assert view.state == "completed"
-    assert (bench.workflows.steps(execution)[0].output or {})["answer"] == "blue"
+    assert (bench.workflows.records.steps(execution)[0].output or {})["answer"] == "blue"
 
 
 @pytest.mark.requirement("workflow:runner-person")
@@ -194,8 +194,8 @@ async def test_a_tool_step_is_one_call_through_execute(bench: Bench, tmp_path: P
     execution = bench.workflows.start("flow", {"word": "it"}).execution_id
     view = await stage.run(execution)
     assert (view.state, "no operation" in view.reason) == ("failed", True)
-    assert (bench.workflows.steps(execution)[0].output or {})["text"] == "say it"
-    assert bench.workflows.execution(execution).effectiveness == 0.8
+    assert (bench.workflows.records.steps(execution)[0].output or {})["text"] == "say it"
+    assert bench.workflows.records.execution(execution).effectiveness == 0.8
 
 
 @pytest.mark.requirement("workflow:runner-faults")
@@ -223,7 +223,7 @@ async def test_a_provider_that_fails_pauses_and_the_step_goes_on_later(
     assert (view.state, "no key" in view.reason) == ("paused", True)
     bench.workflows.resume(execution)
     assert (await stage.run(execution)).state == "completed"
-    assert len(bench.workflows.history(execution)) == 1
+    assert len(bench.workflows.records.history(execution)) == 1
 
 
 @pytest.mark.requirement("workflow:budgets")
@@ -243,7 +243,7 @@ async def test_a_step_has_its_own_limit_of_model_calls_and_the_run_one_for_all(
     execution = bench.workflows.start("flow").execution_id
     view = await stage.run(execution)
     assert (view.state, view.reason) == ("paused", "the budget of model calls is used up")
-    assert bench.workflows.calls_left(execution) == 0
+    assert bench.workflows.records.calls_left(execution) == 0
 
 
 @pytest.mark.requirement("workflow:runner-alone")
@@ -251,7 +251,7 @@ async def test_two_runners_never_drive_one_execution(bench: Bench, tmp_path: Pat
     bench.define("steps: [{id: a, prompt: a}]")
     stage = Stage(bench, tmp_path / "k", on("a"))
     execution = bench.workflows.start("flow").execution_id
-    with bench.workflows.hold(execution) as mine:
+    with bench.workflows.claims.hold(execution) as mine:
         assert mine
         with pytest.raises(WorkflowRefused) as refused:
             await stage.run(execution)
@@ -277,7 +277,7 @@ async def test_a_cancelled_run_goes_on_in_the_same_attempt_and_conversation(
         await run
     assert bench.steps(execution) == {"a": "running"}
     view = await stage.run(execution)
-    (attempt,) = bench.workflows.history(execution)
+    (attempt,) = bench.workflows.records.history(execution)
     assert (view.state, attempt.number) == ("completed", 1)
     assert (attempt.output or {})["summary"] == "finished"
 

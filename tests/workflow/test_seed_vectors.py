@@ -105,7 +105,7 @@ def test_no_payload_writes_what_the_engine_owns(phased: Bench) -> None:
     except WorkflowRefused as refusal:
         assert refusal.code == "output_invalid"
         return
-    view = phased.workflows.execution(execution)
+    view = phased.workflows.records.execution(execution)
     assert (done.execution_id, view.state, view.effectiveness) == (execution, "running", 0.8)
     task = done.opened[0].task
     assert task is not None
@@ -138,7 +138,7 @@ def test_low_effectiveness_locks_nobody_in(phased: Bench) -> None:
         done = phased.workflows.advance(done.opened[0].token, {"verification_passed": False})
         assert opened(done) == ["plan"]
         done = phased.workflows.advance(done.opened[0].token, {"tasks": [{"title": "again"}]})
-    assert phased.workflows.execution(execution).effectiveness < 0.7
+    assert phased.workflows.records.execution(execution).effectiveness < 0.7
     done = phased.workflows.advance(done.opened[0].token, {"summary": "s", "success": True})
     done = phased.workflows.advance(done.opened[0].token, {"verification_passed": True})
     assert done.state == "completed"
@@ -149,7 +149,9 @@ def test_a_rollback_is_still_known_after_the_program_ended(phased: Bench) -> Non
     done = planned(phased, ["high", "low"])
     execution = done.execution_id
     done = phased.workflows.advance(done.opened[0].token, {"summary": "s", "success": True})
-    before = [(t.title, t.status, t.critical) for t in phased.workflows.steps(execution)[4].tasks]
+    before = [
+        (t.title, t.status, t.critical) for t in phased.workflows.records.steps(execution)[4].tasks
+    ]
     done = worked(phased, done, 1, False)
     done = phased.workflows.advance(done.opened[0].token, {"verification_passed": False})
     assert done.outcome == "rolled_back"
@@ -160,9 +162,9 @@ def test_a_rollback_is_still_known_after_the_program_ended(phased: Bench) -> Non
         size = again.store.path.stat().st_size
         assert before == [("t0", "completed", True), ("t1", "running", False)]
         assert again.steps(execution) == state
-        assert again.workflows.execution(execution).current == tuple(opened(done))
+        assert again.workflows.records.execution(execution).current == tuple(opened(done))
         for _ in range(20):
-            again.workflows.execution(execution)
+            again.workflows.records.execution(execution)
         assert again.store.path.stat().st_size == size
     finally:
         again.close()
@@ -185,13 +187,13 @@ def test_midex_s_phases_leave_the_rows_and_events_of_its_tests(bench: Bench, upt
         done = bench.workflows.advance(ticket.token, output)
     expected = ["completed"] * upto + ["running"] * (upto < 3) + ["pending"] * (2 - upto)
     assert list(bench.steps(execution).values()) == expected
-    assert (done.state, bench.workflows.execution(execution).progress) == (
+    assert (done.state, bench.workflows.records.execution(execution).progress) == (
         "running" if upto < 3 else "completed",
         f"{upto}/3",
     )
     types = bench.types(execution)
     assert {"workflow_created", "workflow_started", "token_generated"} <= set(types)
-    found = bench.workflows.findings(FindingQuery(execution, review="suggested"))
+    found = bench.workflows.records.findings(FindingQuery(execution, review="suggested"))
     assert sorted(row.content for row in found) == sorted(phase for phase, _ in phases[:upto])
 
 
@@ -201,7 +203,7 @@ def test_what_was_refused_is_told_though_its_transaction_was_taken_back(bench: B
     before = len(bench.types(done.execution_id))
     with pytest.raises(WorkflowRefused):
         bench.workflows.submit(done.execution_id, "nothing", {"summary": "s"})
-    events = bench.workflows.events(EventQuery(done.execution_id, limit=1000))
+    events = bench.workflows.records.events(EventQuery(done.execution_id, limit=1000))
     assert [e.type for e in events][before:] == ["refused"]
     assert json.loads(events[-1].data_json)["code"] in ("phase_mismatch", "step_unknown")
     assert [e.seq for e in events] == sorted({e.seq for e in events})

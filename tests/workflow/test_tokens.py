@@ -186,7 +186,7 @@ def test_of_several_processes_with_one_token_exactly_one_advances(bench: Bench) 
     for thread in threads:
         thread.join()
     assert sorted(codes) == ["advanced", *["token_replayed"] * 3]
-    assert len(bench.workflows.history(done.execution_id)) == 2
+    assert len(bench.workflows.records.history(done.execution_id)) == 2
 
 
 @pytest.mark.requirement("workflow:token-hash")

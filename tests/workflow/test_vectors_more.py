@@ -37,10 +37,10 @@ def test_an_execution_is_idle_when_it_is_made_and_that_is_told(bench: Bench) -> 
 
 def test_what_is_completed_has_its_time_and_duration(bench: Bench) -> None:
     done = bench.begin(ONE)
-    assert bench.workflows.execution(done.execution_id).completed_at is None
+    assert bench.workflows.records.execution(done.execution_id).completed_at is None
     bench.clock.time += 90
     bench.workflows.advance(done.opened[0].token, DONE)
-    view = bench.workflows.execution(done.execution_id)
+    view = bench.workflows.records.execution(done.execution_id)
     assert view.state == "completed"
     assert view.completed_at is not None
     assert view.completed_at - view.created_at == 90
@@ -95,17 +95,17 @@ def test_a_definition_without_a_proper_name_is_a_problem_and_not_listed(
 ) -> None:
     path = bench.workspace / ".sam" / "workflows" / "flow.md"
     path.write_text(f"---\nname: {name}\n{ONE}\n---\n", "utf-8")
-    assert bench.workflows.lint()
-    assert bench.workflows.definitions() == ()
+    assert bench.workflows.catalog.lint()
+    assert bench.workflows.catalog.views() == ()
 
 
 def test_a_definition_without_a_name_has_its_file_s(bench: Bench) -> None:
     path = bench.workspace / ".sam" / "workflows" / "flow.md"
     path.write_text(f"---\n{ONE}\n---\n", "utf-8")
-    assert [view.name for view in bench.workflows.definitions()] == ["flow"]
+    assert [view.name for view in bench.workflows.catalog.views()] == ["flow"]
 
 
 def test_a_folder_that_is_not_there_holds_no_definition(bench: Bench) -> None:
     (bench.workspace / ".sam" / "workflows").rmdir()
-    assert bench.workflows.definitions() == ()
-    assert bench.workflows.lint() == ()
+    assert bench.workflows.catalog.views() == ()
+    assert bench.workflows.catalog.lint() == ()

@@ -114,7 +114,7 @@ def test_how_much_is_left_decides_how_far_back_it_goes(
     assert (done.outcome, done.target, opened(done)) == ("rolled_back", target, [target])
     task = done.opened[0].task
     assert (task.position if task else None) == position
-    assert bench.workflows.execution(execution).rollbacks_left == 2
+    assert bench.workflows.records.execution(execution).rollbacks_left == 2
 
 
 @pytest.mark.requirement("workflow:bands")
@@ -171,7 +171,7 @@ def test_rollbacks_end_when_their_budget_is_used_up(bench: Bench) -> None:
 @pytest.mark.requirement("workflow:effectiveness")
 def test_effectiveness_is_derived_from_attempts_and_stays_within_its_bounds(bench: Bench) -> None:
     execution = reach_verify(bench, low(7), 0)
-    assert bench.workflows.execution(execution).effectiveness == 0.3
+    assert bench.workflows.records.execution(execution).effectiveness == 0.3
     done = bench.workflows.start("flow")
     bench.workflows.submit(done.execution_id, "plan", {"summary": "p", "tasks": low(1)})
-    assert bench.workflows.execution(done.execution_id).effectiveness == 0.8
+    assert bench.workflows.records.execution(done.execution_id).effectiveness == 0.8

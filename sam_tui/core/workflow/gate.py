@@ -10,16 +10,17 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sam_tui.core.tooling.executor import Gate
+from sam_tui.core.workflow.verbs import VERBS
 from sam_tui.core.workflow.views import Phase
 
-VERBS: Final = frozenset({
+UNGATED: Final = frozenset({
     "workflow", "user_collaboration", "read_tool_result", "find_tools",
     "JARVIS", "IronManusStateGraph", "HealthCheck",
 })  # fmt: skip
 """Tools that are never gated: to advance, to ask, to look, and to read on in what a call returned."""
 
 STEERING: Final = frozenset({
-    *(f"workflow.{verb}" for verb in ("start", "replan", "pause", "resume", "abandon", "retry")),
+    *(f"workflow.{verb}" for verb in ("start", "replan", *VERBS)),
     "JARVIS", "IronManusStateGraph",
 })  # fmt: skip
 """What an agent that was given a single step has no say in."""
@@ -100,7 +101,7 @@ def allows(tools: Sequence[str] | None, key: str) -> bool:
         return True
     tool = key.partition(".")[0]
     listed = (*tools, *entries(tools))
-    return tool in VERBS or any(entry in ("*", tool, key, f"{tool}.*") for entry in listed)
+    return tool in UNGATED or any(entry in ("*", tool, key, f"{tool}.*") for entry in listed)
 
 
 def covers(outer: Sequence[str] | None, inner: Sequence[str] | None) -> bool:
@@ -145,7 +146,7 @@ def conversation_gate(
             if key in STEERING:
                 steers = "who runs the workflow decides that. Answer with the step's output"
                 return f"{key} is not allowed in phase {now.step}: {steers}."
-        if key.partition(".")[0] in VERBS or now is None:
+        if key.partition(".")[0] in UNGATED or now is None:
             return ""
         if now.state == "paused":
             return (

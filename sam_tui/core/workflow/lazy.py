@@ -84,7 +84,7 @@ class LazyWorkflows:
 
     def phase(self, conversation: ConversationId) -> "Phase | None":
         """What a conversation works on, or None."""
-        return self.workflows().phase(conversation) if self._at_work(conversation) else None
+        return self.workflows().records.phase(conversation) if self._at_work(conversation) else None
 
     def digest(self, conversation: ConversationId) -> str:
         """What the reminder says of a conversation; empty for nothing."""

@@ -1,25 +1,23 @@
 """What is kept along the way: artifacts, findings with their review, and evidence."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 
-from sam_tui.core.clock import Clock
 from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
-    EventRow,
     EvidenceRow,
     FindingRow,
-    WorkflowStore,
 )
 from sam_tui.core.workflow.definitions.model import sha256
-from sam_tui.core.workflow.execution.case import ExecutionCase, require_running
+from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, require_running
 from sam_tui.core.workflow.execution.completion import keep_artifact
 from sam_tui.core.workflow.execution.output import ArtifactDraft, FindingDraft
+from sam_tui.core.workflow.execution.transactions import Transactions
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 __all__ = ["FindingDraft", "Witnessed", "WorkflowNotes"]
@@ -39,30 +37,23 @@ class Witnessed:
 class WorkflowNotes:
     """Adds to executions without moving them."""
 
-    def __init__(
-        self, store: WorkflowStore, clock: Clock, announce: Callable[[EventRow], None]
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._announce = announce
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     def add_artifact(
-        self, execution: str, step: str, name: str, text: str, *, type_: str
+        self, execution: str, step: str, name: str, text: str, *, type_: str = "file"
     ) -> ArtifactRow:
         """Keep a text with an open step. Raises ``WorkflowRefused``."""
         try:
             draft = ArtifactDraft.model_validate({"type": type_, "name": name, "content": text})
         except ValidationError as error:
             raise _invalid("artifact_invalid", error) from None
-        with self._store.unit() as unit:
-            case = ExecutionCase.load(unit, execution, self._clock.now())
+        with self._transactions.case(execution) as case:
             require_running(execution, case.row.state)
             attempts = case.attempts(step=step)
             if not attempts:
                 raise WorkflowRefused("step_not_running", f"Step {step} is not open now.")
-            row = keep_artifact(case, attempts[0], draft)
-        self._tell(case)
-        return row
+            return keep_artifact(case, attempts[0], draft)
 
     def add_finding(self, draft: FindingDraft) -> FindingRow:
         """Keep a finding; of an execution that exists, where it names one."""
@@ -70,20 +61,18 @@ class WorkflowNotes:
             draft.require_project()
         except ValueError as error:
             raise WorkflowRefused("finding_invalid", f"{error}.") from None
-        now = self._clock.now()
-        row = FindingRow(
-            mint("fnd"), draft.source_execution_id, draft.step, draft.scope, draft.project_id,
-            draft.category, draft.severity, draft.title, draft.content,
-            json.dumps(list(draft.tags), ensure_ascii=False), "active",
-            "accepted" if draft.accepted else "suggested", draft.source_agent, now, now,
-        )  # fmt: skip
-        case: ExecutionCase | None = None
-        with self._store.unit() as unit:
+        with self._transactions.begin() as transaction:
+            now = transaction.now
+            row = FindingRow(
+                mint("fnd"), draft.source_execution_id, draft.step, draft.scope, draft.project_id,
+                draft.category, draft.severity, draft.title, draft.content,
+                json.dumps(list(draft.tags), ensure_ascii=False), "active",
+                "accepted" if draft.accepted else "suggested", draft.source_agent, now, now,
+            )  # fmt: skip
             if draft.source_execution_id:
-                case = ExecutionCase.load(unit, draft.source_execution_id, now)
+                case = ExecutionCase.load(transaction, draft.source_execution_id)
                 case.record("finding_added", draft.step, finding=row.id, severity=row.severity)
-            unit.save_finding(row)
-        self._tell(case)
+            transaction.unit.save_finding(row)
         return row
 
     def update_finding(self, finding: str, changes: Mapping[str, Any]) -> FindingRow:
@@ -97,10 +86,8 @@ class WorkflowNotes:
         status = fields.pop("status", None)
         if status not in (None, "active", "deprecated"):
             raise WorkflowRefused("finding_invalid", "status is active or deprecated.")
-        with self._store.unit() as unit:
-            row = unit.finding(finding)
-            if row is None:
-                raise _unknown(finding)
+        with self._transactions.begin() as transaction:
+            row = _finding(transaction, finding)
             before = {
                 "title": row.title, "content": row.content, "severity": row.severity,
                 "category": row.category, "tags": json.loads(row.tags_json),
@@ -117,60 +104,50 @@ class WorkflowNotes:
                 category=draft.category,
                 tags_json=json.dumps(list(draft.tags), ensure_ascii=False),
                 status=status or row.status,
-                updated_at=self._clock.now(),
+                updated_at=transaction.now,
             )
-            unit.save_finding(row)
+            transaction.unit.save_finding(row)
         return row
 
     def review_finding(self, finding: str, accept: bool) -> FindingRow:
         """Accept or reject a finding."""
-        with self._store.unit() as unit:
-            row = unit.finding(finding)
-            if row is None:
-                raise _unknown(finding)
+        with self._transactions.begin() as transaction:
+            row = _finding(transaction, finding)
             review = "accepted" if accept else "rejected"
-            row = replace(row, review=review, updated_at=self._clock.now())
-            unit.save_finding(row)
+            row = replace(row, review=review, updated_at=transaction.now)
+            transaction.unit.save_finding(row)
         return row
 
     def witness(self, conversation: str, seen: Witnessed) -> EvidenceRow | None:
         """Keep a call as evidence of the attempt that a conversation works on."""
-        attempt = self._store.reader.attempt_of(conversation)
+        attempt = self._transactions.reader.attempt_of(conversation)
         if attempt is None:
             return None
-        now = self._clock.now()
-        row = EvidenceRow(
-            mint("evd"), attempt.execution, attempt.step, attempt.id, seen.operation,
-            seen.subject[:2000], seen.ok, seen.exit_code, sha256(seen.text), now,
-        )  # fmt: skip
-        with self._store.unit() as unit:
-            case = ExecutionCase.load(unit, attempt.execution, now)
-            unit.save_evidence(row)
+        with self._transactions.case(attempt.execution) as case:
+            row = EvidenceRow(
+                mint("evd"), attempt.execution, attempt.step, attempt.id, seen.operation,
+                seen.subject[:2000], seen.ok, seen.exit_code, sha256(seen.text), case.now,
+            )  # fmt: skip
+            case.unit.save_evidence(row)
             case.record("evidence_added", row.step, row.attempt, operation=row.operation, ok=row.ok)
-        self._tell(case)
         return row
 
     def add_note(self, execution: str, type_: str, data: Mapping[str, Any]) -> None:
-        """Append an event that moves nothing: what a front end keeps with an execution."""
-        with self._store.unit() as unit:
-            case = ExecutionCase.load(unit, execution, self._clock.now())
+        """Append an event of a driver's own: its ``type_`` must be none of the engine's."""
+        with self._transactions.case(execution) as case:
             case.record(type_, **data)
-        self._tell(case)
 
     def add_usage(self, execution: str, step: str, usage: Mapping[str, Any]) -> None:
-        """Keep what a driver used at a step as an event."""
-        with self._store.unit() as unit:
-            case = ExecutionCase.load(unit, execution, self._clock.now())
+        """Note what a driver used: ``calls``, ``input_tokens``, ``output_tokens``, ``cost``."""
+        with self._transactions.case(execution) as case:
             case.record("model_used", step, **usage)
-        self._tell(case)
-
-    def _tell(self, case: ExecutionCase | None) -> None:
-        for event in case.events if case else ():
-            self._announce(event)
 
 
-def _unknown(finding: str) -> WorkflowRefused:
-    return WorkflowRefused("finding_unknown", f"There is no finding {finding!r}.")
+def _finding(transaction: Transaction, finding: str) -> FindingRow:
+    row = transaction.unit.finding(finding)
+    if row is None:
+        raise WorkflowRefused("finding_unknown", f"There is no finding {finding!r}.")
+    return row
 
 
 def _invalid(code: str, error: ValidationError) -> WorkflowRefused:

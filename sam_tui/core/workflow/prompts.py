@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sam_tui.core.ports.workflows import EventQuery, FindingQuery, WorkflowReader
+from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.workflow.gate import spelled
 from sam_tui.core.workflow.records import WorkflowRecords
 from sam_tui.core.workflow.views import Phase, StepView, Ticket
@@ -40,7 +40,7 @@ def repair_prompt(faults: Sequence[str]) -> str:
     return f"Your answer cannot be taken:\n{listed}\n\nAnswer again with the corrected JSON object only."
 
 
-def phase_digest(phase: Phase, records: WorkflowRecords, reader: WorkflowReader) -> str:
+def phase_digest(phase: Phase, records: WorkflowRecords) -> str:
     """The reminder: phase, tools, tasks, the last failure, budgets, and what was found."""
     view = records.execution(phase.execution_id)
     steps = records.steps(phase.execution_id)
@@ -57,19 +57,13 @@ def phase_digest(phase: Phase, records: WorkflowRecords, reader: WorkflowReader)
     if errors:
         lines.append(f"Last failure: {errors[-1]}")
     lines.append(f"Left: {view.rollbacks_left} rollbacks, {view.replans_left} new plans.")
-    findings = reader.findings(FindingQuery(view.id, status="active", limit=3))
+    findings = records.findings(FindingQuery(view.id, status="active", limit=3))
     lines.extend(f"Finding ({row.severity}, {row.review}): {row.title}" for row in findings)
     if view.question is not None:
         lines.append(f"It waits for a decision: {view.question.prompt}")
     elif view.state == "running":
         lines.append('When the phase is done: workflow {"operation": "advance", "output": {...}}.')
     return "\n".join(_line(line) for line in lines)
-
-
-def last_failure(reader: WorkflowReader, execution: str) -> str:
-    """The newest failure of an execution in words, or nothing."""
-    events = reader.events(EventQuery(execution, type="step_failed", limit=1, newest=True))
-    return str(json.loads(events[0].data_json).get("error", "")) if events else ""
 
 
 def schema_text(schema: Mapping[str, Any]) -> str:

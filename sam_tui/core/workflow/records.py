@@ -9,7 +9,11 @@ from sam_tui.core.ports.workflows import (
     ArtifactRow,
     AttemptRow,
     EventQuery,
+    EventRow,
+    EvidenceRow,
     ExecutionRow,
+    FindingQuery,
+    FindingRow,
     StepRow,
     WorkflowReader,
 )
@@ -17,7 +21,7 @@ from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.references import fill
 from sam_tui.core.workflow.execution.case import needs_of, pinned_definition, spec_of
 from sam_tui.core.workflow.execution.tickets import task_view
-from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
 from sam_tui.core.workflow.views import (
     RUNNER,
     AttemptView,
@@ -44,8 +48,8 @@ class WorkflowRecords:
         """One execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
         return self._view(self._row(execution))
 
-    def executions(self, *, state: str, limit: int) -> tuple[ExecutionView, ...]:
-        """Newest first."""
+    def executions(self, *, state: str = "", limit: int = 50) -> tuple[ExecutionView, ...]:
+        """Executions, newest first."""
         return tuple(self._view(r) for r in self._reader.executions(state=state, limit=limit))
 
     def steps(self, execution: str) -> tuple[StepView, ...]:
@@ -79,18 +83,40 @@ class WorkflowRecords:
             for a in self._reader.attempts(execution)
         )
 
-    def artifacts(self, execution: str, step: str) -> Sequence[ArtifactRow]:
-        """Artifacts of an execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
+    def artifacts(self, execution: str, step: str = "") -> Sequence[ArtifactRow]:
+        """Artifacts of an execution without their text. Raises ``WorkflowRefused``."""
         self._row(execution)
         return self._reader.artifacts(execution, step=step)
 
-    def read_artifact(self, artifact: str, start: int, length: int) -> TextChunk:
-        """A range of an artifact's text."""
+    def read_artifact(self, artifact: str, start: int = 0, length: int = 8192) -> TextChunk:
+        """A range of an artifact in code points. Raises ``WorkflowRefused`` (``artifact_unknown``)."""
         if self._reader.artifact(artifact) is None:
             raise WorkflowRefused("artifact_unknown", f"There is no artifact {artifact!r}.")
         start, length = max(0, start), min(max(0, length), MOST_READ)
         text, total = self._reader.artifact_text(artifact, start, length)
         return TextChunk(text, min(start, total), min(start, total) + len(text), total)
+
+    def events(self, query: EventQuery) -> Sequence[EventRow]:
+        """Events by their sequence: ``EventQuery(execution, after=seq)`` to follow one."""
+        return self._reader.events(query)
+
+    def last_event(self) -> int:
+        """The number of the newest event of all; it grows with every change. 0 before the first."""
+        newest = self._reader.events(EventQuery(limit=1, newest=True))
+        return newest[0].seq if newest else 0
+
+    def findings(self, query: FindingQuery) -> Sequence[FindingRow]:
+        """Findings, the gravest first; ``text`` is a full-text search."""
+        return self._reader.findings(query)
+
+    def evidence(self, execution: str) -> Sequence[EvidenceRow]:
+        """What the host saw, in order."""
+        return self._reader.evidence(execution)
+
+    def open_evidence(self, execution: str, step: str) -> Sequence[EvidenceRow]:
+        """What the host saw in the open attempt at a step; nothing where none is open."""
+        attempts = self._reader.attempts(execution, step=step, status="open")
+        return self._reader.evidence(execution, attempt=attempts[0].id) if attempts else ()
 
     def phase(self, conversation: str) -> Phase | None:
         """What a conversation works on: its claimed attempt, or the execution that it drives."""
@@ -129,11 +155,7 @@ class WorkflowRecords:
     def _row(self, execution: str) -> ExecutionRow:
         row = self._reader.execution(execution)
         if row is None:
-            raise WorkflowRefused(
-                "execution_unknown",
-                f"There is no execution {execution!r}.",
-                details={"execution_id": execution},
-            )
+            raise execution_unknown(execution)
         return row
 
     def _view(self, row: ExecutionRow) -> ExecutionView:

@@ -45,3 +45,12 @@ def execution_held(execution_id: str) -> WorkflowRefused:
         hint="Wait for it, or pause it first.",
         details={"execution_id": execution_id},
     )
+
+
+def execution_unknown(execution_id: str) -> WorkflowRefused:
+    """The refusal of what is done to an execution that does not exist."""
+    return WorkflowRefused(
+        "execution_unknown",
+        f"There is no execution {execution_id!r}.",
+        details={"execution_id": execution_id},
+    )

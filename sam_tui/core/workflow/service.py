@@ -1,55 +1,64 @@
-"""The door to workflows: every front end, tool, server and runner comes through ``Workflows``.
+"""Workflows of one data folder: every front end, tool, server and runner comes through ``Workflows``.
 
     workflows = Workflows(store, source, clock, announce)
     done = workflows.start("fix-bug", params={"objective": "..."})
     done = workflows.advance(done.opened[0].token, {"summary": "..."})     # any driver, by token
     done = workflows.submit(done.execution_id, "fix", {"summary": "..."})  # a driver in this process
+    view = workflows.records.execution(done.execution_id)
 
 All of it is synchronous and returns after the commit. What is refused raises ``WorkflowRefused``
 with a ``code`` and ``details``; nothing has changed then, but for the event that tells of it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sam_tui.core.clock import Clock
-from sam_tui.core.errors import StorageError
-from sam_tui.core.ports.workflows import (
-    ArtifactRow,
-    DefinitionSource,
-    EventQuery,
-    EventRow,
-    EvidenceRow,
-    FindingQuery,
-    FindingRow,
-    WorkflowStore,
-)
+from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
 from sam_tui.core.tooling.executor import Gate
+from sam_tui.core.workflow.claims import StepClaims
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
-from sam_tui.core.workflow.definitions.model import WorkflowDefinition, sha256
-from sam_tui.core.workflow.execution.engine import WorkflowEngine
+from sam_tui.core.workflow.execution.case import ENDED, require_next, require_running
+from sam_tui.core.workflow.execution.completion import failed_step, finish
+from sam_tui.core.workflow.execution.output import read_output
+from sam_tui.core.workflow.execution.plans import adopt, read_plan
+from sam_tui.core.workflow.execution.progress import (
+    advanced,
+    begin,
+    decide,
+    go_on,
+    overdue,
+    settled,
+    time_out,
+)
+from sam_tui.core.workflow.execution.recovery import cancel, end, fail_step, reopen
+from sam_tui.core.workflow.execution.start import Order, create
+from sam_tui.core.workflow.execution.tickets import (
+    describe,
+    issue,
+    read_token,
+    redeem,
+    refused_token,
+    token_hash,
+)
+from sam_tui.core.workflow.execution.transactions import Transactions
 from sam_tui.core.workflow.gate import conversation_gate
-from sam_tui.core.workflow.notes import FindingDraft, Witnessed, WorkflowNotes
+from sam_tui.core.workflow.notes import WorkflowNotes
 from sam_tui.core.workflow.prompts import phase_digest
 from sam_tui.core.workflow.records import WorkflowRecords
-from sam_tui.core.workflow.upkeep import prune, sync
-from sam_tui.core.workflow.views import (
-    Advanced,
-    AttemptView,
-    DefinitionProblem,
-    DefinitionView,
-    ExecutionView,
-    Phase,
-    StepView,
-    SyncReport,
-    TextChunk,
-    Ticket,
-)
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.upkeep import StoreUpkeep
+from sam_tui.core.workflow.views import Advanced, Failure, Ticket
 
 
 class Workflows:
-    """All workflows of one data folder. ``announce`` hears each event after its commit."""
+    """The verbs on executions, each one transaction that checks, changes and opens what follows.
+
+    ``catalog`` has the definitions, ``records`` what is stored of executions, ``notes`` adds
+    artifacts, findings and evidence, ``claims`` says who works on what, ``upkeep`` looks after the
+    store. ``announce`` hears each event after its commit.
+    """
 
     def __init__(
         self,
@@ -58,42 +67,12 @@ class Workflows:
         clock: Clock,
         announce: Callable[[EventRow], None] = lambda _: None,
     ) -> None:
-        self._store = store
-        self._clock = clock
-        self._catalog = WorkflowCatalog(source)
-        self._engine = WorkflowEngine(store, self._catalog, clock, announce)
-        self._records = WorkflowRecords(store.reader)
-        self._notes = WorkflowNotes(store, clock, announce)
-
-    # -- definitions ---------------------------------------------------------------------------
-
-    def definitions(self) -> tuple[DefinitionView, ...]:
-        """Every workflow that can be started, by name. Files are read anew when they changed."""
-        return self._catalog.views()
-
-    def details(self, name: str) -> DefinitionView:
-        """One workflow. Raises ``WorkflowRefused`` (``workflow_unknown``) with the nearest names."""
-        return self._catalog.view(name)
-
-    def definition(self, name: str) -> WorkflowDefinition:
-        """The definition itself, as a start would pin it. Raises as ``details``."""
-        return self._catalog.find(name).definition
-
-    def personas(self) -> Mapping[str, str]:
-        """Every persona's text by its name."""
-        return self._catalog.personas()
-
-    def lint(self, path: str = "") -> tuple[DefinitionProblem, ...]:
-        """What is wrong with every definition file, or with the one at ``path``, by file and line."""
-        return self._catalog.lint(path)
-
-    def sync(self) -> SyncReport:
-        """Compare the files with what was known, remember them, and say what differs."""
-        return sync(self._store, self._catalog, self._clock.now())
-
-    def create(self, name: str) -> str:
-        """Write a new definition into the project's folder and return its path; ``UsageError``."""
-        return self._catalog.create(name)
+        self._transactions = Transactions(store, clock, announce)
+        self.catalog = WorkflowCatalog(source)
+        self.records = WorkflowRecords(store.reader)
+        self.notes = WorkflowNotes(self._transactions)
+        self.claims = StepClaims(store, self._transactions)
+        self.upkeep = StoreUpkeep(store, self.catalog, clock)
 
     # -- verbs ---------------------------------------------------------------------------------
 
@@ -113,9 +92,14 @@ class Workflows:
         ``workflow_invalid``, ``persona_unknown``, ``params_invalid``, ``execution_exists``,
         ``execution_id_invalid``, ``conversation_busy``.
         """
-        return self._engine.start(
-            name, params or {}, execution_id=execution_id, conversation=conversation, hold=hold
-        )
+        definition = self.catalog.find(name).definition
+        order = Order(definition, self.catalog.personas(), params or {})
+        with self._transactions.begin() as transaction:
+            case = create(transaction, order, execution=execution_id, conversation=conversation)
+            if hold:
+                return advanced(case, "waiting")
+            begin(case)
+            return advanced(case, "started")
 
     def advance(self, token: str, output: Any, *, execution_id: str = "") -> Advanced:
         """Finish the step that ``token`` was given for, and open what follows: one transaction.
@@ -129,14 +113,32 @@ class Workflows:
         that is over its deadline is timed out instead: its ``on_fail`` decides, see ``outcome``.
         The output of a human step must come from a person: who serves a model asks one first.
         """
-        return self._engine.advance(token, output, execution_id=execution_id)
+        parts = read_token(token)
+        with (
+            self._transactions.refusals(parts.execution_id, parts.step_name),
+            self._transactions.begin() as transaction,
+        ):
+            case, attempt = redeem(transaction, token, execution_id)
+            if overdue(case, attempt):
+                return time_out(case, attempt)
+            read = read_output(case.spec(attempt.step), output)
+            if not case.unit.spend_token(token_hash(token), case.now):
+                raise refused_token("token_replayed", "That token was used already.", attempt.step)
+            case.record("token_validated", attempt.step, attempt.id)
+            finish(case, attempt, read)
+            return settled(case)
 
     def peek(self, token: str) -> Ticket:
         """The step that a token was given for, if ``advance`` would take it. It stays unused.
 
         Who serves a model looks before it asks the person of a human step, or runs a tool step.
         """
-        return self._engine.peek(token)
+        parts = read_token(token)
+        with (
+            self._transactions.refusals(parts.execution_id, parts.step_name),
+            self._transactions.begin() as transaction,
+        ):
+            return describe(*redeem(transaction, token))
 
     def submit(self, execution_id: str, step: str, output: Any) -> Advanced:
         """As ``advance``, for a driver in this process that holds no token.
@@ -144,59 +146,139 @@ class Workflows:
         Codes: those of states and outputs, ``execution_unknown``, and ``phase_mismatch`` with
         ``expected`` (the open steps) and ``got``.
         """
-        return self._engine.submit(execution_id, step, output)
+        with (
+            self._transactions.refusals(execution_id, step),
+            self._transactions.open_step(execution_id, step) as (case, attempt),
+        ):
+            if overdue(case, attempt):
+                return time_out(case, attempt)
+            finish(case, attempt, read_output(case.spec(attempt.step), output))
+            return settled(case)
 
     def fail_step(self, execution_id: str, step: str, error: str) -> Advanced:
         """The open attempt at a step failed: its ``on_fail`` decides what follows."""
-        return self._engine.fail_step(execution_id, step, error)
+        with self._transactions.open_step(execution_id, step) as (case, attempt):
+            fail_step(case, attempt, (Failure("driver", error or "failed", {}),))
+            return settled(case)
 
     def pause(self, execution_id: str, reason: str = "") -> Advanced:
         """Stop handing out work. Open attempts stay open; their tokens are refused meanwhile."""
-        return self._engine.pause(execution_id, reason)
+        with self._transactions.case(execution_id) as case:
+            case.move("paused", reason)
+            return advanced(case, "waiting")
 
     def resume(self, execution_id: str) -> Advanced:
         """Go on after a pause, or begin an idle one; fresh tokens for every open step.
 
-        A question that waits is withdrawn: the step it was about is tried again.
+        A question that waits is withdrawn: the step it was about is tried again. Deadlines move on
+        by the time it was paused.
         """
-        return self._engine.resume(execution_id)
+        with self._transactions.case(execution_id) as case:
+            if case.row.state == "idle":
+                begin(case)
+                return advanced(case, "started")
+            require_next(execution_id, case.row.state, "running")
+            if case.row.state in ENDED:
+                raise WorkflowRefused(
+                    "execution_closed",
+                    f"Execution {execution_id} is {case.row.state}.",
+                    hint="Open it again with retry.",
+                    details={"execution_id": execution_id, "state": case.row.state},
+                )
+            if case.row.question_json:
+                return decide(case, "retry")
+            go_on(case)
+            return settled(case, reissue=True)
 
     def abandon(self, execution_id: str, reason: str = "") -> Advanced:
         """End it for good; open attempts are cancelled and their tokens revoked."""
-        return self._engine.end(execution_id, "abandoned", reason)
-
-    def fail(self, execution_id: str, reason: str) -> Advanced:
-        """End it as failed. ``retry`` can open it again."""
-        return self._engine.end(execution_id, "failed", reason)
-
-    def diverge(self, execution_id: str, reason: str) -> Advanced:
-        """End it as one that no longer follows its definition. ``retry`` can open it again."""
-        return self._engine.end(execution_id, "diverged", reason)
+        with self._transactions.case(execution_id) as case:
+            require_next(execution_id, case.row.state, "abandoned")
+            end(case, "abandoned", reason)
+            return advanced(case, "failed")
 
     def retry(self, execution_id: str, step: str = "") -> Advanced:
         """Open a step afresh, with all that depends on it; no ``step``: the one that failed.
 
         Works on running, paused, failed and diverged executions.
         """
-        return self._engine.retry(execution_id, step)
+        with self._transactions.case(execution_id) as case:
+            target = failed_step(case, step)
+            if case.row.state != "running":
+                require_next(execution_id, case.row.state, "running")
+                case.change(question_json="")
+                go_on(case)
+            if case.spec(target).each and case.steps[target].status == "completed":
+                case.put(replace(case.steps[target], cursor=-1))
+            reopen(case, target, error=case.steps[target].error)
+            case.record("step_reopened", target)
+            done = settled(case)
+            return replace(done, target=done.target or target)
 
     def decide(self, execution_id: str, choice: str) -> Advanced:
         """Answer a paused execution's question: ``retry``, ``accept``, ``abort``, ``rollback:<step>``."""
-        return self._engine.decide(execution_id, choice)
+        with self._transactions.case(execution_id) as case:
+            if case.row.state != "paused" or not case.row.question_json:
+                raise WorkflowRefused(
+                    "nothing_asked",
+                    f"Execution {execution_id} asks nothing.",
+                    details={"execution_id": execution_id, "state": case.row.state},
+                )
+            return decide(case, choice)
+
+    def steer(self, verb: str, execution_id: str, word: str = "") -> Advanced:
+        """One of ``VERBS`` by its name; ``word`` is its reason, step or choice."""
+        match verb:
+            case "pause":
+                return self.pause(execution_id, word)
+            case "resume":
+                return self.resume(execution_id)
+            case "abandon":
+                return self.abandon(execution_id, word)
+            case "retry":
+                return self.retry(execution_id, word)
+            case "decide":
+                return self.decide(execution_id, word)
+            case _:
+                raise ValueError(verb)
 
     def replan(self, execution_id: str, step: str, plan: Any) -> Advanced:
         """A new revision of a plan step's children. What is done and unchanged stays done."""
-        return self._engine.replan(execution_id, step, plan)
+        with self._transactions.case(execution_id) as case:
+            require_running(execution_id, case.row.state)
+            row = case.steps.get(step)
+            if row is None or case.spec(step).kind != "plan" or row.status != "completed":
+                raise WorkflowRefused(
+                    "step_not_plan",
+                    f"{step!r} is no plan step that has a plan.",
+                    details={"execution_id": execution_id, "step": step},
+                )
+            read_plan(case, step, plan)
+            if case.row.replans >= case.definition.policy.replans:
+                raise WorkflowRefused(
+                    "replans_exhausted",
+                    f"The replan budget of {case.definition.policy.replans} is used up.",
+                    details={"execution_id": execution_id},
+                )
+            children = [r.id for r in case.living() if r.parent == step]
+            cancel(case, children, "a new plan was made")
+            case.change(replans=case.row.replans + 1)
+            adopt(case, step, plan)
+            case.reach("replanned")
+            return settled(case)
 
     def expire(self) -> tuple[Advanced, ...]:
         """Time out what is over its deadline, in every running execution."""
-        return self._engine.expire()
+        running = self._transactions.reader.executions(state="running", limit=10_000)
+        ended = [self._expire(row.id) for row in running]
+        return tuple(done for done in ended if done is not None)
 
-    def prune(self, older_than: float = 86_400.0) -> int:
-        """Delete executions that ended longer ago than that many seconds; how many."""
-        return prune(self._store, self._clock.now() - older_than)
-
-    # -- tokens --------------------------------------------------------------------------------
+    def _expire(self, execution_id: str) -> Advanced | None:
+        with self._transactions.case(execution_id) as case:
+            if case.row.state != "running":
+                return None
+            late = next((a for a in case.attempts() if overdue(case, a)), None)
+            return time_out(case, late) if late is not None or overdue(case) else None
 
     def tickets(self, execution_id: str, *, mint: bool = True) -> tuple[Ticket, ...]:
         """A ticket for every open step, none unless it is running; each with a fresh token.
@@ -204,97 +286,13 @@ class Workflows:
         Earlier tokens of the same attempt stay good (a few of them): whoever is first finishes it.
         Without ``mint`` nothing is written and ``token`` is empty, for a driver in this process.
         """
-        return self._engine.tickets(execution_id, mint=mint)
+        with self._transactions.case(execution_id) as case:
+            if case.row.state != "running":
+                return ()
+            ticket = issue if mint else describe
+            return tuple(ticket(case, attempt) for attempt in case.attempts())
 
-    # -- readers -------------------------------------------------------------------------------
-
-    def execution(self, execution_id: str) -> ExecutionView:
-        """One execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
-        return self._records.execution(execution_id)
-
-    def executions(self, *, state: str = "", limit: int = 50) -> tuple[ExecutionView, ...]:
-        """Executions, newest first."""
-        return self._records.executions(state=state, limit=limit)
-
-    def steps(self, execution_id: str) -> tuple[StepView, ...]:
-        """The steps in their order; steps that a plan added follow it."""
-        return self._records.steps(execution_id)
-
-    def history(self, execution_id: str) -> tuple[AttemptView, ...]:
-        """Every attempt, in the order they began."""
-        return self._records.history(execution_id)
-
-    def events(self, query: EventQuery) -> Sequence[EventRow]:
-        """Events by their sequence: ``EventQuery(execution, after=last_seen)`` to follow one."""
-        return self._store.reader.events(query)
-
-    def last_event(self) -> int:
-        """The number of the newest event of all; it grows with every change. 0 before the first."""
-        newest = self._store.reader.events(EventQuery(limit=1, newest=True))
-        return newest[0].seq if newest else 0
-
-    def artifacts(self, execution_id: str, step: str = "") -> Sequence[ArtifactRow]:
-        """Artifacts without their text."""
-        return self._records.artifacts(execution_id, step)
-
-    def read_artifact(self, artifact_id: str, start: int = 0, length: int = 8192) -> TextChunk:
-        """A range of an artifact in code points. Raises ``WorkflowRefused`` (``artifact_unknown``)."""
-        return self._records.read_artifact(artifact_id, start, length)
-
-    def findings(self, query: FindingQuery) -> Sequence[FindingRow]:
-        """Findings, the gravest first; ``text`` is a full-text search."""
-        return self._store.reader.findings(query)
-
-    def evidence(self, execution_id: str) -> Sequence[EvidenceRow]:
-        """What the host saw, in order."""
-        return self._store.reader.evidence(execution_id)
-
-    def open_evidence(self, execution_id: str, step: str) -> Sequence[EvidenceRow]:
-        """What the host saw in the open attempt at a step; nothing where none is open."""
-        attempts = self._store.reader.attempts(execution_id, step=step, status="open")
-        return self._store.reader.evidence(execution_id, attempt=attempts[0].id) if attempts else ()
-
-    # -- what is kept along the way ------------------------------------------------------------
-
-    def add_artifact(
-        self, execution_id: str, step: str, name: str, text: str, *, type_: str = "file"
-    ) -> ArtifactRow:
-        """Keep a text with an open step. Codes as for states; ``step_not_running``."""
-        return self._notes.add_artifact(execution_id, step, name, text, type_=type_)
-
-    def add_finding(self, draft: FindingDraft) -> FindingRow:
-        """Keep a finding; what came from a person or a tool is accepted at once if it says so."""
-        return self._notes.add_finding(draft)
-
-    def update_finding(self, finding_id: str, changes: Mapping[str, Any]) -> FindingRow:
-        """Change title, content, tags, severity, category or status. ``finding_unknown``."""
-        return self._notes.update_finding(finding_id, changes)
-
-    def review_finding(self, finding_id: str, accept: bool) -> FindingRow:
-        """Promote a suggested finding, or turn it down."""
-        return self._notes.review_finding(finding_id, accept)
-
-    def witness(self, conversation: str, seen: Witnessed) -> EvidenceRow | None:
-        """Keep what a call of a conversation came to as evidence of its open attempt, if it has one."""
-        return self._notes.witness(conversation, seen)
-
-    def add_note(self, execution_id: str, type_: str, data: Mapping[str, Any]) -> None:
-        """Append an event of a driver's own: its ``type_`` must be none of the engine's."""
-        self._notes.add_note(execution_id, type_, data)
-
-    def add_usage(self, execution_id: str, step: str, usage: Mapping[str, Any]) -> None:
-        """Note what a driver used: ``calls``, ``input_tokens``, ``output_tokens``, ``cost``."""
-        self._notes.add_usage(execution_id, step, usage)
-
-    def calls_left(self, execution_id: str) -> int | None:
-        """Model calls that are left of the policy's budget; None where it sets none."""
-        return self._records.calls_left(execution_id)
-
-    # -- conversations: gate, phase, reminder --------------------------------------------------
-
-    def phase(self, conversation: str) -> Phase | None:
-        """What a conversation works on, or None when it drives no workflow."""
-        return self._records.phase(conversation)
+    # -- conversations: gate and reminder ------------------------------------------------------
 
     def gate(self, conversation: str, scope: tuple[str, str] | None = None) -> Gate:
         """The gate of a conversation, for ``Turn`` and ``Executor.plan``; it follows the phases.
@@ -302,44 +300,9 @@ class Workflows:
         Refusals name the phase, the call and what is allowed. Engine verbs always pass. A
         conversation without a phase is free, unless it was made for its ``scope`` execution and step.
         """
-        return conversation_gate(lambda: self._records.phase(conversation), scope)
+        return conversation_gate(lambda: self.records.phase(conversation), scope)
 
     def digest(self, conversation: str) -> str:
         """What the reminder says: phase, tools, tasks, last failure, budgets; empty for none."""
-        phase = self._records.phase(conversation)
-        if phase is None:
-            return ""
-        return phase_digest(phase, self._records, self._store.reader)
-
-    def claim(self, execution_id: str, step: str, *, driver: str, conversation: str) -> None:
-        """Note who works on a step's open attempt, and in which conversation."""
-        self._engine.claim(execution_id, step, driver=driver, conversation=conversation)
-
-    def begin_call(self, execution_id: str, step: str) -> Advanced | None:
-        """Note that the call of an open tool step is made now. Its driver holds the execution.
-
-        None: make it. Else an earlier call of the attempt was cut off and may have had its effect,
-        so the execution is paused and asks a person: accept, or retry.
-        """
-        return self._engine.begin_call(execution_id, step)
-
-    def withdraw_call(self, execution_id: str, step: str) -> None:
-        """Note that a call that was begun was refused, and had no effect."""
-        self._engine.withdraw_call(execution_id, step)
-
-    def claimed(self, execution_id: str, step: str) -> str:
-        """The conversation that the open attempt at a step was claimed for, or nothing."""
-        attempts = self._store.reader.attempts(execution_id, step=step, status="open")
-        return attempts[0].conversation if attempts else ""
-
-    def check(self) -> None:
-        """Write to the store and read it back. Raises ``StorageError`` where that fails."""
-        text = "a store that can be written"
-        with self._store.unit() as unit:
-            unit.pin(sha256(text), text)
-        if self._store.reader.pinned(sha256(text)) != text:
-            raise StorageError("The store did not give back what was written.")
-
-    def hold(self, execution_id: str) -> AbstractContextManager[bool]:
-        """Be the one process that drives an execution; False when another does. Death lets go."""
-        return self._store.hold(execution_id)
+        phase = self.records.phase(conversation)
+        return "" if phase is None else phase_digest(phase, self.records)

@@ -10,7 +10,7 @@ Category = Literal["security", "architecture", "performance", "constraint", "pat
 Severity = Literal["info", "low", "medium", "high", "critical"]
 
 
-class Start(Arguments):
+class MidexStart(Arguments):
     """Arguments of ``workflow.start``."""
 
     workflow_name: str = Field(min_length=1, description="one of available_workflows")
@@ -30,22 +30,41 @@ class NextStep(Arguments):
     )
 
 
-class OfExecution(Arguments):
-    """Arguments of verbs on an execution."""
+class OneExecution(Arguments):
+    """Arguments of verbs on an execution; ``word`` is what the verb takes besides."""
 
     execution_id: str = Field(min_length=1)
 
+    @property
+    def word(self) -> str:
+        """Nothing."""
+        return ""
 
-class Ending(OfExecution):
+
+class Reason(OneExecution):
     """Arguments of pause and abandon."""
 
     reason: str = ""
 
+    @property
+    def word(self) -> str:
+        """The reason."""
+        return self.reason
 
-class Retry(OfExecution):
+
+class StepChoice(OneExecution):
     """Arguments of ``workflow.retry``."""
 
     step_name: str = Field(default="", description="the one that failed, unless given")
+
+    @property
+    def word(self) -> str:
+        """The step."""
+        return self.step_name
+
+
+STEERING: dict[str, type[OneExecution]] = {"": OneExecution, "reason": Reason, "step": StepChoice}
+"""What a verb takes, by its word."""
 
 
 class ReadArtifact(Arguments):

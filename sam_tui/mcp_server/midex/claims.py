@@ -23,14 +23,14 @@ class Claims:
         """
         workflows = self._lazy.workflows()
         for ticket in tickets:
-            owner = workflows.claimed(ticket.execution_id, ticket.step)
+            owner = workflows.claims.owner(ticket.execution_id, ticket.step)
             if owner == client.conversation or (reads and owner in self._at_work):
                 continue
-            with workflows.hold(ticket.execution_id) as free:
+            with workflows.claims.hold(ticket.execution_id) as free:
                 if not free:
                     continue
                 try:
-                    workflows.claim(
+                    workflows.claims.claim(
                         ticket.execution_id,
                         ticket.step,
                         driver=f"mcp: {client.name}",

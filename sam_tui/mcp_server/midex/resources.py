@@ -115,10 +115,10 @@ class MidexResources:
             _resource(f"{WORKFLOW}/telemetry", "telemetry", "What happened, the newest first."),
             _resource("midex://knowledge/global", "global_findings", "What holds everywhere."),
         ]  # fmt: skip
-        for view in self._workflows.definitions():
+        for view in self._workflows.catalog.views():
             uri = str(ResourceAddress("workflow", "workflow_details", (view.name,)))
             resources.append(_resource(uri, f"workflow_details {view.name}", view.description))
-        for run in self._workflows.executions(limit=_LISTED):
+        for run in self._workflows.records.executions(limit=_LISTED):
             if run.state in ("idle", "running", "paused"):
                 resources += [
                     _resource(
@@ -147,19 +147,19 @@ class MidexResources:
     def _value(self, at: ResourceAddress, client: Client) -> Any:
         match (at.area, at.kind, at.parts):
             case ("workflow", "available_workflows", ()):
-                return [forms.workflow_form(view) for view in self._workflows.definitions()]
+                return [forms.workflow_form(view) for view in self._workflows.catalog.views()]
             case ("workflow", "workflow_details", (name,)):
-                return forms.details_form(self._workflows.details(name))
+                return forms.details_form(self._workflows.catalog.view(name))
             case ("workflow", "current_step", (execution,)):
                 return self._current(execution, client)
             case ("workflow", "workflow_status", (execution,)):
-                return forms.status_form(self._workflows.execution(execution))
+                return forms.status_form(self._workflows.records.execution(execution))
             case ("workflow", "step_history", (execution,)):
-                self._workflows.execution(execution)
-                return [forms.attempt_form(a) for a in self._workflows.history(execution)]
+                self._workflows.records.execution(execution)
+                return [forms.attempt_form(a) for a in self._workflows.records.history(execution)]
             case ("workflow", "workflow_artifacts", (execution, *step)) if len(step) <= 1:
-                self._workflows.execution(execution)
-                rows = self._workflows.artifacts(execution, "".join(step))
+                self._workflows.records.execution(execution)
+                rows = self._workflows.records.artifacts(execution, "".join(step))
                 return [forms.artifact_form(row, artifact_uri(row.id)) for row in rows]
             case ("workflow", "telemetry", (*execution,)) if len(execution) <= 1:
                 return self._telemetry("".join(execution), at.query)
@@ -169,26 +169,26 @@ class MidexResources:
                 raise NotFound(f"There is no resource {at}")
 
     def _current(self, execution: str, client: Client) -> dict[str, Any]:
-        view = self._workflows.execution(execution)
+        view = self._workflows.records.execution(execution)
         tickets = self._workflows.tickets(execution)
         self._claims.take(tickets[:1], client, reads=True)
         return forms.current_step_form(view, tickets)
 
     def _telemetry(self, execution: str, query: Mapping[str, str]) -> list[dict[str, Any]]:
         if execution:
-            self._workflows.execution(execution)
+            self._workflows.records.execution(execution)
         limit = query.get("limit", "100")
         if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:6]) <= 1000:
             raise NotFound("limit is a number from 1 to 1000", {"limit": limit})
         selection = EventQuery(
             execution, type=query.get("event_type", ""), limit=int(limit), newest=True
         )
-        return [forms.event_form(row) for row in self._workflows.events(selection)]
+        return [forms.event_form(row) for row in self._workflows.records.events(selection)]
 
     def _findings(self, kind: str, parts: tuple[str, ...]) -> dict[str, Any]:
         def active(scope: str, project: str = "") -> list[dict[str, Any]]:
             query = FindingQuery(scope=scope, project=project, status="active", limit=1000)
-            return [forms.finding_form(row) for row in self._workflows.findings(query)]
+            return [forms.finding_form(row) for row in self._workflows.records.findings(query)]
 
         match (kind, parts):
             case ("global", ()):
@@ -206,7 +206,7 @@ class MidexResources:
         if not all(n.isascii() and (n.isdigit() or not n) and len(n) < 12 for n in numbers):
             raise NotFound("offset and length are numbers of characters", dict(at.query))
         offset, length = (int(n or 1 << 40) for n in numbers)
-        chunk = self._workflows.read_artifact(at.parts[0], offset, length)
+        chunk = self._workflows.records.read_artifact(at.parts[0], offset, length)
         meta = {"start": chunk.start, "end": chunk.end, "total": chunk.total}
         return types.TextResourceContents(
             uri=uri,
@@ -221,14 +221,14 @@ class MidexResources:
         """Workflow names, execution ids, steps and artifacts."""
         match argument:
             case "name":
-                return [view.name for view in self._workflows.definitions()]
+                return [view.name for view in self._workflows.catalog.views()]
             case "execId":
-                return [view.id for view in self._workflows.executions(limit=1000)]
+                return [view.id for view in self._workflows.records.executions(limit=1000)]
             case "step" | "artifactId" if execution := earlier.get("execId", ""):
                 try:
                     if argument == "step":
-                        return [step.id for step in self._workflows.steps(execution)]
-                    return [row.id for row in self._workflows.artifacts(execution)]
+                        return [step.id for step in self._workflows.records.steps(execution)]
+                    return [row.id for row in self._workflows.records.artifacts(execution)]
                 except WorkflowRefused:
                     return []
             case _:

@@ -20,22 +20,22 @@ from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.arguments import Arguments, UnknownArguments
 from sam_tui.core.tooling.offer import arguments_schema, canonical
 from sam_tui.core.tooling.results import IGNORED
-from sam_tui.core.workflow.drivers.steps import Person, output_of_call
+from sam_tui.core.workflow.drivers.steps import Person, output_of_call, steer_with_person
 from sam_tui.core.workflow.notes import FindingDraft
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.verbs import FOR_MODELS
 from sam_tui.core.workflow.views import Advanced, ExecutionView, Ticket
 from sam_tui.mcp_server.json_text import plain_json
 from sam_tui.mcp_server.midex import forms as forms
 from sam_tui.mcp_server.midex.arguments import (
+    STEERING,
     AddFinding,
-    Ending,
+    MidexStart,
     NextStep,
-    OfExecution,
+    OneExecution,
     ReadArtifact,
-    Retry,
     SearchFindings,
-    Start,
     UpdateFinding,
 )
 from sam_tui.mcp_server.midex.claims import Claims
@@ -80,20 +80,17 @@ class MidexToolbox:
             "workflow.start": _Entry(
                 "Start a workflow. Returns its first step: persona, instructions and the token that"
                 " finishes it. Steps that may run side by side are in steps, each with its token.",
-                Start, self._start),
+                MidexStart, self._start),
             "workflow.next_step": _Entry(
                 "Finish a step with its token, once, and get the next one, until workflow_state is"
                 " completed. Output that does not fit is refused with the faults; the token stays"
                 " good then.",
                 NextStep, self._next_step),
-            "workflow.pause": _Entry(
-                "Stop handing out work; tokens are refused meanwhile.", Ending, self._pause),
-            "workflow.resume": _Entry(
-                "Go on after a pause, with fresh tokens. If a person has to decide what follows, they"
-                " are asked.", OfExecution, self._resume),
-            "workflow.abandon": _Entry("End an execution for good.", Ending, self._abandon, ends=True),
-            "workflow.retry": _Entry(
-                "Open a step again, with all that depends on it.", Retry, self._retry),
+            **{
+                f"workflow.{verb.name}": _Entry(
+                    verb.about, STEERING[verb.word], self._steering(verb.name), ends=verb.ends)
+                for verb in FOR_MODELS
+            },
             "workflow.read_artifact": _Entry(
                 "Read the text of an artifact, or a range of it.", ReadArtifact, self._artifact,
                 reads=True),
@@ -148,8 +145,8 @@ class MidexToolbox:
 
     # -- verbs ---------------------------------------------------------------------------------
 
-    async def _start(self, arguments: Start, request: ToolRequest) -> Answer:
-        definition = self._workflows.definition(arguments.workflow_name)
+    async def _start(self, arguments: MidexStart, request: ToolRequest) -> Answer:
+        definition = self._workflows.catalog.find(arguments.workflow_name).definition
         for step, evidence in definition.evidence:
             if not any(fnmatchcase(tool, evidence.partition(".")[0]) for tool in self._served):
                 raise WorkflowRefused(
@@ -177,33 +174,19 @@ class MidexToolbox:
                 self._runtime.workflows.flush()
         return self._opened(self._workflows.advance(arguments.token, output), request)
 
-    async def _pause(self, arguments: Ending, request: ToolRequest) -> Answer:
-        done = self._workflows.pause(arguments.execution_id, arguments.reason)
-        return self._opened(done, request)
+    def _steering(self, verb: str) -> Callable[[OneExecution, ToolRequest], Awaitable[Answer]]:
+        """What carries out a verb of the table."""
 
-    async def _resume(self, arguments: OfExecution, request: ToolRequest) -> Answer:
-        execution = arguments.execution_id
-        view = self._workflows.execution(execution)
-        if view.question is None:
-            return self._opened(self._workflows.resume(execution), request)
-        choice = await self._person(request).decide(view)
-        return self._opened(self._workflows.decide(execution, choice), request)
+        async def steer(arguments: OneExecution, request: ToolRequest) -> Answer:
+            done = await steer_with_person(
+                self._workflows, self._person(request), verb, arguments.execution_id, arguments.word
+            )
+            return self._opened(done, request)
 
-    async def _abandon(self, arguments: Ending, request: ToolRequest) -> Answer:
-        done = self._workflows.abandon(arguments.execution_id, arguments.reason)
-        return self._opened(done, request)
-
-    async def _retry(self, arguments: Retry, request: ToolRequest) -> Answer:
-        if self._workflows.execution(arguments.execution_id).question is not None:
-            raise WorkflowRefused(
-                "person_decides", "A person decides what follows.",
-                hint="Call workflow.resume: they are asked then.",
-            )  # fmt: skip
-        done = self._workflows.retry(arguments.execution_id, arguments.step_name)
-        return self._opened(done, request)
+        return steer
 
     async def _artifact(self, arguments: ReadArtifact, _: ToolRequest) -> Answer:
-        chunk = self._workflows.read_artifact(
+        chunk = self._workflows.records.read_artifact(
             arguments.artifact_id, arguments.offset, arguments.length
         )
         return {
@@ -218,13 +201,15 @@ class MidexToolbox:
     async def _add_finding(self, arguments: AddFinding, request: ToolRequest) -> Answer:
         fields = arguments.model_dump()
         fields["source_agent"] = arguments.source_agent or request.client.name
-        row = self._workflows.add_finding(FindingDraft.model_validate(fields))
+        row = self._workflows.notes.add_finding(FindingDraft.model_validate(fields))
         return {"finding": forms.finding_form(row)}
 
     async def _update_finding(self, arguments: UpdateFinding, _: ToolRequest) -> Answer:
         changes = arguments.model_dump(exclude={"id"}, exclude_none=True)
         return {
-            "finding": forms.finding_form(self._workflows.update_finding(arguments.id, changes))
+            "finding": forms.finding_form(
+                self._workflows.notes.update_finding(arguments.id, changes)
+            )
         }
 
     async def _search(self, arguments: SearchFindings, _: ToolRequest) -> Answer:
@@ -235,7 +220,9 @@ class MidexToolbox:
             text=arguments.text,
             limit=arguments.limit,
         )
-        return {"findings": [forms.finding_form(row) for row in self._workflows.findings(query)]}
+        return {
+            "findings": [forms.finding_form(row) for row in self._workflows.records.findings(query)]
+        }
 
     # -- what a client does not answer for -----------------------------------------------------
 
@@ -244,17 +231,17 @@ class MidexToolbox:
         self._claims.take((ticket,), request.client)
         conversation = request.client.conversation
         arguments_json = json.dumps(ticket.arguments, ensure_ascii=False)
-        with self._workflows.hold(ticket.execution_id) as mine:
+        with self._workflows.claims.hold(ticket.execution_id) as mine:
             if not mine:
                 raise execution_held(ticket.execution_id)
-            cut_off = self._workflows.begin_call(ticket.execution_id, ticket.step)
+            cut_off = self._workflows.claims.begin_call(ticket.execution_id, ticket.step)
             if cut_off is not None:
                 return cut_off
             executed = await self._runtime.executor.execute(
                 ToolCall(request.call.id, ticket.tool, arguments_json), conversation
             )
             if executed.decision is not None and executed.decision.rule == "unattended":
-                self._workflows.withdraw_call(ticket.execution_id, ticket.step)
+                self._workflows.claims.withdraw_call(ticket.execution_id, ticket.step)
                 raise WorkflowRefused("needs_approval", executed.finished.text)
             self._runtime.workflows.flush()
             return self._workflows.advance(token, output_of_call(executed))
@@ -266,7 +253,7 @@ class MidexToolbox:
 
     def _opened(self, done: Advanced, request: ToolRequest) -> Answer:
         """The next step to do, in seed 003's names, and every other one that is open."""
-        view = self._workflows.execution(done.execution_id)
+        view = self._workflows.records.execution(done.execution_id)
         answer = _summary(done, view)
         if done.state != "running":
             return answer

@@ -58,7 +58,7 @@ class WorkflowRuns:
 
         try:
             workflows = self._workflows
-            view = workflows.details(name) if name else None
+            view = workflows.catalog.view(name) if name else None
         except SamError as error:
             self._complain(error)
             return
@@ -118,11 +118,11 @@ class WorkflowRuns:
         conversation = self._current.id
         phase = self._runtime.workflows.phase(conversation) if conversation else None
         if phase is not None:
-            steps = self._workflows.steps(phase.execution_id)
+            steps = self._workflows.records.steps(phase.execution_id)
             return gate_words(phase.workflow, steps) or f"{phase.workflow}: {phase.state}"
         for execution in self._driven:
-            view = self._workflows.execution(execution)
-            if words := gate_words(view.workflow, self._workflows.steps(execution)):
+            view = self._workflows.records.execution(execution)
+            if words := gate_words(view.workflow, self._workflows.records.steps(execution)):
                 return words
         return ""
 
@@ -135,7 +135,7 @@ class WorkflowRuns:
         """Pick a workflow to begin."""
         options = [
             (Choice(view.name, view.description), partial(self._ask, view))
-            for view in self._workflows.definitions()
+            for view in self._workflows.catalog.views()
         ]
         empty = "There is no workflow: sam-tui workflow new makes one."
         self._context.pick("begin a workflow", options, empty=empty)
@@ -165,7 +165,7 @@ class WorkflowRuns:
     # -- verbs ---------------------------------------------------------------------------------
 
     def _go(self, execution: str) -> None:
-        view = self._workflows.execution(execution)
+        view = self._workflows.records.execution(execution)
         if view.state == "paused":
             self._resume(execution)
         elif view.state in ("running", "idle"):
@@ -178,7 +178,7 @@ class WorkflowRuns:
         self._stop(execution)
 
     def _resume(self, execution: str) -> None:
-        view = self._workflows.execution(execution)
+        view = self._workflows.records.execution(execution)
         if view.question is None:
             self._workflows.resume(execution)
         self._drive(execution)
@@ -195,7 +195,7 @@ class WorkflowRuns:
     def _transcript(self, execution: str) -> None:
         """The conversation of the newest attempt, in the chat."""
         conversations = [
-            a.conversation for a in self._workflows.history(execution) if a.conversation
+            a.conversation for a in self._workflows.records.history(execution) if a.conversation
         ]
         if not conversations:
             self._say("No step of it has a conversation of ours.")
@@ -215,7 +215,7 @@ class WorkflowRuns:
 
     def _drive(self, execution: str) -> None:
         """Let our agent work on it, unless it does already or a conversation does."""
-        view = self._workflows.execution(execution)
+        view = self._workflows.records.execution(execution)
         if view.conversation:
             self._say("A conversation drives it: send it a prompt to go on.")
             return

@@ -129,7 +129,7 @@ class RunsScreen(Screen[None]):
                 Content(_AGAIN if self._armed else self._keys()).stylize("$text-muted")
             )
         try:
-            last = self._workflows.last_event()
+            last = self._workflows.records.last_event()
         except SamError as error:
             self._head.update(Content(error.explain()).stylize("$error"))
             return
@@ -181,7 +181,7 @@ class RunsScreen(Screen[None]):
     def _read(self, identifier: str, item: "FindingRow | str") -> None:
         def artifact(start: int, length: int) -> ReaderPart:
             try:
-                chunk = self._workflows.read_artifact(identifier, start, length)
+                chunk = self._workflows.records.read_artifact(identifier, start, length)
             except SamError as error:
                 return ReaderPart(error.explain(), 0, 0)
             return ReaderPart(chunk.text, chunk.start, chunk.total)
@@ -198,7 +198,7 @@ class RunsScreen(Screen[None]):
     def _fill(self, execution: str = "") -> None:
         execution_id = execution or self.chosen
         try:
-            views = self._workflows.executions(limit=_LISTED)
+            views = self._workflows.records.executions(limit=_LISTED)
         except SamError as error:
             self._head.update(Content(error.explain()).stylize("$error"))
             return
@@ -219,7 +219,7 @@ class RunsScreen(Screen[None]):
             self._shelf.clear_options()
             return
         try:
-            steps = self._workflows.steps(view.id)
+            steps = self._workflows.records.steps(view.id)
             lines = head_lines(view, steps)
             if view.state == "running" and not view.conversation and not self._driven(view.id):
                 lines = Content("\n").join([lines, Content(_IDLE).stylize("$text-muted")])
@@ -233,8 +233,8 @@ class RunsScreen(Screen[None]):
     def _keep(self, execution: str) -> None:
         from sam_tui.core.ports.workflows import FindingQuery
 
-        artifacts = self._workflows.artifacts(execution)
-        findings = self._workflows.findings(FindingQuery(execution))
+        artifacts = self._workflows.records.artifacts(execution)
+        findings = self._workflows.records.findings(FindingQuery(execution))
         items: dict[str, FindingRow | str] = {row.id: row.name for row in artifacts}
         items |= {row.id: row for row in findings}
         if items == self._kept:
@@ -248,7 +248,7 @@ class RunsScreen(Screen[None]):
         from sam_tui.core.ports.workflows import EventQuery
 
         query = EventQuery(execution, limit=_EVENTS, newest=True)
-        newest = list(self._workflows.events(query))
+        newest = list(self._workflows.records.events(query))
         follows = self._log.is_vertical_scroll_end
         self._events.update(event_lines(newest[::-1]))
         if follows:

@@ -9,17 +9,22 @@ from sam_tui.core.tooling.arguments import Arguments
 _ID = Field(default="", description="default: the one of this conversation")
 
 
-class Start(Arguments):
+class WorkflowStart(Arguments):
     """Arguments of start; without a name the workflows are listed."""
 
     name: str = Field(default="", description="omit to list workflows")
     params: dict[str, Any] | None = None
 
 
-class About(Arguments):
-    """Arguments of what only names an execution."""
+class OneExecution(Arguments):
+    """Arguments of what only names an execution; ``word`` is what its verb takes besides."""
 
     executionId: str = _ID
+
+    @property
+    def word(self) -> str:
+        """Nothing."""
+        return ""
 
 
 class Advance(Arguments):
@@ -38,18 +43,33 @@ class Plan(Arguments):
     executionId: str = _ID
 
 
-class Why(Arguments):
+class Reason(Arguments):
     """Arguments of pause and abandon."""
 
     reason: str = ""
     executionId: str = _ID
 
+    @property
+    def word(self) -> str:
+        """The reason."""
+        return self.reason
 
-class Again(Arguments):
+
+class StepChoice(Arguments):
     """Arguments of retry."""
 
     step: str = Field(default="", description="default: the one that failed")
     executionId: str = _ID
+
+    @property
+    def word(self) -> str:
+        """The step."""
+        return self.step
+
+
+Steering = OneExecution | Reason | StepChoice
+STEERING: dict[str, type[Steering]] = {"": OneExecution, "reason": Reason, "step": StepChoice}
+"""What a verb takes, by its word."""
 
 
 class Artifact(Arguments):

@@ -1,18 +1,19 @@
 """workflow: start, follow and advance a workflow from within a conversation; never gated itself."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sam_tools.workflow.arguments import (
-    About,
+    STEERING,
     Advance,
-    Again,
     Artifact,
     Finding,
+    OneExecution,
     Plan,
-    Start,
-    Why,
+    Steering,
+    WorkflowStart,
 )
 from sam_tools.workflow.report import status_text, ticket_text
 from sam_tui.core.display import Table, Text
@@ -20,6 +21,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.verbs import FOR_MODELS
 
 if TYPE_CHECKING:
     from sam_tui.core.workflow.drivers.steps import Person
@@ -58,39 +60,36 @@ class WorkflowTool:
     def tool(self) -> Tool:
         """The tool, ready to register."""
         operations: tuple[Operation[Any], ...] = (
-            Operation("start", "begin one", Start, self._start, lambda a: f"Workflow: {a.name}",
+            Operation("start", "begin one", WorkflowStart, self._start, lambda a: f"Workflow: {a.name}",
                       schedule=Schedule.BLOCKING),
-            Operation("status", "where it stands", About, self._status, _line("status")),
+            Operation("status", "where it stands", OneExecution, self._status, _line("status")),
             Operation("advance", "hand in the step's output", Advance, self._advance, _line("advance"),
                       schedule=Schedule.BLOCKING),
             Operation("plan", "hand in a plan step's steps", Plan, self._plan, _line("plan"),
                       schedule=Schedule.BLOCKING),
             Operation("replan", "replace them", Plan, self._replan, _line("replan"),
                       schedule=Schedule.BLOCKING),
-            Operation("pause", "stop for now", Why, self._pause, _line("pause"),
-                      schedule=Schedule.BLOCKING),
-            Operation("resume", "go on", About, self._resume, _line("resume"),
-                      schedule=Schedule.BLOCKING),
-            Operation("abandon", "end it for good", Why, self._abandon, _line("abandon"),
-                      schedule=Schedule.BLOCKING),
-            Operation("retry", "open a step again", Again, self._retry, _line("retry"),
-                      schedule=Schedule.BLOCKING),
+            *(
+                Operation(verb.name, verb.brief, STEERING[verb.word], self._steering(verb.name),
+                          _line(verb.name), schedule=Schedule.BLOCKING)
+                for verb in FOR_MODELS
+            ),
             Operation("artifact", "keep, read or list texts", Artifact, self._artifact, _line("artifact")),
             Operation("finding", "keep or list findings", Finding, self._finding, _line("finding")),
         )  # fmt: skip
         return Tool("workflow", _ABOUT, operations)
 
-    async def _start(self, arguments: Start, context: ToolContext) -> ToolResult:
+    async def _start(self, arguments: WorkflowStart, context: ToolContext) -> ToolResult:
         if not arguments.name:
             return self._list()
-        with Told():
+        with refusals_as_tool_errors():
             done = self._workflows.start(
                 arguments.name, arguments.params or {}, conversation=context.conversation
             )
         return self._opened(done, context)
 
     def _list(self) -> ToolResult:
-        views = self._workflows.definitions()
+        views = self._workflows.catalog.views()
         rows = tuple((v.name, v.origin, v.description) for v in views)
         lines: list[str] = []
         for view in views:
@@ -99,11 +98,14 @@ class WorkflowTool:
         text = "\n".join(lines) or "There are no workflows."
         return ToolResult(text, display=(Table(("workflow", "from", "about"), rows),))
 
-    async def _status(self, arguments: About, context: ToolContext) -> ToolResult:
+    async def _status(self, arguments: OneExecution, context: ToolContext) -> ToolResult:
         execution = self._of(arguments.executionId, context)
-        view, steps = self._workflows.execution(execution), self._workflows.steps(execution)
+        view, steps = (
+            self._workflows.records.execution(execution),
+            self._workflows.records.steps(execution),
+        )
         tickets = self._workflows.tickets(execution, mint=False)
-        if tickets and not self._workflows.phase(context.conversation):
+        if tickets and not self._workflows.records.phase(context.conversation):
             self._claim(tickets[0], context)
         parts = [status_text(view, steps), *(ticket_text(ticket) for ticket in tickets[:1])]
         rows = tuple((s.id, s.status, s.persona, str(s.attempts)) for s in steps)
@@ -114,7 +116,7 @@ class WorkflowTool:
     async def _advance(self, arguments: Advance, context: ToolContext) -> ToolResult:
         execution = self._of(arguments.executionId, context)
         self._flush()
-        with Told():
+        with refusals_as_tool_errors():
             step = arguments.step or self._step(execution, context)
             output = await self._vouched(execution, step, arguments.output, context)
             return self._submitted(execution, step, output, context)
@@ -123,7 +125,7 @@ class WorkflowTool:
         self, execution: str, step: str, output: dict[str, Any], context: ToolContext
     ) -> ToolResult:
         """Hand in. Whoever was given one step hands in that one, and goes on to no other."""
-        phase = self._workflows.phase(context.conversation)
+        phase = self._workflows.records.phase(context.conversation)
         if phase is None or not phase.alone:
             return self._opened(self._workflows.submit(execution, step, output), context)
         if (execution, step) != (phase.execution_id, phase.step):
@@ -149,12 +151,14 @@ class WorkflowTool:
 
     def _seen(self, ticket: "Ticket") -> dict[str, Any]:
         """What the last such call of this attempt came to."""
-        attempts = [a for a in self._workflows.history(ticket.execution_id) if a.status == "open"]
+        attempts = [
+            a for a in self._workflows.records.history(ticket.execution_id) if a.status == "open"
+        ]
         started = max((a.started_at for a in attempts if a.step == ticket.step), default=0.0)
         command = ticket.arguments.get("command")
         rows = [
             row
-            for row in self._workflows.evidence(ticket.execution_id)
+            for row in self._workflows.records.evidence(ticket.execution_id)
             if (row.step, row.operation) == (ticket.step, ticket.tool)
             and row.made_at >= started
             and command in (None, row.subject)
@@ -177,50 +181,37 @@ class WorkflowTool:
         execution = self._of(arguments.executionId, context)
         output = {"summary": f"{len(arguments.steps)} steps planned", "steps": arguments.steps}
         self._flush()
-        with Told():
+        with refusals_as_tool_errors():
             step = arguments.step or self._step(execution, context)
             return self._submitted(execution, step, output, context)
 
     async def _replan(self, arguments: Plan, context: ToolContext) -> ToolResult:
         execution = self._of(arguments.executionId, context)
-        plans = [s for s in self._workflows.steps(execution) if s.kind == "plan"]
+        plans = [s for s in self._workflows.records.steps(execution) if s.kind == "plan"]
         step = arguments.step or (plans[-1].id if plans else "")
-        with Told():
+        with refusals_as_tool_errors():
             done = self._workflows.replan(execution, step, arguments.steps)
         return self._opened(done, context)
 
-    async def _pause(self, arguments: Why, context: ToolContext) -> ToolResult:
-        execution = self._of(arguments.executionId, context)
-        with Told():
-            return self._opened(self._workflows.pause(execution, arguments.reason), context)
+    def _steering(self, verb: str) -> Callable[[Steering, ToolContext], Awaitable[ToolResult]]:
+        """What carries out a verb of the table."""
 
-    async def _resume(self, arguments: About, context: ToolContext) -> ToolResult:
-        execution = self._of(arguments.executionId, context)
-        view = self._workflows.execution(execution)
-        with Told():
-            if view.question is None:
-                return self._opened(self._workflows.resume(execution), context)
-            choice = await self._person(context).decide(view)
-            return self._opened(self._workflows.decide(execution, choice), context)
+        async def steer(arguments: Steering, context: ToolContext) -> ToolResult:
+            from sam_tui.core.workflow.drivers.steps import steer_with_person
 
-    async def _abandon(self, arguments: Why, context: ToolContext) -> ToolResult:
-        execution = self._of(arguments.executionId, context)
-        with Told():
-            return self._opened(self._workflows.abandon(execution, arguments.reason), context)
+            execution = self._of(arguments.executionId, context)
+            with refusals_as_tool_errors():
+                done = await steer_with_person(
+                    self._workflows, self._person(context), verb, execution, arguments.word
+                )
+            return self._opened(done, context)
 
-    async def _retry(self, arguments: Again, context: ToolContext) -> ToolResult:
-        execution = self._of(arguments.executionId, context)
-        if self._workflows.execution(execution).question is not None:
-            raise ToolError(
-                "A person decides what follows.", hint="Resume it: they are asked then."
-            )
-        with Told():
-            return self._opened(self._workflows.retry(execution, arguments.step), context)
+        return steer
 
     async def _artifact(self, arguments: Artifact, context: ToolContext) -> ToolResult:
-        with Told():
+        with refusals_as_tool_errors():
             if arguments.artifactId:
-                chunk = self._workflows.read_artifact(
+                chunk = self._workflows.records.read_artifact(
                     arguments.artifactId, arguments.offset, arguments.length
                 )
                 note = f"[{chunk.start}-{chunk.end} of {chunk.total} characters]"
@@ -228,10 +219,12 @@ class WorkflowTool:
             execution = self._of(arguments.executionId, context)
             if arguments.name:
                 step = self._step(execution, context)
-                row = self._workflows.add_artifact(execution, step, arguments.name, arguments.text)
+                row = self._workflows.notes.add_artifact(
+                    execution, step, arguments.name, arguments.text
+                )
                 text = f"Kept as {row.id}: {row.name}, {row.size} bytes."
                 return ToolResult(text, data={"artifactId": row.id})
-            rows = self._workflows.artifacts(execution)
+            rows = self._workflows.records.artifacts(execution)
         lines = [f"{r.id}  {r.step}  {r.type}  {r.size} bytes  {r.name}" for r in rows]
         return ToolResult("\n".join(lines) or "There are no artifacts.")
 
@@ -240,9 +233,9 @@ class WorkflowTool:
         from sam_tui.core.workflow.notes import FindingDraft
 
         execution = self._of(arguments.executionId, context)
-        with Told():
+        with refusals_as_tool_errors():
             if arguments.title:
-                row = self._workflows.add_finding(
+                row = self._workflows.notes.add_finding(
                     FindingDraft(
                         title=arguments.title,
                         content=arguments.content or arguments.title,
@@ -252,7 +245,7 @@ class WorkflowTool:
                     )
                 )
                 return ToolResult(f"Kept as {row.id}, to be reviewed by a person.")
-            rows = self._workflows.findings(FindingQuery(execution))
+            rows = self._workflows.records.findings(FindingQuery(execution))
         lines = [f"{r.id}  {r.severity}  {r.review}  {r.title}\n{r.content}" for r in rows]
         return ToolResult("\n".join(lines) or "There are no findings.")
 
@@ -264,9 +257,9 @@ class WorkflowTool:
     def _of(self, identifier: str, context: ToolContext) -> str:
         """The execution that is meant."""
         if identifier:
-            with Told():
-                return self._workflows.execution(identifier).id
-        phase = self._workflows.phase(context.conversation)
+            with refusals_as_tool_errors():
+                return self._workflows.records.execution(identifier).id
+        phase = self._workflows.records.phase(context.conversation)
         if phase is None:
             raise ToolError(
                 "This conversation drives no workflow.",
@@ -276,7 +269,7 @@ class WorkflowTool:
 
     def _step(self, execution: str, context: ToolContext) -> str:
         """The step that is meant: the phase of the conversation, else the first that is open."""
-        phase = self._workflows.phase(context.conversation)
+        phase = self._workflows.records.phase(context.conversation)
         open_ = [ticket.step for ticket in self._workflows.tickets(execution, mint=False)]
         if phase is not None and phase.execution_id == execution and phase.step in open_:
             return phase.step
@@ -305,22 +298,21 @@ class WorkflowTool:
 
     def _claim(self, ticket: "Ticket", context: ToolContext) -> None:
         """Take a step over, unless the conversation is in a phase of another execution."""
-        phase = self._workflows.phase(context.conversation)
+        phase = self._workflows.records.phase(context.conversation)
         if phase is not None and phase.execution_id != ticket.execution_id:
             return
-        self._workflows.claim(
+        self._workflows.claims.claim(
             ticket.execution_id, ticket.step, driver="sam-tui", conversation=context.conversation
         )
 
 
-class Told:
+@contextmanager
+def refusals_as_tool_errors() -> Generator[None]:
     """What the engine refuses reaches the model with its code."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
-        if isinstance(fault, WorkflowRefused):
-            raise ToolError(f"{fault.code}: {fault}", hint=fault.hint) from fault
+    try:
+        yield
+    except WorkflowRefused as refusal:
+        raise ToolError(f"{refusal.code}: {refusal}", hint=refusal.hint) from refusal
 
 
 def _line(verb: str) -> Callable[[Any], str]:

@@ -110,7 +110,7 @@ class WorkflowCatalog:
         self._refresh()
         return self._problems
 
-    def lint(self, path: str) -> tuple[DefinitionProblem, ...]:
+    def lint(self, path: str = "") -> tuple[DefinitionProblem, ...]:
         """All that is wrong, or what is wrong with the file at ``path``."""
         if not path:
             return self.problems()

@@ -27,7 +27,7 @@ class Runner:
         Cancelling leaves it as it is, for a later run to go on with. Raises ``WorkflowRefused``
         (``execution_held``) while another process drives it, and ``ConfigurationError``.
         """
-        with self._workflows.hold(execution_id) as mine:
+        with self._workflows.claims.hold(execution_id) as mine:
             if not mine:
                 raise execution_held(execution_id)
             try:
@@ -49,7 +49,7 @@ class Runner:
 
     async def _run(self, execution_id: str) -> ExecutionView:
         while True:
-            view = self._workflows.execution(execution_id)
+            view = self._workflows.records.execution(execution_id)
             if view.state == "idle":
                 self._workflows.resume(execution_id)
             elif view.state == "paused" and view.question is not None:

@@ -25,7 +25,7 @@ from sam_tui.core.workflow.execution.output import first_object
 from sam_tui.core.workflow.prompts import repair_prompt, resumed_prompt, step_prompt
 from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import RUNNER, ExecutionView, Ticket
+from sam_tui.core.workflow.views import RUNNER, Advanced, ExecutionView, Ticket
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,25 @@ class Person:
                 hint="Let a person go on: sam-tui workflow status, next and decide.",
             )
         return require_choice(outcome.answer.text, question.choices)
+
+
+async def steer_with_person(
+    workflows: Workflows, person: Person, verb: str, execution_id: str, word: str = ""
+) -> Advanced:
+    """A verb that a model calls. What a paused execution asks is for the person to decide.
+
+    Raises ``WorkflowRefused`` as the verb does, and ``person_decides``, ``needs_person``.
+    """
+    view = workflows.records.execution(execution_id)
+    if view.question is not None and verb == "retry":
+        raise WorkflowRefused(
+            "person_decides",
+            "A person decides what follows.",
+            hint="Resume it: they are asked then.",
+        )
+    if view.question is not None and verb == "resume":
+        return workflows.decide(execution_id, await person.decide(view))
+    return workflows.steer(verb, execution_id, word)
 
 
 REPAIRS = 1
@@ -121,7 +140,7 @@ class Drivers:
         model = self._crew.model
         if model is None:
             raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
-        left = self._workflows.calls_left(ticket.execution_id)
+        left = self._workflows.records.calls_left(ticket.execution_id)
         if left == 0:
             self._workflows.pause(ticket.execution_id, "the budget of model calls is used up")
             return
@@ -168,7 +187,7 @@ class Drivers:
         with engine.budgets.running(history.conversation, budget, model, gate):
             turn = await Turn(engine, model, history, budget, gate).run(prompt)
         usage = turn.usage
-        self._workflows.add_usage(
+        self._workflows.notes.add_usage(
             ticket.execution_id,
             ticket.step,
             {
@@ -191,7 +210,9 @@ class Drivers:
     def _history(self, ticket: Ticket) -> tuple[History, str]:
         """The conversation of the attempt and the message that begins or resumes it."""
         crew = self._crew
-        conversation = ConversationId(self._workflows.claimed(ticket.execution_id, ticket.step))
+        conversation = ConversationId(
+            self._workflows.claims.owner(ticket.execution_id, ticket.step)
+        )
         if conversation and crew.conversations.find(conversation) is not None:
             crew.conversations.claim(conversation)
             history = History(crew.conversations, conversation)
@@ -209,13 +230,13 @@ class Drivers:
         conversation = ConversationId(mint("step"))
         root = crew.engine.executor.workspace
         crew.conversations.create(conversation, root, parent=crew.parent)
-        self._workflows.claim(
+        self._workflows.claims.claim(
             ticket.execution_id, ticket.step, driver=RUNNER, conversation=conversation
         )
         return conversation
 
     def _prompt(self, ticket: Ticket) -> str:
-        return step_prompt(ticket, self._workflows.steps(ticket.execution_id))
+        return step_prompt(ticket, self._workflows.records.steps(ticket.execution_id))
 
     async def _call(self, ticket: Ticket) -> None:
         """One call through ``execute`` and its guard."""
@@ -226,7 +247,7 @@ class Drivers:
         executor = self._crew.engine.executor
         plan = executor.plan(call, self._witness.gate(conversation, _own(ticket)))
         self._witness.watch(conversation)
-        cut_off = self._workflows.begin_call(ticket.execution_id, ticket.step)
+        cut_off = self._workflows.claims.begin_call(ticket.execution_id, ticket.step)
         if cut_off is not None:
             self._crew.report(f"{ticket.step}: {cut_off.message}")
             return

@@ -8,7 +8,7 @@ from sam_tui.core.bus import Bus, Subscription
 from sam_tui.core.display import Terminal
 from sam_tui.core.events import ToolFinished
 from sam_tui.core.tooling.executor import Gate
-from sam_tui.core.workflow.gate import VERBS
+from sam_tui.core.workflow.gate import UNGATED
 from sam_tui.core.workflow.notes import Witnessed
 from sam_tui.core.workflow.service import Workflows
 
@@ -35,7 +35,7 @@ class Witness:
     def watch(self, conversation: str) -> None:
         """Keep what was heard so far, and go on listening if the conversation is at work."""
         self.flush()
-        if self._workflows.phase(conversation) is None:
+        if self._workflows.records.phase(conversation) is None:
             self._watched.discard(conversation)
         else:
             self._watched.add(conversation)
@@ -51,8 +51,8 @@ class Witness:
             if not isinstance(event, ToolFinished) or event.conversation not in self._watched:
                 continue
             # A verb of the engine bears out nothing: else every advance would vouch for itself.
-            if event.operation.partition(".")[0] not in VERBS:
-                self._workflows.witness(event.conversation, seen(event))
+            if event.operation.partition(".")[0] not in UNGATED:
+                self._workflows.notes.witness(event.conversation, seen(event))
 
     def close(self) -> None:
         """Hear nothing more."""

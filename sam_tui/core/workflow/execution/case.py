@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -21,8 +21,8 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.execution.guards import Measured
-from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import Failure
+from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
+from sam_tui.core.workflow.views import Failure, Outcome
 
 NEXT: Final[dict[ExecutionState, frozenset[ExecutionState]]] = {
     "idle": frozenset({"running", "abandoned"}),
@@ -111,32 +111,37 @@ def needs_of(definition: WorkflowDefinition, row: StepRow) -> tuple[str, ...]:
     return (row.parent, *(f"{row.parent}/{need}" for need in spec.needs))
 
 
-class ExecutionCase:
-    """The rows of one execution within one unit. What it changes is written at once."""
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One transaction: what it may change, the time it is made at, and the events that it appended."""
 
-    def __init__(self, unit: WorkflowUnit, execution: ExecutionRow, now: float) -> None:
-        self.unit = unit
+    unit: WorkflowUnit
+    now: float
+    events: list[EventRow] = field(default_factory=list[EventRow])
+
+
+class ExecutionCase:
+    """The rows of one execution within one transaction. What it changes is written at once."""
+
+    def __init__(self, transaction: Transaction, execution: ExecutionRow) -> None:
+        self._transaction = transaction
+        self.unit = transaction.unit
+        self.now = transaction.now
         self.row = execution
-        self.now = now
-        self.definition = pinned_definition(unit, execution.version)
-        self.steps: dict[str, StepRow] = {row.id: row for row in unit.steps(execution.id)}
+        self.definition = pinned_definition(self.unit, execution.version)
+        self.steps: dict[str, StepRow] = {row.id: row for row in self.unit.steps(execution.id)}
         self.opened: list[AttemptRow] = []
-        self.events: list[EventRow] = []
         self.failures: list[Failure] = []
-        self.outcome = ""
+        self.outcome: Outcome | None = None
         self.target = ""
 
     @classmethod
-    def load(cls, unit: WorkflowUnit, execution: str, now: float) -> "ExecutionCase":
+    def load(cls, transaction: Transaction, execution: str) -> "ExecutionCase":
         """A stored execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
-        row = unit.execution(execution)
+        row = transaction.unit.execution(execution)
         if row is None:
-            raise WorkflowRefused(
-                "execution_unknown",
-                f"There is no execution {execution!r}.",
-                details={"execution_id": execution},
-            )
-        return cls(unit, row, now)
+            raise execution_unknown(execution)
+        return cls(transaction, row)
 
     # -- writing -------------------------------------------------------------------------------
 
@@ -144,7 +149,7 @@ class ExecutionCase:
         """Append an event to the transaction."""
         text = json.dumps(data, ensure_ascii=False) if data else "{}"
         row = EventRow(0, self.row.id, type_, step, attempt, text, self.now)
-        self.events.append(replace(row, seq=self.unit.append(row)))
+        self._transaction.events.append(replace(row, seq=self.unit.append(row)))
 
     def put(self, row: StepRow) -> StepRow:
         """Store a step."""
@@ -205,6 +210,14 @@ class ExecutionCase:
         self.record("step_started", step.id, row.id, number=number, task=task)
         self.opened.append(row)
         return row
+
+    def reach(self, outcome: Outcome, target: str = "") -> None:
+        """Note what the verb led to, and the step that it led back to."""
+        self.outcome, self.target = outcome, target or self.target
+
+    def reopen_tickets(self) -> None:
+        """Give out tickets for everything that is open, and not for what was opened now alone."""
+        self.opened = list(self.attempts())
 
     def edge(self, before: str, after: str) -> None:
         """Remember that one step led back to another."""

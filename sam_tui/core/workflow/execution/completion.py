@@ -6,7 +6,7 @@ from typing import Any
 
 from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import ArtifactRow, AttemptRow, FindingRow
-from sam_tui.core.workflow.definitions.model import Step, sha256
+from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.execution.guards import Judged, Scene, judge
 from sam_tui.core.workflow.execution.output import ArtifactDraft, FindingDraft, StepOutput
@@ -101,7 +101,7 @@ def keep_artifact(case: ExecutionCase, attempt: AttemptRow, draft: ArtifactDraft
 
 def keep_finding(case: ExecutionCase, attempt: AttemptRow, draft: FindingDraft) -> FindingRow:
     """Store a finding that a step suggests."""
-    source = draft.source_agent or _persona(case.spec(attempt.step))
+    source = draft.source_agent or case.spec(attempt.step).persona
     row = FindingRow(
         mint("fnd"), case.row.id, attempt.step, draft.scope, draft.project_id, draft.category,
         draft.severity, draft.title, draft.content,
@@ -111,10 +111,6 @@ def keep_finding(case: ExecutionCase, attempt: AttemptRow, draft: FindingDraft) 
     case.unit.save_finding(row)
     case.record("finding_added", attempt.step, attempt.id, finding=row.id, severity=row.severity)
     return row
-
-
-def _persona(step: Step) -> str:
-    return step.persona
 
 
 def failed_step(case: ExecutionCase, step: str) -> str:

@@ -151,10 +151,10 @@ def _end(case: ExecutionCase, *, failed: bool) -> bool:
     """Nothing runs and nothing can begin: it is completed, or it has failed."""
     if all(row.status in DONE for row in case.living()):
         case.move("completed")
-        case.outcome = "completed"
+        case.reach("completed")
         return True
     broken = next((row for row in case.living() if row.status == "failed"), None)
     why = f"step {broken.id} failed: {broken.error}" if broken and failed else "no step can begin"
     case.move("failed", why)
-    case.outcome = "failed"
+    case.reach("failed")
     return True

@@ -74,7 +74,7 @@ def rollback(
     reopen(case, target.id, error=row.error, previous=action.previous)
     case.edge(row.id, target.id)
     case.record("rolled_back", row.id, target=target.id, previous=action.previous, error=row.error)
-    case.outcome, case.target = "rolled_back", target.id
+    case.reach("rolled_back", target.id)
 
 
 def reopen(case: ExecutionCase, step: str, *, error: str, previous: bool = False) -> None:
@@ -117,7 +117,7 @@ def ask(case: ExecutionCase, step: str, prompt: str) -> None:
     case.change(question_json=json.dumps(question, ensure_ascii=False))
     case.move("paused", prompt)
     case.record("question_asked", step, prompt=prompt)
-    case.outcome = "asked"
+    case.reach("asked")
 
 
 def exhausted(case: ExecutionCase, row: StepRow, why: str) -> None:
@@ -145,7 +145,7 @@ def end(case: ExecutionCase, state: str, reason: str) -> None:
     match state:
         case "failed" | "diverged" | "abandoned" as ended:
             case.move(ended, reason)
-            case.outcome = "diverged" if ended == "diverged" else "failed"
+            case.reach("diverged" if ended == "diverged" else "failed")
         case _:
             raise ValueError(state)
 
@@ -155,7 +155,7 @@ def give_up(case: ExecutionCase, row: StepRow, attempt: AttemptRow | None) -> No
     if attempt is not None and attempt.task is not None:
         _task_failed(case, attempt)
     row = case.put(replace(row, status="failed", completed_at=case.now))
-    case.outcome = "failed"
+    case.reach("failed")
     if case.definition.policy.on_failure == "fail-fast":
         end(case, "failed", f"step {row.id} failed: {row.error}")
 
@@ -172,7 +172,7 @@ def _retry(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
     if row.tries < limit(case, row):
         _put_back(case, row, attempt)
         case.record("step_retried", row.id, attempt.id, tries=row.tries)
-        case.outcome = "retried"
+        case.reach("retried")
         return
     if attempt.task is None:
         give_up(case, row, attempt)
@@ -180,7 +180,7 @@ def _retry(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
     # One failed item does not end the list: what it means is for the guards that follow.
     _task_failed(case, attempt)
     case.put(replace(case.steps[row.id], tries=0))
-    case.outcome = "continued"
+    case.reach("continued")
 
 
 def _put_back(case: ExecutionCase, row: StepRow, attempt: AttemptRow) -> None:
@@ -224,7 +224,7 @@ def _replan(case: ExecutionCase, row: StepRow, error: str) -> None:
         if case.steps[other].status != "pending":
             case.put(_fresh(case.steps[other]))
     case.put(replace(_fresh(case.steps[plan]), error=f"{row.id}: {error}"))
-    case.outcome, case.target = "replanned", plan
+    case.reach("replanned", plan)
 
 
 def _plan_of(case: ExecutionCase, row: StepRow) -> str:

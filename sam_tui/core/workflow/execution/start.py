@@ -10,7 +10,7 @@ from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import EdgeRow, ExecutionRow, StepRow, WorkflowUnit
 from sam_tui.core.workflow.definitions.model import WorkflowDefinition, sha256
 from sam_tui.core.workflow.definitions.references import fill
-from sam_tui.core.workflow.execution.case import ExecutionCase
+from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 SPACING = 1000
@@ -29,10 +29,10 @@ class Order:
 
 
 def create(
-    unit: WorkflowUnit, order: Order, *, execution: str, conversation: str, now: float
+    transaction: Transaction, order: Order, *, execution: str, conversation: str
 ) -> ExecutionCase:
     """An idle execution with its steps, edges and pins. Raises ``WorkflowRefused``."""
-    definition = order.definition
+    unit, now, definition = transaction.unit, transaction.now, order.definition
     identifier = _identifier(unit, execution)
     values = checked_params(definition, order.params)
     if conversation and (other := unit.driven_by(conversation)) is not None:
@@ -59,7 +59,7 @@ def create(
         )
         for need in step.needs:
             unit.save_edge(EdgeRow(identifier, need, step.id, "needs", now))
-    case = ExecutionCase(unit, row, now)
+    case = ExecutionCase(transaction, row)
     case.record("workflow_created", workflow=definition.name, version=definition.fingerprint)
     return case
 

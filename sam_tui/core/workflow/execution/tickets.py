@@ -14,9 +14,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from sam_tui.core.ports.workflows import AttemptRow, TaskRow, TokenRow, WorkflowUnit
+from sam_tui.core.ports.workflows import AttemptRow, TaskRow, TokenRow
 from sam_tui.core.workflow.definitions.references import fill, fill_text
-from sam_tui.core.workflow.execution.case import ExecutionCase, pinned_text, require_running
+from sam_tui.core.workflow.execution.case import (
+    ExecutionCase,
+    Transaction,
+    pinned_text,
+    require_running,
+)
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import TaskView, Ticket
 
@@ -85,17 +90,18 @@ def iso(seconds: float) -> str:
 
 
 def redeem(
-    unit: WorkflowUnit, token: str, execution_id: str, now: float
+    transaction: Transaction, token: str, execution_id: str = ""
 ) -> tuple[ExecutionCase, AttemptRow]:
     """The case and open attempt of a good token. Raises ``WorkflowRefused`` for any other."""
-    row = unit.token(token_hash(token))
+    now = transaction.now
+    row = transaction.unit.token(token_hash(token))
     if row is None:
         raise refused_token("token_forged", "That token was never given out.")
     if execution_id and row.execution != execution_id:
         raise refused_token("token_foreign", "That token is of another execution.")
     if row.used_at is not None:
         raise refused_token("token_replayed", "That token was used already.", row.step)
-    case = ExecutionCase.load(unit, row.execution, now)
+    case = ExecutionCase.load(transaction, row.execution)
     require_running(row.execution, case.row.state)
     if row.revoked:
         raise refused_token("token_revoked", f"That token is void: {row.revoked}.", row.step)

@@ -115,7 +115,9 @@ class Delegates:
         prompt = errand_prompt(meta, session, persona(self._workflows, meta.role), path, files)
 
         def prepare(child: ConversationId) -> Gate:
-            self._workflows.claim(session.id, ticket.step, driver=meta.role, conversation=child)
+            self._workflows.claims.claim(
+                session.id, ticket.step, driver=meta.role, conversation=child
+            )
             return _without_verbs(self._crew.gate(child, (session.id, ticket.step)))
 
         errand = Errand(
@@ -131,7 +133,9 @@ class Delegates:
             return Delegation(meta.role, "unavailable", path, error.explain(), prompt=prompt)
         finally:
             self._crew.flush()
-            self._workflows.claim(session.id, ticket.step, driver="JARVIS", conversation=caller)
+            self._workflows.claims.claim(
+                session.id, ticket.step, driver="JARVIS", conversation=caller
+            )
         return self._ended(session, meta, caller, (name, before), report)
 
     def _ended(
@@ -151,7 +155,7 @@ class Delegates:
         path = self._folders.path(session.id, name)
         if text and not looked.blocks:
             self._folders.write(session.id, name, text)
-            self._workflows.add_artifact(session.id, "execute", name, text)
+            self._workflows.notes.add_artifact(session.id, "execute", name, text)
         subject = f"{meta.role}: {report.reason} after {report.steps} model calls, {path}"
         self._book.add_agent(caller, subject, ok=done, text=text)
         return Delegation(

@@ -76,12 +76,12 @@ class EvidenceBook:
 
     def add_agent(self, caller: ConversationId, subject: str, *, ok: bool, text: str) -> None:
         """How a delegated agent ended."""
-        self._workflows.witness(caller, Witnessed(AGENT, subject, ok, None, text))
+        self._workflows.notes.witness(caller, Witnessed(AGENT, subject, ok, None, text))
 
     def of(self, session: ManusSession) -> Seen:
         """What there is for the open attempt of a session."""
         ticket = session.ticket
-        rows = self._workflows.open_evidence(session.id, ticket.step) if ticket else ()
+        rows = self._workflows.records.open_evidence(session.id, ticket.step) if ticket else ()
         telling = [row for row in rows if row.operation.partition(".")[0] not in _SAYS_NOTHING]
         lines = tuple(_line(row) for row in telling[-10:])
         return Seen(lines, any(row.ok for row in telling))
@@ -90,12 +90,12 @@ class EvidenceBook:
         """How the agent of the open attempt ended, if it did."""
         ticket = session.ticket
         rows: Sequence[EvidenceRow] = (
-            self._workflows.open_evidence(session.id, ticket.step) if ticket else ()
+            self._workflows.records.open_evidence(session.id, ticket.step) if ticket else ()
         )
         return next((row for row in reversed(rows) if row.operation == AGENT), None)
 
     def _witness(self, caller: ConversationId, kind: str, subject: str, text: str) -> None:
-        self._workflows.witness(caller, Witnessed(kind, subject, True, None, text))
+        self._workflows.notes.witness(caller, Witnessed(kind, subject, True, None, text))
 
 
 def require_evidence(session: ManusSession, seen: Seen) -> None:

@@ -98,7 +98,7 @@ class StateGraphs:
         session = self._sessions.find(session_id)
         owned = self._owned(session)
         query = EventQuery(session_id, type=NOTED, limit=_MOST)
-        notes = [json.loads(row.data_json) for row in self._workflows.events(query)]
+        notes = [json.loads(row.data_json) for row in self._workflows.records.events(query)]
         return folded(owned, notes)
 
     def note(self, session_id: str, change: Mapping[str, Any]) -> Graph:
@@ -106,9 +106,9 @@ class StateGraphs:
         graph = self.read(session_id)
         require_possible(graph, change)
         query = EventQuery(session_id, type=NOTED, limit=_MOST)
-        if len(self._workflows.events(query)) >= _MOST:
+        if len(self._workflows.records.events(query)) >= _MOST:
             raise WorkflowRefused("graph_full", f"A session keeps at most {_MOST} notes.")
-        self._workflows.add_note(session_id, NOTED, change)
+        self._workflows.notes.add_note(session_id, NOTED, change)
         return self.read(session_id)
 
     def metrics(self, session_id: str) -> dict[str, Any]:

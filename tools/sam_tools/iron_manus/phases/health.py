@@ -81,8 +81,8 @@ class Health:
 
     def _configuration(self) -> HealthCheck:
         """The definition can be started, and every role has its persona."""
-        definition = self._workflows.definition(WORKFLOW)
-        missing = sorted(set(ROLES) - set(self._workflows.personas()))
+        definition = self._workflows.catalog.find(WORKFLOW).definition
+        missing = sorted(set(ROLES) - set(self._workflows.catalog.personas()))
         if missing:
             return HealthCheck("fail", f"roles without a persona: {', '.join(missing)}")
         return HealthCheck(
@@ -105,7 +105,7 @@ class Health:
     def _storage(self) -> HealthCheck:
         """The workflow database takes a write and gives it back."""
         began = self._clock.monotonic()
-        self._workflows.check()
+        self._workflows.upkeep.check()
         return HealthCheck(
             "pass", f"written and read in {(self._clock.monotonic() - began) * 1000:.1f} ms"
         )
@@ -116,7 +116,7 @@ class Health:
         return HealthCheck("pass", "a file was written, read and removed")
 
     def _sessions(self) -> dict[str, int]:
-        views = self._workflows.executions(limit=1000)
+        views = self._workflows.records.executions(limit=1000)
         states = [view.state for view in views if view.workflow == WORKFLOW]
         return {state: states.count(state) for state in sorted(set(states))}
 

@@ -160,9 +160,9 @@ class PhaseMachine:
         """Bring back the hand-offs of a folder that was swept while the session was idle."""
         if session.phase == "DONE" or self._folders.listed(session.id):
             return
-        rows = self._workflows.artifacts(session.id)
+        rows = self._workflows.records.artifacts(session.id)
         texts = {
-            row.name: self._workflows.read_artifact(row.id, 0, 200_000).text
+            row.name: self._workflows.records.read_artifact(row.id, 0, 200_000).text
             for row in rows
             if row.type == "file"
         }
@@ -274,7 +274,7 @@ class PhaseMachine:
             )
         file = name or handoff_name(role)
         self._folders.write(session.id, file, text)
-        self._workflows.add_artifact(session.id, step, file, text)
+        self._workflows.notes.add_artifact(session.id, step, file, text)
         return [f"{file}: {note}" for note in looked.notes]
 
 

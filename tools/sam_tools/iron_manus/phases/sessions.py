@@ -87,12 +87,12 @@ class ManusSessions:
         if role and chosen.by != "person":
             raise WorkflowRefused("role_unknown", f"{chosen.reasons[0]}.")
         identifier = require_session_id(session) if session else mint("session").replace(".", "_")
-        busy = self._workflows.phase(caller) is not None
+        busy = self._workflows.records.phase(caller) is not None
         params = {"objective": objective, "role": chosen.role}
         done = self._workflows.start(
             WORKFLOW, params, execution_id=identifier, conversation="" if busy else caller
         )
-        self._workflows.add_note(
+        self._workflows.notes.add_note(
             done.execution_id, "role_chosen", {"reasons": list(chosen.reasons)}
         )
         return self.find(done.execution_id)
@@ -108,7 +108,7 @@ class ManusSessions:
                 hint="Begin one with initial_objective.",
                 details={"session_id": session},
             )
-        steps = {step.id: step for step in self._workflows.steps(session)}
+        steps = {step.id: step for step in self._workflows.records.steps(session)}
         tickets = self._workflows.tickets(session, mint=False)
         query = steps["query"].output or {}
         reasons = query.get("role_reasons") or self._begun_with(session)
@@ -120,7 +120,7 @@ class ManusSessions:
 
     def of(self, caller: ConversationId) -> str:
         """The session that a conversation works on, or nothing."""
-        phase = self._workflows.phase(caller)
+        phase = self._workflows.records.phase(caller)
         return phase.execution_id if phase is not None and phase.workflow == WORKFLOW else ""
 
     def submit(self, session: ManusSession, phase: str, output: Mapping[str, Any]) -> Advanced:
@@ -159,19 +159,21 @@ class ManusSessions:
         """
         if session.ticket is None:
             return
-        phase = self._workflows.phase(caller)
+        phase = self._workflows.records.phase(caller)
         if phase is not None and phase.execution_id != session.id:
-            claimed = self._workflows.claimed(phase.execution_id, phase.step)
+            claimed = self._workflows.claims.owner(phase.execution_id, phase.step)
             if claimed == caller:
-                self._workflows.claim(phase.execution_id, phase.step, driver="", conversation="")
-        if self._workflows.claimed(session.id, session.ticket.step) != caller:
-            self._workflows.claim(
+                self._workflows.claims.claim(
+                    phase.execution_id, phase.step, driver="", conversation=""
+                )
+        if self._workflows.claims.owner(session.id, session.ticket.step) != caller:
+            self._workflows.claims.claim(
                 session.id, session.ticket.step, driver="JARVIS", conversation=caller
             )
 
     def events(self, session: str) -> list[EventRow]:
         """The session's events, oldest first."""
-        return list(self._workflows.events(EventQuery(session, limit=_MOST_EVENTS)))
+        return list(self._workflows.records.events(EventQuery(session, limit=_MOST_EVENTS)))
 
     def transitions(self, session: str) -> list[tuple[str, str]]:
         """The real transitions from phase to phase, in order; a todo after a todo is none."""
@@ -179,28 +181,28 @@ class ManusSessions:
             e.step.upper() for e in self.events(session) if e.type == "step_started" and e.step
         ]
         came = ["INIT", *passed]
-        if self._workflows.execution(session).state == "completed":
+        if self._workflows.records.execution(session).state == "completed":
             came.append("DONE")
         return [(a, b) for a, b in itertools.pairwise(came) if a != b]
 
     def last_failure(self, session: str) -> dict[str, Any]:
         """Why VERIFY failed last: ``{reason, guards}``, empty if it never did."""
         query = EventQuery(session, type="step_failed", step="verify", limit=1, newest=True)
-        rows = self._workflows.events(query)
+        rows = self._workflows.records.events(query)
         return json.loads(rows[0].data_json) if rows else {}
 
     def last_activity(self, session: str) -> float:
         """When anything last happened to it; 0 for one that is not known."""
-        rows = self._workflows.events(EventQuery(session, limit=1, newest=True))
+        rows = self._workflows.records.events(EventQuery(session, limit=1, newest=True))
         return rows[0].at if rows else 0.0
 
     def _begun_with(self, session: str) -> list[str]:
-        rows = self._workflows.events(EventQuery(session, type="role_chosen", limit=1))
+        rows = self._workflows.records.events(EventQuery(session, type="role_chosen", limit=1))
         return json.loads(rows[0].data_json)["reasons"] if rows else []
 
     def _known(self, session: str) -> ExecutionView | None:
         try:
-            view = self._workflows.execution(session)
+            view = self._workflows.records.execution(session)
         except WorkflowRefused:
             return None
         return view if view.workflow == WORKFLOW else None
@@ -213,4 +215,7 @@ def grade(effectiveness: float) -> str:
 
 def persona(workflows: Workflows, role: str) -> str:
     """How a role works: the text of its persona, or its purpose where there is none."""
-    return workflows.personas().get(role) or f"You are a {role}: one who {ROLES[role].purpose}."
+    return (
+        workflows.catalog.personas().get(role)
+        or f"You are a {role}: one who {ROLES[role].purpose}."
+    )

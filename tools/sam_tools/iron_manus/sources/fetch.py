@@ -172,11 +172,11 @@ class Keeper:
         call = CallId(f"{context.call}-{fetched.index + 1}")
         self._results.save(context.conversation, call, fetched.text)
         reference = {"toolCallId": str(call)}
-        phase = self._workflows.phase(context.conversation)
+        phase = self._workflows.records.phase(context.conversation)
         if phase is None:
             return reference
         try:
-            row = self._workflows.add_artifact(
+            row = self._workflows.notes.add_artifact(
                 phase.execution_id, phase.step, fetched.endpoint[:400], fetched.text, type_="data"
             )
         except WorkflowRefused:
