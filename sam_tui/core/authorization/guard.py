@@ -164,8 +164,15 @@ class Guard:
         readings = self.policy.readings(accesses)
         return "granted" if not lasting and any(map(wants_network, readings)) else "off"
 
+    @property
+    def writable(self) -> tuple[str, ...]:
+        """The folders in which commands write: the workspace's, and in plan mode none."""
+        return () if self.policy.mode == "plan" else self.workspace.roots
+
     def granted(self, conversation: ConversationId) -> tuple[str, ...]:
         """Real paths outside that the commands of a conversation may change now."""
+        if self.policy.mode == "plan":
+            return ()
         return self.grants.real_paths(conversation, CHANGE)
 
     def locate(self, accesses: Sequence[Access]) -> tuple[LocatedAccess, ...]:

@@ -312,7 +312,7 @@ class Executor:
         return Permit(
             by_parameter(accesses),
             confined=guard.policy.mode != "bypass",
-            writable=guard.workspace.roots,
+            writable=guard.writable,
             granted=guard.granted(conversation),
             ask_outside=questions.ask,
             ask_again=questions.again,

@@ -29,6 +29,8 @@ _SETTLED = 0.02
 _STAGES = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
 _GRACE = 0.1
 """Seconds that processes left behind may still print after the shell itself ended."""
+_WRITES_NOTHING = {"GIT_OPTIONAL_LOCKS": "0"}
+"""For what may write nothing: git leaves out what it only writes by the way."""
 _LAST_READS = 32
 """More than any pipe holds, so that what the shell itself printed is whole."""
 
@@ -108,6 +110,7 @@ class ShellCommands:
         environment = {
             **command_environment(scratch, self._sandbox.passed),
             **self._sandbox.variables(request.network, scratch),
+            **({} if request.writable else _WRITES_NOTHING),
             **request.variables,
             **run.variables,
         }

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 
 from sam_tui.adapters.terminal.confinement.processes import Tracking
 from sam_tui.adapters.terminal.confinement.proof import fault
-from sam_tui.adapters.terminal.confinement.rulesets import Rules, Rulesets
+from sam_tui.adapters.terminal.confinement.rulesets import Rules, Rulesets, linked_repositories
 from sam_tui.adapters.terminal.confinement.run import Holding, Spare, Supervised, Wanted
 from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
 from sam_tui.adapters.terminal.processes.environment import (
@@ -322,7 +322,8 @@ class Sandbox:
         supervised = self._supervision is not None
         watched = wanted_terms.folders
         writable = (*watched, *self._caches, scratch or self.scratch)
-        terms = self.reads().with_own(wanted_terms.readable + self.opened)
+        terms = self.reads()
+        more = wanted_terms.readable + self.opened + linked_repositories(terms.own)
         return Bounds(
             writable,
             _DEVICES if supervised else (*_DEVICES, *_SHARED),
@@ -331,7 +332,7 @@ class Sandbox:
             opened=self.opened,
             unwritable=self._rulesets.secrets_within(self.secrets, writable) if supervised else (),
             watched=watched if supervised else (),
-            reads=terms if supervised else ReadTerms(),
+            reads=terms.with_own(more) if supervised else ReadTerms(),
         )
 
     def prefix(self, writable: Sequence[str], network: Network = "on") -> tuple[str, ...]:
@@ -354,11 +355,12 @@ class Sandbox:
     def _wrap(self, terms: Wanted, program: str | None) -> Holding:
         """Put bubblewrap, or sandbox-exec where ``program`` is None, before the command line."""
         folders = (*terms.folders, *self._caches, self.scratch)
-        bounds = Bounds(folders, secrets=self.secrets, opened=self.opened)
+        bounds = Bounds(folders, secrets=self.secrets, opened=self.opened, reads=self.reads())
         network = self.network(terms.network)
         if program is None:
-            words = seatbelt_command(bounds, network, self._hosts)
-            return Holding(Held(-1), _nothing, prefix=words)
+            return Holding(
+                Held(-1), _nothing, prefix=seatbelt_command(bounds, network, self._hosts)
+            )
         code, release = -1, _nothing
         if (table := machine()) is not None:
             code = os.memfd_create("filter", os.MFD_CLOEXEC)

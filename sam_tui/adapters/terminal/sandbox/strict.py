@@ -40,6 +40,8 @@ def strict_command(
             words += ["--tmpfs", folder]
     for path in _PUT_BACK:
         words += ["--ro-bind-try", path, path]
+    for folder in bounds.reads.own:
+        words += ["--ro-bind-try", folder, folder]
     for folder in bounds.writable:
         words += ["--bind", folder, folder]
     words += _masks(bounds.secrets)
