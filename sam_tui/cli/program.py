@@ -6,26 +6,26 @@ import importlib
 import click
 
 from sam_tui import __version__
-from sam_tui.cli.workbench_command import workbench_command
+from sam_tui.cli.commands.workbench import workbench_command
 from sam_tui.core.errors import UsageError
 
 COMMANDS = {
-    "run": ("run_command", "run_command"),
-    "exec": ("run_command", "run_command"),
-    "tools": ("tools_command", "tools_group"),
-    "guard": ("guard_command", "guard_group"),
-    "edits": ("edits_command", "edits_group"),
-    "prompts": ("prompts_command", "prompts_group"),
-    "demo": ("demo_command", "demo_command"),
-    "sessions": ("sessions_command", "sessions_group"),
-    "term": ("term_command", "term_group"),
-    "workflow": ("workflow_command", "workflow_group"),
-    "mcp": ("mcp_command", "mcp_group"),
-    "trust": ("trust_command", "trust_command"),
-    "hooks": ("hooks_command", "hooks_group"),
-    "skills": ("skills_command", "skills_group"),
-    "audit": ("audit_command", "audit_group"),
-    "doctor": ("doctor_command", "doctor_command"),
+    "run": ("run", "run_command"),
+    "exec": ("run", "run_command"),
+    "tools": ("tools", "tools_group"),
+    "guard": ("guard", "guard_group"),
+    "edits": ("sessions", "edits_group"),
+    "prompts": ("extensions", "prompts_group"),
+    "demo": ("demo", "demo_command"),
+    "sessions": ("sessions", "sessions_group"),
+    "term": ("term", "term_group"),
+    "workflow": ("workflow", "workflow_group"),
+    "mcp": ("mcp", "mcp_group"),
+    "trust": ("trust", "trust_command"),
+    "hooks": ("extensions", "hooks_group"),
+    "skills": ("extensions", "skills_group"),
+    "audit": ("audit", "audit_group"),
+    "doctor": ("doctor", "doctor_command"),
 }
 """Where each command is: loaded when it is called, so that the workbench waits for none of them."""
 _ALIKE = 0.75
@@ -51,7 +51,7 @@ class Program(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, attribute = COMMANDS[cmd_name]
-        return getattr(importlib.import_module(f"sam_tui.cli.{module}"), attribute)
+        return getattr(importlib.import_module(f"sam_tui.cli.commands.{module}"), attribute)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The default command's options, then the commands."""

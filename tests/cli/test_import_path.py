@@ -92,7 +92,7 @@ def test_the_workbench_command_brings_nothing_that_the_first_frame_does_not_need
     sam: Command,
 ) -> None:
     code = (
-        "import sys, sam_tui.cli.main, sam_tui.cli.workbench_command, sam_tui.ui.app\n"
+        "import sys, sam_tui.cli.main, sam_tui.cli.commands.workbench, sam_tui.ui.app\n"
         "heavy = {'pydantic', 'httpx', 'litellm', 'sqlite3', 'sam_tui.assembly', 'sam_tools', 'mcp'}\n"
         "heavy |= {'sam_tui.core.' + name for name in ('accesses', 'display', 'todos', 'ports.screens')}\n"
         "heavy |= {'sam_tui.ui.transcript.' + name for name in ('render.content', 'splitter', 'live')}\n"

@@ -6,7 +6,7 @@ from io import BytesIO
 import pytest
 
 from sam_tui.adapters.documents import LocalDocuments
-from sam_tui.adapters.documents.selectors import Selector
+from sam_tui.adapters.documents.readers.selectors import Selector
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DOCUMENT_FORMATS, EXTENSIONS, DocumentFormat, Styling
 from tests.documents.samples import MARKDOWN, archive, article, changed, epub

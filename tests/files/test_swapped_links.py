@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.files import LocalFiles
-from sam_tui.adapters.files.beneath import open_folder_beneath
+from sam_tui.adapters.files.descent import open_folder_beneath
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
 

@@ -90,7 +90,7 @@ async def test_scripts_of_the_settings_folder_run_and_cannot_be_changed(place: P
 async def test_an_explanation_names_the_hooks_that_would_be_asked(
     place: Place, mode: Any, hooks: list[str] | None
 ) -> None:
-    from sam_tui.cli.guard_command import _Explainer  # pyright: ignore[reportPrivateUsage]
+    from sam_tui.cli.commands.guard import _Explainer  # pyright: ignore[reportPrivateUsage]
     from sam_tui.core.ids import ConversationId
 
     place.user(STOP, matcher="file_operations.create_file")

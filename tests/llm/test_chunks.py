@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sam_tui.adapters.llm.deltas import ChunkReader, ThinkTags, read_usage
-from sam_tui.adapters.llm.sse import EventParser
+from sam_tui.adapters.llm.response_bytes import EventParser
 from sam_tui.core.ports.model import Delta
 from sam_tui.core.usage import Usage
 from tests.llm.folding import Folded, fold

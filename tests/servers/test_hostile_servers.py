@@ -9,7 +9,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
-from sam_tui.adapters.mcp_client.pacing import BURST, Paced
+from sam_tui.adapters.mcp_client.session import BURST, Paced
 from sam_tui.core.inquiry import Approval, Question
 from tests.servers.conftest import House, raw
 

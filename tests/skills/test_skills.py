@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.skills.front_matter import UnusableSkill, read_skill
+from sam_tui.adapters.skills.folders import UnusableSkill, read_skill
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.messages import ReminderMessage, UserMessage
 from sam_tui.core.ports.model import TextDelta

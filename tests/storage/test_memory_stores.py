@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sam_tui.adapters.storage import Storage, open_storage
-from sam_tui.adapters.storage.words import telling, terms
+from sam_tui.adapters.storage.word_index import telling, terms
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.memory import (
     ArchivedChunk,

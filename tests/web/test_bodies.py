@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from sam_tui.adapters.web import GuardedWeb
-from sam_tui.adapters.web.decoding import Decoder
+from sam_tui.adapters.web.guarded_http import Decoder
 from sam_tui.core.errors import ToolError
 from tests.fakes.web_server import Answer, WebServer, packed
 

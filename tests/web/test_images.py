@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.images import EndpointImages, ImageSettings, image_settings
-from sam_tui.adapters.images.sizes import size_for
+from sam_tui.adapters.images.endpoint import size_for
 from sam_tui.adapters.web import GuardedWeb
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.ports.web import ImageOrder

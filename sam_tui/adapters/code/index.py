@@ -2,22 +2,55 @@
 
 import asyncio
 import hashlib
+import math
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from operator import mul
 from pathlib import Path
 
+from sam_tui.adapters.code.chunk_store import FileState, IndexFile, PassageHit
 from sam_tui.adapters.code.chunks import SourceChunk, cut
-from sam_tui.adapters.code.fusion import fused, likeness
-from sam_tui.adapters.code.shelf import FileState, IndexFile, PassageHit
 from sam_tui.adapters.code.tokens import sought
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import SamError, StorageError, ToolError
 from sam_tui.core.ports.code import FileFilter, IndexedFile, IndexState, Passage
 from sam_tui.core.ports.files import Files, Search
 from sam_tui.core.ports.model import Embedder
+
+_DAMPING = 60
+"""How little the very first ranks count more than the next (reciprocal rank fusion)."""
+
+
+def likeness(left: Sequence[float], other: Sequence[float]) -> float:
+    """The cosine of two vectors; 0 where one is null or they are of two models."""
+    if len(left) != len(other):
+        return 0.0
+    norm = math.sqrt(_dot(left, left) * _dot(other, other))
+    return _dot(left, other) / norm if norm else 0.0
+
+
+def fused(ranked: Sequence[PassageHit], near: Mapping[int, float]) -> list[PassageHit]:
+    """Passages by the sum of their reciprocal ranks in both orders."""
+    by_vector = sorted(near, key=lambda chunk: -near[chunk])
+    ranks = {chunk: rank for rank, chunk in enumerate(by_vector, 1)}
+    scored = [
+        replace(
+            item,
+            score=1 / (_DAMPING + rank)
+            + (1 / (_DAMPING + ranks[item.chunk]) if item.chunk in ranks else 0.0),
+        )
+        for rank, item in enumerate(ranked, 1)
+    ]
+    return sorted(scored, key=lambda item: -item.score)
+
+
+def _dot(left: Sequence[float], other: Sequence[float]) -> float:
+    return sum(map(mul, left, other))
+
 
 FOLDER = "index"
 _MOST_FILES = 200_000

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from sam_tui.adapters.documents.cleaning import clean
 from sam_tui.adapters.documents.detection import detect, sized
 from sam_tui.adapters.documents.limits import MOST_BYTES, MOST_CHARACTERS, writable
+from sam_tui.adapters.documents.readers.cleaning import clean
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentFile, DocumentFormat, DocumentText, Styling
 
@@ -36,7 +36,7 @@ class LocalDocuments:
         self, data: bytes, selectors: Mapping[str, str], *, media_type: str = "", url: str = ""
     ) -> Mapping[str, Sequence[str]]:
         """What each named CSS selector finds in an HTML page."""
-        from sam_tui.adapters.documents.pages import select
+        from sam_tui.adapters.documents.readers.web_pages import select
 
         return await self._worked(lambda: select(data, selectors, media_type, url))
 
@@ -61,12 +61,12 @@ class LocalDocuments:
 
 def read(data: bytes, name: str, media_type: str, url: str) -> DocumentText:
     """Read by the detected format; blocking."""
-    from sam_tui.adapters.documents import books, office, pages, plain, portable
+    from sam_tui.adapters.documents.readers import books, office, pdf, plain, web_pages
 
     format_ = detect(data, name, media_type)
     match format_:
         case "pdf":
-            return portable.read_pdf(data)
+            return pdf.read_pdf(data)
         case "docx":
             return office.read_docx(data)
         case "pptx":
@@ -76,7 +76,7 @@ def read(data: bytes, name: str, media_type: str, url: str) -> DocumentText:
         case "epub":
             return books.read_epub(data)
         case "html":
-            return pages.read_html(data, media_type, url)
+            return web_pages.read_html(data, media_type, url)
         case "feed":
             return plain.read_feed(data)
         case "json":
@@ -91,20 +91,20 @@ def read(data: bytes, name: str, media_type: str, url: str) -> DocumentText:
 
 def write(content: str, format_: DocumentFormat, title: str, styling: Styling) -> DocumentFile:
     """Write Markdown as the format; blocking."""
-    from sam_tui.adapters.documents import to_office, to_pdf, to_sheets, to_text
-    from sam_tui.adapters.documents.blocks import Block, parse
+    from sam_tui.adapters.documents.writers import office, pdf, plain_text, sheets
+    from sam_tui.adapters.documents.writers.blocks import Block, parse
 
     text = clean(content)
     if format_ == "markdown":
         return DocumentFile((text + "\n").encode())
     writers: Mapping[str, Callable[[Sequence[Block], str, Styling], DocumentFile]] = {
-        "pdf": to_pdf.write_pdf,
-        "docx": to_office.write_docx,
-        "pptx": to_office.write_pptx,
-        "xlsx": to_sheets.write_xlsx,
-        "rtf": to_text.write_rtf,
-        "txt": to_text.write_txt,
+        "pdf": pdf.write_pdf,
+        "docx": office.write_docx,
+        "pptx": office.write_pptx,
+        "xlsx": sheets.write_xlsx,
+        "rtf": plain_text.write_rtf,
+        "txt": plain_text.write_txt,
     }
     with writable(format_):
-        blocks = (to_sheets.separated(text) if format_ == "xlsx" else None) or parse(text)
+        blocks = (sheets.separated(text) if format_ == "xlsx" else None) or parse(text)
         return writers[format_](blocks, clean(title), styling)

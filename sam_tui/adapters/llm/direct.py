@@ -11,9 +11,8 @@ from sam_tui.adapters.llm import transport
 from sam_tui.adapters.llm.deltas import ChunkReader, read_finish, read_usage
 from sam_tui.adapters.llm.endpoint import Endpoint
 from sam_tui.adapters.llm.failures import failure, read_error, read_refusal, unreachable
-from sam_tui.adapters.llm.intake import Intake, require_plain
 from sam_tui.adapters.llm.litellm_model import known_cost
-from sam_tui.adapters.llm.sse import EventParser
+from sam_tui.adapters.llm.response_bytes import EventParser, Intake, require_plain
 from sam_tui.adapters.llm.wire import RequestWriter
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected, ModelUnavailable
 from sam_tui.core.ports.model import AnswerLimits, Delta, ModelRequest, UsageDelta

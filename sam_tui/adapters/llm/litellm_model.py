@@ -23,14 +23,40 @@ from sam_tui.adapters.llm.failures import (
     retry_after,
     unreachable,
 )
-from sam_tui.adapters.llm.litellm_answer import StreamedAnswer, read_native_usage, reported
-from sam_tui.adapters.llm.litellm_wire import LiteLLMWire, watch
-from sam_tui.adapters.llm.model_list import context_of, cost_of
+from sam_tui.adapters.llm.litellm_wire import (
+    LiteLLMWire,
+    StreamedAnswer,
+    read_native_usage,
+    reported,
+    watch,
+)
 from sam_tui.adapters.llm.providers import wants_strict
 from sam_tui.adapters.llm.wire import Dialect, chat_messages, dump
 from sam_tui.core.errors import ModelCut, ModelError, ModelNotFound, ModelRejected, ModelUnavailable
 from sam_tui.core.ports.model import Delta, ModelRequest, UsageDelta
 from sam_tui.core.usage import Usage
+
+
+def cost_of(litellm: Any, model: str, native: Any) -> float | None:
+    """US dollars for a usage in litellm's own form."""
+    try:
+        parts = litellm.cost_per_token(model=model, usage_object=native)
+    except (*_unknown(litellm), ValueError, KeyError, TypeError):
+        return None
+    return float(sum(parts))
+
+
+def context_of(litellm: Any, model: str) -> int | None:
+    """Tokens that a request may hold."""
+    try:
+        return litellm.get_model_info(model).get("max_input_tokens")
+    except (*_unknown(litellm), ValueError, KeyError):
+        return None
+
+
+def _unknown(litellm: Any) -> tuple[type[Exception], ...]:
+    return (litellm.exceptions.ModelNotMappedError, litellm.exceptions.BadRequestError)
+
 
 _loading = threading.Lock()
 _ready: list[Any] = []

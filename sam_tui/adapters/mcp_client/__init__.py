@@ -8,8 +8,13 @@ resources     two tools for what a server has to read    remembered   its tools 
 Only ``life`` and what it uses load the SDK, on a thread, when the first server starts.
 """
 
+from sam_tui.adapters.mcp_client.connection_context import (
+    Caller,
+    Callers,
+    ServerSurroundings,
+    ServerTerms,
+)
 from sam_tui.adapters.mcp_client.pool import ServerFile, ServerPool
-from sam_tui.adapters.mcp_client.remembered import RememberedTools
 from sam_tui.adapters.mcp_client.settings import (
     PROJECT_FILE,
     USER_FILE,
@@ -18,12 +23,7 @@ from sam_tui.adapters.mcp_client.settings import (
     secrets_of,
     server_files,
 )
-from sam_tui.adapters.mcp_client.surroundings import (
-    Caller,
-    Callers,
-    ServerSurroundings,
-    ServerTerms,
-)
+from sam_tui.adapters.mcp_client.tool_cache import RememberedTools
 
 __all__ = [
     "PROJECT_FILE",

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from sam_tui.adapters.mcp_client.adverts import FittedServer, RawTool, fitted, plain
+from sam_tui.adapters.mcp_client.connection_context import Caller, ServerSurroundings, ServerTerms
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.adapters.mcp_client.surroundings import Caller, ServerSurroundings, ServerTerms
+from sam_tui.adapters.mcp_client.tool_descriptions import FittedServer, RawTool, fitted, plain
 from sam_tui.core.errors import SamError, ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
@@ -17,7 +17,7 @@ from sam_tui.core.ports.servers import ServerReport, ServerStanding
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.mcp_client.life import Life
+    from sam_tui.adapters.mcp_client.lifetime import Life
 
 STARTS, WITHIN = 4, 300.0
 """How often a server is started within so many seconds."""
@@ -143,7 +143,7 @@ class Connection:
         self._calls.append(caller)
         try:
             life = await self._alive()
-            from sam_tui.adapters.mcp_client.life import Lost
+            from sam_tui.adapters.mcp_client.lifetime import Lost
 
             await self._insist_unchanged(tool, context)
             try:
@@ -328,7 +328,7 @@ def _load() -> ModuleType:
     enabled = gc.isenabled()
     gc.disable()
     try:
-        return importlib.import_module("sam_tui.adapters.mcp_client.life")
+        return importlib.import_module("sam_tui.adapters.mcp_client.lifetime")
     finally:
         if enabled:
             gc.enable()

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from sam_tui.adapters.mcp_client.connection import Connection, report_of
-from sam_tui.adapters.mcp_client.offers import offer_of
+from sam_tui.adapters.mcp_client.connection_context import Caller, ServerSurroundings
+from sam_tui.adapters.mcp_client.server_tools import offer_of
 from sam_tui.adapters.mcp_client.settings import ServerSettings, SettingsReader, data_of, merged
-from sam_tui.adapters.mcp_client.surroundings import Caller, ServerSurroundings
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.servers import ServerReport

@@ -9,7 +9,7 @@ from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from sam_tui.adapters.mcp_client.adverts import RawTool
+from sam_tui.adapters.mcp_client.tool_descriptions import RawTool
 
 LIST, READ = "resources/list", "resources/read"
 """Names of the protocol, which no tool of a server has."""

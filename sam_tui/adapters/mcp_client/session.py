@@ -1,25 +1,83 @@
-"""What is said to a server, by the SDK's session: the handshake, its tools, calls, and its questions."""
+"""One session with a server: handshake, tools, calls, questions, and how fast it may speak."""
 
+import asyncio
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any, cast
 
 import anyio
 import httpx2
 import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.client.session import ClientSession
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCNotification, JSONRPCRequest
 from pydantic import ValidationError
 
 from sam_tui import __version__
 from sam_tui.adapters.mcp_client import resources
-from sam_tui.adapters.mcp_client.adverts import RawTool, plain
-from sam_tui.adapters.mcp_client.forms import Asks, Declined, fill, visit
-from sam_tui.adapters.mcp_client.pacing import Paced
+from sam_tui.adapters.mcp_client.elicitation import Asks, Declined, fill, visit
+from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, plain
 from sam_tui.core.errors import ToolError
+
+BURST, A_SECOND = 5_000.0, 500.0
+"""Notifications; a request of the server's counts as five."""
+_PRICES: dict[type, float] = {JSONRPCNotification: 1.0, JSONRPCRequest: 5.0}
+
+
+Arriving = MemoryObjectReceiveStream[SessionMessage | Exception]
+
+
+class Paced:
+    """The stream of a server's messages, read no faster than that. Answers to requests of ours are free."""
+
+    def __init__(self, arriving: Arriving) -> None:
+        self._arriving = arriving
+        self._left = BURST
+        self._since = time.monotonic()
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message."""
+        item = await self._arriving.receive()
+        price = _PRICES.get(type(item.message), 0.0) if isinstance(item, SessionMessage) else 0.0
+        if price:
+            now = time.monotonic()
+            self._left = min(BURST, self._left + (now - self._since) * A_SECOND) - price
+            self._since = now
+            if self._left < 0:
+                await asyncio.sleep(-self._left / A_SECOND)
+        return item
+
+    async def aclose(self) -> None:
+        """Read no more."""
+        await self._arriving.aclose()
+
+    def __aiter__(self) -> "Paced":
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> "Paced":
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
 
 MOST_PAGES, MOST_LISTED = 50, 2_000
 _NEWER = (types.METHOD_NOT_FOUND, types.UNSUPPORTED_PROTOCOL_VERSION)

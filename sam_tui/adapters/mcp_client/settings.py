@@ -1,4 +1,4 @@
-"""Which servers the files name: ``mcpServers`` as other clients have it, checked key by key."""
+"""Which servers the files name: ``mcpServers`` as other clients have it, read, checked and edited."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
 from sam_tui.core.ports.servers import ServerSource
 
@@ -281,3 +281,49 @@ def _brief(text: str) -> str:
 def server_files(config_dir: str, root: str) -> tuple[str, str]:
     """The person's file, and the project's."""
     return os.path.join(config_dir, USER_FILE), os.path.join(root, PROJECT_FILE)
+
+
+def with_server(
+    data: bytes, path: str, name: str, entry: Mapping[str, Any], *, replace: bool = False
+) -> str:
+    """The text with one more server. What could not be read again is not written. Raises ``SamError``."""
+    table, servers = _parts(data, path)
+    if name in servers and not replace:
+        raise UsageError(
+            f"{path} names a server {name} already.", hint="--force puts this in its place."
+        )
+    servers[name] = dict(entry)
+    text = _toml_or_json(table)
+    for server in SettingsReader("user", _Anything()).parse(text.encode(), path):
+        if server.fault:
+            raise ConfigurationError(server.fault)
+    return text
+
+
+def without_server(data: bytes, path: str, name: str) -> str:
+    """The text without a server. Raises ``UsageError`` where it is not named."""
+    table, servers = _parts(data, path)
+    if name not in servers:
+        names = ", ".join(sorted(servers)) or "none"
+        raise UsageError(f"{path} names no server {name!r}.", hint=f"It names: {names}.")
+    del servers[name]
+    return _toml_or_json(table)
+
+
+def _parts(data: bytes, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The whole, and the servers in it. Raises ``ConfigurationError`` for a file that is damaged."""
+    SettingsReader("user", _Anything()).parse(data or b"{}", path)
+    table = table_of(data or b"{}", path)
+    return table, cast("dict[str, Any]", table.setdefault("mcpServers", {}))
+
+
+def _toml_or_json(table: Mapping[str, Any]) -> str:
+    return json.dumps(table, ensure_ascii=False, indent=2) + "\n"
+
+
+class _Anything(dict[str, str]):
+    """An environment in which every variable is set: what counts is how the file is written."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Something."""
+        return super().get(key, default) or "set"

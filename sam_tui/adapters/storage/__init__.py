@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sam_tui.adapters.storage.archive import SqliteArchive
-from sam_tui.adapters.storage.choices import SqlitePromptChoices
+from sam_tui.adapters.storage.conversation_folders import ConversationFolders
+from sam_tui.adapters.storage.conversation_state import (
+    SqliteDocuments,
+    SqlitePromptChoices,
+    SqliteTodos,
+)
 from sam_tui.adapters.storage.conversations import SqliteConversations
 from sam_tui.adapters.storage.database import BUSY_SECONDS, Database
 from sam_tui.adapters.storage.decisions import SqliteDecisions
-from sam_tui.adapters.storage.documents import SqliteDocuments
-from sam_tui.adapters.storage.folders import ConversationFolders
 from sam_tui.adapters.storage.knowledge import SqliteKnowledge
 from sam_tui.adapters.storage.memories import SqliteMemories
 from sam_tui.adapters.storage.notes import SqliteNotes
 from sam_tui.adapters.storage.results import SqliteResults
-from sam_tui.adapters.storage.todos import SqliteTodos
 from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.ports.model import Embedder
 

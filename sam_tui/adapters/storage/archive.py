@@ -6,8 +6,7 @@ from typing import Literal
 
 from sam_tui.adapters.storage.database import Database, Row
 from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
-from sam_tui.adapters.storage.word_index import MOST_TERMS, any_of, scope_term
-from sam_tui.adapters.storage.words import telling, terms
+from sam_tui.adapters.storage.word_index import MOST_TERMS, any_of, scope_term, telling, terms
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.memory import ArchivedChunk
 

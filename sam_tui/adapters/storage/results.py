@@ -3,8 +3,8 @@
 import time
 from collections.abc import Sequence
 
+from sam_tui.adapters.storage.conversation_folders import ConversationFolders
 from sam_tui.adapters.storage.database import Database
-from sam_tui.adapters.storage.folders import ConversationFolders
 from sam_tui.adapters.storage.plain_text import storable
 from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.ids import CallId, ConversationId

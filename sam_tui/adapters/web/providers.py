@@ -11,9 +11,9 @@
 
 from collections.abc import Callable, Mapping
 
-from sam_tui.adapters.web.door import GuardedWeb
 from sam_tui.adapters.web.duckduckgo import DuckDuckGo
 from sam_tui.adapters.web.engines import Brave, SearxNG, Tavily
+from sam_tui.adapters.web.guarded_http import GuardedWeb
 from sam_tui.adapters.web.serpapi import KEY, SerpApiClient
 from sam_tui.adapters.web.urls import canonical
 from sam_tui.core.errors import ConfigurationError, SamError

@@ -1,0 +1,43 @@
+"""PDF -> text, page by page."""
+
+from io import BytesIO
+
+from sam_tui.adapters.documents.limits import GatheredText, understood
+from sam_tui.adapters.documents.readers.cleaning import clean
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.documents import DocumentText
+
+
+def read_pdf(data: bytes) -> DocumentText:
+    """The text of all pages; raises ``ToolError`` for a broken or encrypted file."""
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError, PyPdfError
+
+    with understood("PDF", PyPdfError, DependencyError):
+        reader = PdfReader(BytesIO(data))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise ToolError("The PDF is encrypted.", hint="Save it without a password.")
+        count = len(reader.pages)
+        gathered, failed = GatheredText("pages"), 0
+        for page in reader.pages:
+            if not gathered.goes_on():
+                break
+            try:
+                with understood("page", PyPdfError):
+                    gathered.add(page.extract_text())
+            except ToolError:
+                failed += 1
+                gathered.add("")
+        if failed and failed == gathered.size:
+            raise ToolError("No page of the PDF could be read.")
+        metadata = reader.metadata
+        title = clean(str(metadata.title or "")) if metadata else ""
+        author = clean(str(metadata.author or "")) if metadata else ""
+    notes = list(gathered.notes)
+    if failed:
+        notes.append(f"{failed} pages could not be read")
+    text = clean(gathered.text)
+    if not text:
+        notes.append("no text in it: its pages are probably pictures")
+    properties = {"pages": str(count), **({"author": author} if author else {})}
+    return DocumentText(text, "pdf", title, properties, tuple(notes))

@@ -1,0 +1,1 @@
+"""Markdown blocks written as documents of each format."""

@@ -1,0 +1,145 @@
+"""The bytes of one response: counted, mended, in lines and server-sent events (HTML standard, 9.2.6)."""
+
+import json
+from collections.abc import Mapping
+
+from sam_tui.core.errors import AnswerTooLarge, ModelRejected
+from sam_tui.core.ports.model import AnswerLimits
+
+
+class EventParser:
+    """Takes bytes as they come and gives the data of each event, still as bytes.
+
+    Text is only decoded in whole lines, so a character cut in two does no harm. ``failed`` is set
+    once an event named ``error`` came.
+    """
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+        self.failed = False
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """The events that this chunk completes. Cheap where chunks end with lines, as ``Intake`` has
+        them."""
+        text = self._rest + chunk if self._rest else chunk
+        if b"\r" in text:
+            split = text.endswith(b"\r")
+            body = text[:-1] if split else text
+            text = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n") + (b"\r" if split else b"")
+        *lines, self._rest = text.split(b"\n")
+        events: list[bytes] = []
+        for line in lines:
+            self._line(line, events)
+        return events
+
+    def close(self) -> list[bytes]:
+        """What was left when the stream ended: servers forget the last empty line."""
+        events: list[bytes] = []
+        self._line(self._rest.rstrip(b"\r"), events)
+        self._line(b"", events)
+        self._rest = b""
+        return events
+
+    def _line(self, line: bytes, events: list[bytes]) -> None:
+        if line.startswith(b"data:"):
+            if len(self._data) == 1 and _whole(self._data[0]):
+                # A server that leaves out the empty line between events.
+                self._emit(events)
+            self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+        elif not line:
+            if self._data:
+                self._emit(events)
+        elif line.startswith(b"event:"):
+            self.failed = self.failed or line[6:].strip() == b"error"
+
+    def _emit(self, events: list[bytes]) -> None:
+        events.append(b"\n".join(self._data))
+        self._data.clear()
+
+
+def _whole(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return data == b"[DONE]"
+    return True
+
+
+WIRE_FACTOR = 8
+"""Bytes of a response for one byte of the answer in it: every piece has an envelope of its own."""
+_BLANK = (b"\n\n", b"\r\n\r\n", b"\r\r")
+"""What ends an event."""
+
+
+class Intake:
+    """Takes what a server sends, whatever it is; ``where`` names the server in errors.
+
+    A line is handed on once it is whole: who reads it need not look at its beginning again with every
+    piece of it. One event is no longer than an answer may be: it is parsed at once. Bytes that are
+    no UTF-8 become the replacement character. What is no ``text``, such as a binary event stream, is
+    counted only.
+    """
+
+    def __init__(self, limits: AnswerLimits, where: str, *, text: bool = True) -> None:
+        self._limits = limits
+        self._where = where
+        self._text = text
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._event = 0
+        self._last = b""
+
+    def take(self, data: bytes) -> bytes:
+        """The lines that these bytes complete. Raises ``AnswerTooLarge``."""
+        self._size += len(data)
+        most = self._limits.size * WIRE_FACTOR
+        if self._size > most:
+            raise AnswerTooLarge(
+                f"{self._where} sent more than {most:,} bytes for one answer.",
+                setting="answer_bytes",
+            )
+        if not self._text:
+            return data
+        end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        lines = b"".join((*self._pieces, data[:end])) if end else b""
+        if end:
+            self._pieces.clear()
+        self._pieces.append(data[end:])
+        self._count_event(data)
+        return _mended(lines)
+
+    def remainder(self) -> bytes:
+        """What was left without the end of a line when the response ended."""
+        remainder = b"".join(self._pieces)
+        self._pieces.clear()
+        return _mended(remainder)
+
+    def _count_event(self, data: bytes) -> None:
+        near = self._last + data
+        ends = [near.rfind(blank) + len(blank) for blank in _BLANK if blank in near]
+        self._event = len(near) - max(ends) if ends else self._event + len(data)
+        self._last = near[-3:]
+        if self._event > self._limits.size:
+            raise AnswerTooLarge(
+                f"{self._where} sent a piece of more than {self._limits.size:,} bytes.",
+                setting="answer_bytes",
+            )
+
+
+def require_plain(headers: Mapping[str, str], where: str) -> None:
+    """Raises ``ModelRejected`` for a compressed answer, whose size nobody knows before it is read."""
+    coding = headers.get("content-encoding", "").strip().lower()
+    if coding not in ("", "identity"):
+        raise ModelRejected(
+            f"{where} answered with compressed data that nobody asked for ({coding[:20]}).",
+            hint="Have the server, or the proxy before it, leave event streams as they are.",
+        )
+
+
+def _mended(data: bytes) -> bytes:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace").encode()
+    return data

@@ -1,0 +1,300 @@
+"""One lifetime of a server, from its start to its end, and its answers as our results."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+from sam_tui.adapters.mcp_client import session as speech
+from sam_tui.adapters.mcp_client.connection_context import ServerSurroundings
+from sam_tui.adapters.mcp_client.http_transport import CheckedTransport, http_streams
+from sam_tui.adapters.mcp_client.settings import ServerSettings
+from sam_tui.adapters.mcp_client.stdio_transport import piped_streams
+from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, plain
+from sam_tui.core.display import Text
+from sam_tui.core.errors import ToolError
+from sam_tui.core.inquiry import Question
+from sam_tui.core.ports.processes.piped import PipedProgram
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
+from sam_tui.core.tooling.contract import ToolResult
+
+if TYPE_CHECKING:
+    from mcp.client.session import ClientSession
+    from mcp_types import CallToolResult, ContentBlock
+
+
+MOST_CHARACTERS = 4_000_000
+MOST_IMAGE = 8_000_000
+"""Characters of an image in base64 that programs still get."""
+
+
+def result_of(
+    answer: "CallToolResult", refused: Sequence[OutsideAccess], *, server: str
+) -> ToolResult:
+    """The result. Images and sound are named; ``refused`` is what the sandbox kept it from."""
+    parts = [_in_words(block) for block in answer.content]
+    structured = answer.structured_content
+    spoken = any(block.type in ("text", "resource") for block in answer.content)
+    if structured is not None and not spoken:
+        parts.append(json.dumps(structured, ensure_ascii=False, indent=1, default=str))
+    text = "\n".join(parts)
+    if len(text) > MOST_CHARACTERS:
+        text = f"{text[:MOST_CHARACTERS]}\n[{len(text) - MOST_CHARACTERS} more characters dropped]"
+    if answer.is_error:
+        text = f"ERROR: {text or f'{server} gave no reason.'}"
+    if refused:
+        text = "\n".join([text, "", *(f"The sandbox refused to {r.words}." for r in refused)])
+    return ToolResult(
+        text or "(no output)",
+        ok=not answer.is_error,
+        display=(Text(text or "(no output)"),),
+        data=_data(answer, server),
+    )
+
+
+def _in_words(block: "ContentBlock") -> str:
+    match block.type:
+        case "text":
+            return block.text
+        case "image" | "audio":
+            return f"[{block.type}, {block.mime_type}, {_size(block.data)}: not shown to you]"
+        case "resource_link":
+            about = [block.title or block.name, block.mime_type or "", block.description or ""]
+            return f"[resource {block.uri}: {', '.join(word for word in about if word)}]"
+        case "resource":
+            inner = block.resource
+            if (text := getattr(inner, "text", None)) is not None:
+                return f"[resource {inner.uri}]\n{text}"
+            blob = getattr(inner, "blob", "")
+            return f"[resource {inner.uri}, {inner.mime_type or 'unknown type'}, {_size(blob)}]"
+
+
+def _size(base64: str) -> str:
+    return f"{len(base64) * 3 // 4 / 1000:,.1f} kB"
+
+
+def _data(answer: "CallToolResult", server: str) -> Mapping[str, Any]:
+    data: dict[str, Any] = {"server": server}
+    if answer.structured_content is not None:
+        data["structuredContent"] = answer.structured_content
+    images = [
+        {"mimeType": block.mime_type, "data": block.data}
+        for block in answer.content
+        if block.type == "image" and len(block.data) <= MOST_IMAGE
+    ]
+    if images:
+        data["images"] = images
+    links = [block.uri for block in answer.content if block.type == "resource_link"]
+    if links:
+        data["links"] = links
+    return data
+
+
+_LAST_WORDS = 400
+_LIST_SECONDS = 10.0
+_MOST_PROGRESS = 500
+_MOST_WAITING = 8
+"""Questions of a server's that wait for the person at once; more are dismissed."""
+
+
+class Lost(Exception):  # what a caller deals with, in no message of its own
+    """The server went away in the middle of a call."""
+
+
+class Life:
+    """``program`` is a server's that was started, None for one over HTTP; ``over`` ends it.
+
+    ``last`` gives what it printed last on standard error.
+    """
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        around: ServerSurroundings,
+        voices: speech.Voices,
+        over: asyncio.Event,
+        program: PipedProgram | None,
+        *,
+        last: Callable[[], str],
+    ) -> None:
+        self._settings = settings
+        self._around = around
+        self._program = program
+        self._last = last
+        self._voices = replace(voices, ask=self._ask)
+        self._put = voices.ask
+        self._asked = 0.0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._asking = asyncio.Lock()
+        self._waiting = 0
+        self._over = over
+        self._died = False
+        self._strange = ""
+        self._session: ClientSession | None = None
+        self._transport: CheckedTransport | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can be called."""
+        return self._session is not None
+
+    async def run(self, came: Callable[[Sequence[RawTool]], None]) -> str:
+        """Live. ``came`` hears its tools once it is there; returns why it ended, empty if it was to."""
+        watch: asyncio.Task[None] | None = None
+        why = ""
+        try:
+            streams = await self._streams()
+            async with asyncio.timeout(None) as limit:
+                watch = asyncio.get_running_loop().create_task(self._limit(limit))
+                async with speech.opened(streams, self._voices) as session:
+                    tools = await speech.listed(session, self._settings.name)
+                    watch.cancel()
+                    self._session = session
+                    came(tools)
+                    await self._over.wait()
+                    self._session = None
+        except TimeoutError:
+            why = f"it did not come up within {self._settings.start_seconds:g} s"
+        except speech.FAULTS as error:
+            why = speech.fault_of(error)
+        finally:
+            self._session = None
+            await self._end(watch)
+        return self._in_words(why)
+
+    async def listed(self) -> list[RawTool] | None:
+        """Its tools as they are now; None where it does not say."""
+        if self._session is None:
+            return None
+        with suppress(TimeoutError, *speech.FAULTS):
+            async with asyncio.timeout(_LIST_SECONDS):
+                return await speech.listed(self._session, self._settings.name)
+        return None
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], emit: Callable[[str], None]
+    ) -> ToolResult:
+        """Call a tool. Raises ``ToolError``, and ``Lost`` when the server is gone."""
+        loop = asyncio.get_running_loop()
+        seconds = self._settings.call_seconds
+        work = loop.create_task(self._called(tool, arguments, emit))
+        late = loop.create_task(self._overdue(seconds))
+        try:
+            await asyncio.wait([work, late], return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                return work.result()
+            raise ToolError(
+                f"The MCP server {self._settings.name} did not answer within {seconds:g} s, so the"
+                " call was cancelled.",
+                hint="A longer “timeout” (milliseconds) in the file that names it gives it more.",
+            )
+        finally:
+            for task in (work, late):
+                task.cancel()
+            await asyncio.wait([work, late])
+
+    async def _called(
+        self, tool: str, arguments: Mapping[str, Any], emit: Callable[[str], None]
+    ) -> ToolResult:
+        if self._session is None:
+            raise Lost
+        before = len(self._refused)
+        try:
+            answer = await speech.call(self._session, tool, arguments, _progress(emit))
+        except speech.FAULTS as error:
+            if speech.lost(error):
+                self._died = True
+                self._over.set()
+                raise Lost from None
+            fault = self._transport.fault if self._transport is not None else ""
+            fault = fault or speech.fault_of(error)
+            raise ToolError(f"The MCP server {self._settings.name}: {fault}") from None
+        return result_of(answer, self._refused[before:], server=self._settings.name)
+
+    async def _streams(self) -> AbstractAsyncContextManager[tuple[Any, Any]]:
+        settings = self._settings
+        if self._program is None:
+            # Its certificates take a while to load.
+            inner = await asyncio.to_thread(httpx2.AsyncHTTPTransport, trust_env=False)
+            self._transport = CheckedTransport(self._around.door(settings), inner)
+            return http_streams(settings.url, settings.headers, self._transport)
+        return piped_streams(self._program, self._silent)
+
+    def _silent(self, why: str) -> None:
+        """There will be no more messages."""
+        self._strange, self._died = why, True
+        self._over.set()
+
+    @property
+    def _refused(self) -> Sequence[OutsideAccess]:
+        return () if self._program is None else self._program.refused
+
+    async def _limit(self, limit: asyncio.Timeout) -> None:
+        await self._overdue(self._settings.start_seconds)
+        limit.reschedule(asyncio.get_running_loop().time())
+
+    async def _overdue(self, seconds: float) -> None:
+        """Return once so much time has passed, the time apart in which a person was asked."""
+        program = self._program
+        while seconds > 0:
+            before = self._asked
+            await (asyncio.sleep(seconds) if program is None else program.overdue(seconds))
+            await self._idle.wait()
+            seconds = self._asked - before
+
+    async def _ask(self, question: Question) -> str | None:
+        """Put a question of the server's; one at a time, so that time is counted once."""
+        if self._waiting == _MOST_WAITING:
+            return None
+        loop = asyncio.get_running_loop()
+        self._waiting += 1
+        try:
+            async with self._asking:
+                began = loop.time()
+                self._idle.clear()
+                try:
+                    return await self._put(question)
+                finally:
+                    self._asked += loop.time() - began
+                    self._idle.set()
+        finally:
+            self._waiting -= 1
+
+    async def _end(self, watch: asyncio.Task[None] | None) -> None:
+        if watch is not None:
+            watch.cancel()
+            await asyncio.wait([watch])
+        if self._program is not None:
+            await self._program.stop()
+
+    def _in_words(self, why: str) -> str:
+        """Why it ended. A program says it best itself: by its exit code and its last words."""
+        if self._strange:
+            return f"{self._strange}, so it was ended"
+        if self._transport is not None:
+            return (self._transport.fault or why) if why or self._died else ""
+        if self._program is None or not (why or self._died):
+            return why
+        words = plain(self._last().strip()[-_LAST_WORDS:], _LAST_WORDS)
+        if self._died:
+            why = f"it ended ({self._program.ended})"
+        return f"{why}; it said: {words}" if words else why
+
+
+def _progress(emit: Callable[[str], None]) -> speech.ProgressFnT:
+    """Tells how far a call is, up to a number of times."""
+    reports = 0
+
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        nonlocal reports
+        reports += 1
+        if reports <= _MOST_PROGRESS:
+            share = f"{progress:g}" if total is None else f"{progress:g} of {total:g}"
+            emit(f"{share} {plain(message or '', 200)}".rstrip() + "\n")
+
+    return tell

@@ -1,0 +1,157 @@
+"""What is kept for each conversation beside its messages: todos, imported documents, mini prompts."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sam_tui.adapters.storage.database import Database
+from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
+from sam_tui.adapters.storage.writers import Writers
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.memory import ImportedDocument
+from sam_tui.core.todos.edits import EditSpan
+from sam_tui.core.todos.item import Todo
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+class SqlitePromptChoices:
+    """The ``PromptChoices``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def chosen(self, conversation: ConversationId) -> Mapping[str, bool]:
+        """Prompt id -> on or off, for those that were chosen."""
+        rows = self._database.query(
+            "SELECT prompt, enabled FROM prompt_choices WHERE conversation = ? ORDER BY prompt",
+            storable(conversation),
+        )
+        return {prompt: bool(enabled) for prompt, enabled in rows}
+
+    def choose(self, conversation: ConversationId, prompt_id: str, enabled: bool) -> None:
+        """Remember a choice."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO prompt_choices VALUES (?, ?, ?)",
+                (storable(conversation), storable(prompt_id), int(enabled)),
+            )
+
+
+class SqliteDocuments:
+    """The ``DocumentStore``. One row per source: an import of a changed file replaces the old one."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def record(self, conversation: ConversationId, document: ImportedDocument) -> None:
+        """Keep it; an earlier import from the same source (of the same name, without one) goes."""
+        source = storable(document.source) or f"name:{storable(document.name)}"
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    storable(conversation),
+                    source,
+                    storable(document.id),
+                    storable(document.name),
+                    storable(document.digest),
+                    document.characters,
+                    document.imported_at,
+                ),
+            )
+
+    def imported(self, conversation: ConversationId) -> Sequence[ImportedDocument]:
+        """The documents, in the order of their last import."""
+        rows = self._database.query(
+            "SELECT id, name, source, digest, characters, imported_at FROM documents"
+            " WHERE conversation = ? ORDER BY imported_at, rowid",
+            storable(conversation),
+        )
+        return [
+            ImportedDocument(
+                id_, name, "" if source == f"name:{name}" else source, digest, characters, at
+            )
+            for id_, name, source, digest, characters, at in rows
+        ]
+
+
+class SqliteTodos:
+    """The ``BoardStore``. A saved list replaces the one before it, in one committed transaction."""
+
+    def __init__(self, database: Database, writers: Writers) -> None:
+        self._database = database
+        self._writers = writers
+
+    def load(self, conversation: ConversationId) -> tuple[Todo, ...]:
+        """The list in its order; empty when there is none. An item that cannot be read is left out."""
+        rows = self._database.query(
+            "SELECT items FROM todos WHERE conversation = ?", storable(conversation)
+        )
+        return _items(rows[0][0]) if rows else ()
+
+    def save(self, conversation: ConversationId, items: Sequence[Todo]) -> None:
+        """Keep this list."""
+        with self._writers.writing(conversation) as connection:
+            connection.execute(
+                "INSERT INTO todos (conversation, items, updated_at) VALUES (?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET"
+                " items = excluded.items, updated_at = excluded.updated_at",
+                (storable(conversation), _json(items), time.time()),
+            )
+
+    def load_edits(self, conversation: ConversationId) -> tuple[EditSpan, ...]:
+        """The edits that wait to be told, oldest first; none where they cannot be read."""
+        rows = self._database.query(
+            "SELECT edits FROM todos WHERE conversation = ?", storable(conversation)
+        )
+        try:
+            return _spans().validate_json(rows[0][0]) if rows else ()
+        except ValueError:
+            return ()
+
+    def save_edits(self, conversation: ConversationId, spans: Sequence[EditSpan]) -> None:
+        """Keep these in place of those that waited, beside a list that was saved."""
+        with self._writers.writing(conversation) as connection:
+            connection.execute(
+                "UPDATE todos SET edits = ? WHERE conversation = ?",
+                (_json(spans), storable(conversation)),
+            )
+
+
+def _json(rows: Sequence[Todo] | Sequence[EditSpan]) -> str:
+    return json_text([asdict(row) for row in rows])
+
+
+def _items(body: str) -> tuple[Todo, ...]:
+    try:
+        raw: Any = json_value(body)
+    except ValueError:
+        return ()
+    if not isinstance(raw, list):
+        return ()
+    return tuple(item for item in map(_item, raw) if item is not None)  # pyright: ignore
+
+
+def _item(raw: object) -> Todo | None:
+    try:
+        return _adapter().validate_python(raw)
+    except ValueError:
+        return None
+
+
+@cache
+def _adapter() -> "TypeAdapter[Todo]":
+    from pydantic import TypeAdapter  # an empty board needs none
+
+    return TypeAdapter(Todo)
+
+
+@cache
+def _spans() -> "TypeAdapter[tuple[EditSpan, ...]]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(tuple[EditSpan, ...])

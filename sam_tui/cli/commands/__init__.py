@@ -1,0 +1,1 @@
+"""The commands of ``sam-tui``, a module for each group of them."""

