@@ -8,12 +8,12 @@ WORKERS ?= 4
 ARGS ?=
 
 .PHONY: help demo test check check-format check-lint check-types check-imports \
-	check-dependencies bench mutants screenshots catalogue dist clean distclean venv constraints
+	check-dependencies check-figures bench mutants screenshots catalogue dist clean distclean venv constraints
 
 help:
 	@echo 'make demo          play the demo; no key and no network needed'
 	@echo 'make test          run the tests                  (ARGS="-k name" for some)'
-	@echo 'make check         formatting, lint, types, import contracts, dependencies'
+	@echo 'make check         formatting, lint, types, import contracts, dependencies, figures'
 	@echo 'make bench         measure everything             (ARGS="--only tools --full")'
 	@echo 'make mutants       break the critical modules and see which tests notice'
 	@echo 'make screenshots   draw the pictures of the README anew'
@@ -33,7 +33,7 @@ demo: venv
 test: venv
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
-check: check-format check-lint check-types check-imports check-dependencies
+check: check-format check-lint check-types check-imports check-dependencies check-figures
 
 check-format: venv
 	$(BIN)/ruff format --check
@@ -50,6 +50,10 @@ check-imports: venv
 
 check-dependencies: venv
 	$(BIN)/deptry sam_tui tools reminders
+
+# Limits that only fall: scripts/figures.toml.
+check-figures: venv
+	$(BIN)/python -m scripts.figures
 
 bench: venv
 	$(BIN)/python bench/all.py $(ARGS)

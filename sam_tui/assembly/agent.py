@@ -11,9 +11,9 @@ from sam_tui.adapters.plugins import discover
 from sam_tui.adapters.prompts import FileReminders
 from sam_tui.assembly.catalogue import adverts
 from sam_tui.assembly.lazy import once
-from sam_tui.assembly.models import Models
+from sam_tui.assembly.models import Providers
 from sam_tui.assembly.policy import make_guard
-from sam_tui.assembly.servers import Servers
+from sam_tui.assembly.servers import GuardedServers
 from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.context_window import Room
 from sam_tui.core.agent.retry import RetryPolicy
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.offer import Offer
 
 
-class Agent(Models):
+class Agent(Providers):
     """All parts of one runtime: the ``Services`` of its tools, and what answers a prompt."""
 
     def __init__(self, places: "Places") -> None:
@@ -134,9 +134,9 @@ class Agent(Models):
 
     @property
     @once
-    def servers(self) -> Servers:
+    def servers(self) -> GuardedServers:
         """The MCP servers whose tools the agent may call."""
-        return Servers(self, self.executor, self.inquiries)
+        return GuardedServers(self, self.executor, self.inquiries)
 
     def hooks(self) -> "Hooking | None":
         """The hooks, or None as long as there is no file of them. Two looks at the disk a call.

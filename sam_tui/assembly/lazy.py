@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar
 
 Owner = TypeVar("Owner", bound="Lazy")
@@ -34,10 +35,10 @@ def once(make: Callable[[Owner], Part]) -> Callable[[Owner], Part]:
     """Below ``property``: the part is made by the first that asks for it."""
     name = make.__name__
 
+    @wraps(make)
     def part(owner: Owner) -> Part:
         if name not in owner.made:
             owner.made[name] = make(owner)
         return owner.made[name]
 
-    part.__doc__ = make.__doc__
     return part

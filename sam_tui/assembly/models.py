@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.model import Model, ModelCatalog
 
 
-class Models(Processes):
+class Providers(Processes):
     """The part of a runtime that reaches other machines by itself."""
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import replace
 from sam_tui.adapters.policy import FileLedger, Layers, make_policy, renewed
 from sam_tui.adapters.policy.package_sources import PackageSources
 from sam_tui.adapters.shell import BashParser
-from sam_tui.assembly.models import Models
+from sam_tui.assembly.models import Providers
 from sam_tui.assembly.places import Places
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Limits
 from sam_tui.core.authorization.grants.grants import Grants
@@ -24,7 +24,7 @@ _NAMED = 4
 """Changes that are named."""
 
 
-def make_guard(parts: Models, inquiries: Inquiries) -> Guard:
+def make_guard(parts: Providers, inquiries: Inquiries) -> Guard:
     """The guard. Whether the kernel holds commands is looked at when the first one is judged.
 
     It decides anew as soon as the folder is trusted, or is so no longer.
@@ -56,7 +56,7 @@ def make_guard(parts: Models, inquiries: Inquiries) -> Guard:
     return guard
 
 
-def _policy(parts: Models, layers: Layers) -> Policy:
+def _policy(parts: Providers, layers: Layers) -> Policy:
     """What the layers say, with what is looked at when something is judged."""
     places = parts.places
     network = places.sandbox_terms.network or DEFAULT_NETWORK

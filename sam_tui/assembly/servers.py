@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sam_tui.assembly.models import Models
+from sam_tui.assembly.models import Providers
 from sam_tui.core.accesses import CommandAccess, Fetch, LocatedAccess
 from sam_tui.core.authorization.guard import Request
 from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
@@ -39,10 +39,10 @@ _GLANCE, _PATIENCE = 2.0, 3600.0
 """Seconds a message waits for servers that are starting: while somebody watches, and without."""
 
 
-class Servers:
+class GuardedServers:
     """The ``McpServers`` port. Without a file that names a server nothing is loaded."""
 
-    def __init__(self, parts: Models, executor: "Executor", inquiries: Inquiries) -> None:
+    def __init__(self, parts: Providers, executor: "Executor", inquiries: Inquiries) -> None:
         options = parts.places.options
         self._parts = parts
         self._options = options

@@ -33,7 +33,7 @@ def trust_command(
     from sam_tui.adapters.policy import AppFolders, FileTrust
     from sam_tui.core.authorization.paths.containment import Workspace
 
-    if (listed and (revoke or folder or show)) or (show and revoke):
+    if sum(map(bool, (listed, show, revoke))) > 1 or (listed and folder):
         raise UsageError("--list goes alone, and --show not with --revoke.")
     if as_json and not (listed or show):
         raise UsageError("--json goes with --list or --show.")

@@ -92,10 +92,7 @@ class Supervisor:
                     if descriptor in self._listening:
                         self._hear(descriptor, events)
                     elif descriptor == control:
-                        if events & select.EPOLLOUT:
-                            with self._telling:
-                                self._send()
-                        if events & ~select.EPOLLOUT and not self._obey():
+                        if not self._attend(events):
                             return Census.joined(watch.census for watch in self._runs.values())
                     elif descriptor in self._enrolling:
                         self._enrol(descriptor)
@@ -103,6 +100,13 @@ class Supervisor:
                         self._heard[descriptor]()
         finally:
             self._end()
+
+    def _attend(self, events: int) -> bool:
+        """Send and read on the control socket; False once it is closed."""
+        if events & select.EPOLLOUT:
+            with self._telling:
+                self._send()
+        return not events & ~select.EPOLLOUT or self._obey()
 
     def _count(self) -> None:
         """End every run whose processes have more together than they may."""

@@ -227,13 +227,9 @@ class RuleSet:
     def unlocks(self, subject: Subject, now: float) -> Rule | None:
         """The person's own rule that opens a secret place: it must name a path, and not all of them."""
         for rule in self.rules:
-            if (
-                rule.effect == "allow"
-                and rule.layer != "project"
-                and rule.path is not None
-                and (rule.path.fixed != "/" or rule.path.tail)
-                and rule.permits(subject, now)
-            ):
+            if rule.effect != "allow" or rule.layer == "project" or rule.path is None:
+                continue
+            if (rule.path.fixed != "/" or rule.path.tail) and rule.permits(subject, now):
                 return rule
         return None
 
