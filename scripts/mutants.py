@@ -38,7 +38,7 @@ def excused(mutant: Mutant, equivalent: Sequence[dict[str, str]]) -> str:
     """Why no test can tell a mutant from the original, where that is known."""
     for entry in equivalent:
         same = entry["module"] == mutant.module and entry["line"] == mutant.code
-        if same and entry["change"] == mutant.change:
+        if same and entry.get("change", mutant.change) == mutant.change:
             return entry["why"]
     return ""
 

@@ -1,6 +1,7 @@
 """What plays mutants: it tells what a test notices from what it does not, or judges nothing."""
 
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from scripts.breaks import Mutant, fatal
+from scripts.breaks import Mutant, fatal, mutants_of
 from scripts.copies import ROOT, BrokenError, Copy, Forks
-from scripts.mutants import prove
+from scripts.mutants import excused, prove
 
 SUBJECT = '''
 """Numbers."""
@@ -107,3 +108,16 @@ def test_nothing_is_judged_where_the_tool_itself_judges_wrongly(
     tool: Any = SimpleNamespace(copy=copy, play=same if wrong == "forks" else right)
     with pytest.raises(BrokenError, match="was killed by" if verdict else "survived"):
         prove(cast("Forks", tool), fatal("subject.py", SUBJECT)[0], [["test_it.py"]])
+
+
+@pytest.mark.requirement("framework:assembled")
+def test_what_the_list_of_critical_modules_names_is_there() -> None:
+    plan = tomllib.loads((ROOT / "scripts/mutants.toml").read_text("utf-8"))
+    named = {path.partition("::")[0] for paths in plan["tests"].values() for path in paths}
+    assert [path for path in sorted({*plan["tests"], *named}) if not (ROOT / path).exists()] == []
+    mutants = {
+        module: mutants_of(module, (ROOT / module).read_text("utf-8"))
+        for module in {entry["module"] for entry in plan["equivalent"]}
+    }
+    gone = [e for e in plan["equivalent"] if not any(excused(m, [e]) for m in mutants[e["module"]])]
+    assert gone == []

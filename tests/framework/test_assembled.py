@@ -22,7 +22,14 @@ from sam_tui.core.authorization.policy.remote_stages import (
     USE_STAGES,
 )
 from sam_tui.core.errors import ToolError
-from sam_tui.core.events import Event, HistoryShortened, Reminded, ToolFinished, ToolStarted
+from sam_tui.core.events import (
+    Event,
+    HistoryShortened,
+    Noticed,
+    Reminded,
+    ToolFinished,
+    ToolStarted,
+)
 from sam_tui.core.ids import CallId, SessionId
 from sam_tui.core.messages import ReminderMessage, ToolCall
 from sam_tui.core.runtime import Runtime
@@ -323,3 +330,26 @@ def test_every_stage_there_is_has_a_row() -> None:
     }
     here = {(row.stages, row.stage) for row in STAGES if row.stages in tables}
     assert here == {(name, stage) for name, table in tables.items() for stage, _ in table}
+
+
+# What the folder of another is believed
+
+
+@pytest.mark.requirement("framework:assembled")
+async def test_what_changed_in_a_trusted_folder_is_named_and_what_is_over_is_counted(
+    opened: Opened, folder: Path
+) -> None:
+    hooks = [folder / f".sam/hooks/h{number}" for number in range(6)]
+    for hook in hooks:
+        put(hook, "true\n")
+    trust, events = (bench := opened()).runtime.trust, bench.events
+    for count, more in ((1, ""), (4, ""), (5, " and 1 more"), (6, " and 2 more")):
+        trust.trust()
+        for hook in hooks[:count]:
+            put(hook, f"echo {count}\n")
+        trust.look()
+        (told,) = [e.text for e in events.drain() if isinstance(e, Noticed)]
+        named = ", ".join(f"changed: .sam/hooks/h{number}" for number in range(min(count, 4)))
+        assert (
+            told == f"What you trusted here changed, so it is not believed any more: {named}{more}."
+        )

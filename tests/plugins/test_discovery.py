@@ -9,6 +9,7 @@ import pytest
 
 from sam_tui.assembly import Options, build
 from sam_tui.core.prompt.reminders import TurnView
+from sam_tui.core.tooling.short_list import CALL, FIND
 from tests.fakes.engine_kit import Kit
 
 pytestmark = pytest.mark.requirement("plugins:entry-points")
@@ -78,6 +79,25 @@ async def test_a_plug_in_tool_runs_and_the_broken_ones_are_named(package: Path) 
     assert "cannot start" in faults["raises"]
     found = next(r for r in runtime.plugins if r.entry == "greet")
     assert (found.distribution, found.version, found.api) == ("greeter", "1.2", 1)
+    await runtime.close()
+
+
+async def test_a_plug_in_tool_takes_no_name_of_a_tool_that_comes_with_the_program(
+    package: Path,
+) -> None:
+    names = (FIND, CALL, "think", "file_operations", "workflow", "JARVIS")
+    site = package / "site"
+    calls = "".join(f"{name} = lambda services: build(services, {name!r})\n" for name in names)
+    text = GOOD.replace("(services):", "(services, name=''):", 1).replace('"{name}"', "name")
+    (site / "taken_plugin.py").write_text(text + calls, "utf-8")
+    rows = "".join(f"{name} = taken_plugin:{name}\n" for name in names)
+    (site / "greeter-1.2.dist-info/entry_points.txt").write_text(
+        f"[sam_tui.tools]\n{rows}", "utf-8"
+    )
+    (package / "ws").mkdir()
+    runtime = build(Options(str(package / "ws"), str(package / "data"), profile="iron-manus"), {})
+    assert {report.entry for report in runtime.plugins if report.fault} == set(names)
+    assert len(set(runtime.registry.names)) == len(runtime.registry.names)
     await runtime.close()
 
 

@@ -159,11 +159,13 @@ async def test_an_allowed_write_outside_goes_on_without_running_anything_twice(
     async with house.open() as sam:
         await sam.arrive()
         assert await sam.text("mcp__one__write", text=str(outside)) == "written"
+        again = await sam.text("mcp__one__write", text=str(house.folder / "another.txt"))
+        assert again == "written"
     assert outside.read_text() == "written"
     assert [a.operation for a in house.person.approvals] == [
         "mcp__one__write",
         "commands.change_outside",
-    ]
+    ] * 2
 
 
 @pytest.mark.requirement("servers:held")

@@ -156,7 +156,9 @@ async def test_without_a_sandbox_a_server_starts_with_the_persons_yes_alone(hous
     house.user(one=raw(env={"AGAIN": "1"}))
     async with house.open(sandbox="off") as sam:
         assert "mcp__one__echo" in await sam.arrive()
-    assert [asked.operation for asked in house.person.approvals] == ["mcp.start_server"]
+    (asked,) = house.person.approvals
+    assert asked.operation == "mcp.start_server"
+    assert asked.why.endswith("Its tools are asked for one by one.")
 
 
 @pytest.mark.requirement("servers:trust")
