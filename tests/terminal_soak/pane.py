@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from unicodedata import normalize
 
 from rich.cells import split_graphemes
 
@@ -35,10 +36,10 @@ def cells(screen: EmulatedScreen) -> list[list[Cell]]:
             names = frozenset(_AS_BOLD.get(name, name) for name in run.attributes)
             look: Look = (run.foreground, run.background, names)
             if run.cells:
-                line.extend([(run.text, look), ("", look)][: run.cells])
+                line.extend([(normalize("NFC", run.text), look), ("", look)][: run.cells])
                 continue
             for first, last, width in split_graphemes(run.text)[0]:
-                line.append((run.text[first:last], look))
+                line.append((normalize("NFC", run.text[first:last]), look))
                 line.extend([("", look)] * (width - 1))
         grid.append(line)
     return grid

@@ -122,6 +122,7 @@ def test_the_frame_stands_whatever_the_terminal_around_makes_of_a_row(outside: O
         outside.type(b"clear; cat lines; echo\r")
         outside.shows("the-end")
         assert "த" in outside.screen.text()
+        assert "ee" not in outside.screen.text(), "a mark is missing"
         for x in sides:
             assert outside.column(x) == frame[x], outside.screen.text()
         outside.type(b"clear; echo d''one\r")
@@ -143,6 +144,7 @@ def test_the_conversation_moves_nothing_and_a_dialog_over_it_hides_no_character_
     outside.shows("all said")
     text = outside.screen.text()
     assert LINES[1].split()[0] in text
+    assert "ee" not in text, "a mark is missing"
     for x in sides[-2:]:
         assert outside.column(x) == frame[x], text
     row = outside.screen.text_range((0, TOP), (sides[-2] - 1, TOP))

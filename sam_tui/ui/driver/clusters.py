@@ -8,7 +8,7 @@ it is written as one where enough blanks follow for what it may be wider.
 
 import re
 from itertools import islice
-from unicodedata import category
+from unicodedata import category, normalize
 
 from rich.cells import cell_len, split_graphemes
 
@@ -103,16 +103,10 @@ def spacing_marks(text: str) -> int:
 
 
 def _excess(text: str) -> int:
-    """How many cells more than measured any terminal takes, where marks that take no room have none."""
+    """How many cells more than measured any terminal takes."""
     spans, cells = split_graphemes(text)
     clusters = (text[first:last] for first, last, _ in spans)
-    widths = (
-        _widest("".join(part for part in cluster if category(part) != "Mn"))
-        if DISPUTED.search(cluster)
-        else cell_len(cluster)
-        for cluster in clusters
-    )
-    return sum(widths) - cells
+    return sum(_widest(c) if DISPUTED.search(c) else cell_len(c) for c in clusters) - cells
 
 
 def _pieces(text: str, column: int, end: int) -> list[str]:
@@ -122,26 +116,32 @@ def _pieces(text: str, column: int, end: int) -> list[str]:
     taken = False
     for number, (first, last, cells) in enumerate(spans, 1):
         character = text[first:last]
-        if taken:
+        if taken or not cells:  # marks that were cut off from their letter would join another
             taken = False
         elif not DISPUTED.search(character):
             pieces.append(character)
-        elif column + max(cells, _widest(character)) <= end:
+        # Marks at the very end may join what stands behind it.
+        elif column + max(cells, _widest(character)) + (len(character) > 1) <= end:
             # A blank behind it may be one of its own cells.
             taken = number < len(spans) and text[last] == " "
             blanks = " " * (cells + taken)
             pieces.append(f"{blanks}\x1b[{column + 1}G{character}")
             pieces.append(f"\x1b[{column + len(blanks) + 1}G")
         else:
-            first_alone = "" if DISPUTED.match(character) else character[:1]
+            composed = normalize("NFC", character)
+            first_alone = "" if DISPUTED.match(composed) else composed[:1]
             pieces.append(fitted(first_alone, cells))
         column += cells
     return pieces
 
 
 def _widest(text: str) -> int:
-    """The most cells in which any terminal draws it: two for each part, or one for what is a letter."""
-    return sum(
-        2 if ord(part) >= 0x1F000 or part in "\ufe0f\u200d" else max(1, cell_len(part))
-        for part in text
-    )
+    """The most cells in which any terminal draws a character."""
+    return sum(map(_part_width, text))
+
+
+def _part_width(part: str) -> int:
+    """Two for each part, one for what is a letter or a spacing mark, none for another mark."""
+    if ord(part) >= 0x1F000 or part in "\ufe0f\u200d":
+        return 2
+    return 0 if category(part) == "Mn" else max(1, cell_len(part))
