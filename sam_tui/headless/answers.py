@@ -21,6 +21,8 @@ from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Que
 
 REFUSAL = "No. Go on without it."
 _FORM = 'Each entry is {"match": "a regular expression", "reply": "approve", "deny" or a text}.'
+_LONGEST = 10_000_000
+"""Bytes of a file of answers: what is a device has no end."""
 _DECISIONS = {"approve": True, "yes": True, "deny": False, "no": False}
 _WIDER = ("timed", "session", "project", "user")
 """Scopes that hold a single approval in them: where one is not on offer, that is what is given."""
@@ -109,7 +111,11 @@ def inquiry_texts(inquiry: Inquiry) -> list[str]:
 
 def _load(path: str) -> list[Any]:
     try:
-        value = json.loads(Path(path).expanduser().read_text(encoding="utf-8-sig"))
+        with Path(path).expanduser().open("rb") as file:
+            data = file.read(_LONGEST + 1)
+        if len(data) > _LONGEST:
+            raise ConfigurationError(f"{path} is longer than {_LONGEST} bytes.", hint=_FORM)
+        value = json.loads(data.decode("utf-8-sig"))
     except OSError as error:
         raise ConfigurationError(f"{path} could not be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:

@@ -122,6 +122,17 @@ def test_a_damaged_store_trusts_nothing(trust: FileTrust, folder: Path, text: st
 
 
 @pytest.mark.requirement("trust:damaged")
+def test_a_pipe_in_place_of_the_store_trusts_nothing_and_nobody_waits_for_it(
+    trust: FileTrust, folder: Path
+) -> None:
+    Path(trust.config_dir).mkdir(parents=True)
+    os.mkfifo(trust.path)
+    assert trust.state(str(folder)) == "untrusted"
+    with pytest.raises(ConfigurationError, match="damaged"):
+        trust.trust(str(folder))
+
+
+@pytest.mark.requirement("trust:damaged")
 def test_special_files_and_heaps_of_files_end_in_words_and_never_in_a_wait(
     trust: FileTrust, folder: Path
 ) -> None:

@@ -162,14 +162,14 @@ class FileTrust:
     def _entries(self, *, strict: bool) -> dict[str, Any]:
         """The stored folders. A damaged file trusts nothing; only writing complains about it."""
         try:
-            with open(self.path, encoding="utf-8") as file:
+            with os.fdopen(open_regular(self.path), encoding="utf-8") as file:
                 stored = json.load(file)
             folders = stored["folders"]
             if isinstance(folders, dict):
                 return cast("dict[str, Any]", folders)
-        except FileNotFoundError:
+        except MissingFile:
             return {}
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (UnusableFile, OSError, ValueError, KeyError, TypeError, RecursionError):
             pass
         if strict:
             raise ConfigurationError(

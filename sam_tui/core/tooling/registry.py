@@ -33,11 +33,11 @@ class Registry:
     def __init__(self, tools: Sequence[Tool | Offer], *, disabled: Collection[str] = ()) -> None:
         offers = [tool if isinstance(tool, Offer) else Offer.of(tool) for tool in tools]
         self._offers = {offer.name: offer for offer in offers}
+        self._disabled = frozenset(disabled)
         self._patterns = tuple(name for name in disabled if name.startswith(SERVERS))
         unknown = [n for n in disabled if n not in self._offers and n not in self._patterns]
         if unknown:
             raise ConfigurationError(f"No tool is called {unknown[0]!r}.", hint=self._known())
-        self._disabled = frozenset(disabled)
         self._own = tuple(self._offers.values())
         advert = Advert(FIND, (FIND,), find_schema(), consolidated=False)
         self._finder = Offer(advert, self._find_tools)
