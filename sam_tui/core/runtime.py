@@ -238,10 +238,10 @@ class Runtime:
 
     def open_runner(self, report: Callable[[str], None]) -> "Runner":
         """Who works on one execution with this runtime's agent; ``report`` hears how it goes."""
+        from sam_tui.core.workflow.drivers.run import RunContext
         from sam_tui.core.workflow.drivers.runner import Runner
-        from sam_tui.core.workflow.drivers.steps import StepCrew
 
-        crew = StepCrew(
+        crew = RunContext(
             self.engine,
             self.conversations,
             self.inquiries,

@@ -26,8 +26,8 @@ from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry
+from sam_tui.core.workflow.drivers.run import RunContext
 from sam_tui.core.workflow.drivers.runner import Runner
-from sam_tui.core.workflow.drivers.steps import StepCrew
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from tests.fakes.engine_kit import Say, open_engine, open_kit
 from tests.workflow.bench import Bench
@@ -132,7 +132,7 @@ async def drive(folder: Path) -> None:
         ),
     )
     engine, store = open_engine(kit), kit.storage.conversations
-    crew = StepCrew(engine, store, kit.inquiries, Worker(effects), kit.conversation)
+    crew = RunContext(engine, store, kit.inquiries, Worker(effects), kit.conversation)
     while bench.workflows.records.execution("run").state != "completed":
         try:
             await Runner(bench.workflows, crew, kit.bus).run("run")

@@ -11,8 +11,8 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Inquiry, Reply
 from sam_tui.core.messages import ToolMessage
 from sam_tui.core.ports.model import Model
+from sam_tui.core.workflow.drivers.run import RunContext
 from sam_tui.core.workflow.drivers.runner import Runner
-from sam_tui.core.workflow.drivers.steps import StepCrew
 from sam_tui.core.workflow.views import ExecutionView
 from tests.fakes.engine_kit import Kit, open_engine, open_kit
 from tests.workflow.bench import Bench
@@ -49,7 +49,7 @@ class Stage:
             return answer(inquiry) if answer else None
 
         inquiries = Inquiries(self.kit.bus, self.bench.clock, attended=False, responder=respond)
-        crew = StepCrew(
+        crew = RunContext(
             open_engine(self.kit),
             self.kit.storage.conversations,
             inquiries,

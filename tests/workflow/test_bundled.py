@@ -19,8 +19,8 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Reply
 from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry
+from sam_tui.core.workflow.drivers.run import RunContext
 from sam_tui.core.workflow.drivers.runner import Runner
-from sam_tui.core.workflow.drivers.steps import StepCrew
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView
 from tests.fakes.engine_kit import open_engine, open_kit
@@ -166,7 +166,7 @@ async def run_bundled(
         CallSurroundings(guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock),
     )
     workflows: Workflows = bench.workflows
-    crew = StepCrew(
+    crew = RunContext(
         open_engine(kit), kit.storage.conversations, inquiries, ScriptedModel(plays),
         ConversationId(""),
     )  # fmt: skip

@@ -14,13 +14,13 @@ import mcp_types as types
 from pydantic import ValidationError
 
 from sam_tui.core.errors import SamError
-from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.arguments import Arguments, UnknownArguments
 from sam_tui.core.tooling.offer import arguments_schema, canonical
 from sam_tui.core.tooling.results import IGNORED
-from sam_tui.core.workflow.drivers.steps import Person, output_of_call, steer_with_person
+from sam_tui.core.workflow.drivers.person import Person, steer_with_person
+from sam_tui.core.workflow.drivers.tool import call_of, output_of_call
 from sam_tui.core.workflow.notes import FindingDraft
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
@@ -230,7 +230,6 @@ class MidexToolbox:
         """The call of a tool step, made here; an approval that nobody can give leaves it open."""
         self._claims.take((ticket,), request.client)
         conversation = request.client.conversation
-        arguments_json = json.dumps(ticket.arguments, ensure_ascii=False)
         with self._workflows.claims.hold(ticket.execution_id) as mine:
             if not mine:
                 raise execution_held(ticket.execution_id)
@@ -238,7 +237,7 @@ class MidexToolbox:
             if cut_off is not None:
                 return cut_off
             executed = await self._runtime.executor.execute(
-                ToolCall(request.call.id, ticket.tool, arguments_json), conversation
+                call_of(ticket, request.call.id), conversation
             )
             if executed.decision is not None and executed.decision.rule == "unattended":
                 self._workflows.claims.withdraw_call(ticket.execution_id, ticket.step)

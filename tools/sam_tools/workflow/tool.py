@@ -24,7 +24,7 @@ from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.verbs import FOR_MODELS
 
 if TYPE_CHECKING:
-    from sam_tui.core.workflow.drivers.steps import Person
+    from sam_tui.core.workflow.drivers.person import Person
     from sam_tui.core.workflow.service import Workflows
     from sam_tui.core.workflow.views import Advanced, Ticket
 
@@ -197,7 +197,7 @@ class WorkflowTool:
         """What carries out a verb of the table."""
 
         async def steer(arguments: Steering, context: ToolContext) -> ToolResult:
-            from sam_tui.core.workflow.drivers.steps import steer_with_person
+            from sam_tui.core.workflow.drivers.person import steer_with_person
 
             execution = self._of(arguments.executionId, context)
             with refusals_as_tool_errors():
@@ -250,7 +250,7 @@ class WorkflowTool:
         return ToolResult("\n".join(lines) or "There are no findings.")
 
     def _person(self, context: ToolContext) -> "Person":
-        from sam_tui.core.workflow.drivers.steps import Person
+        from sam_tui.core.workflow.drivers.person import Person
 
         return Person(self._inquiries, context.conversation, context.call)
 

@@ -1,25 +1,38 @@
 """Drives an execution with our own agent until it ends or waits for somebody."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from sam_tui.core.bus import Bus
-from sam_tui.core.ids import ConversationId
-from sam_tui.core.workflow.drivers.steps import Drivers, StepCrew
+from sam_tui.core.ids import CallId, ConversationId, mint
+from sam_tui.core.workflow.drivers.agent import AgentDriver
+from sam_tui.core.workflow.drivers.person import Person, PersonDriver
+from sam_tui.core.workflow.drivers.run import RunContext, StepDriver, StepRun
+from sam_tui.core.workflow.drivers.tool import ToolDriver
 from sam_tui.core.workflow.drivers.witness import Witness
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView, Ticket
 
+DRIVERS: Final[Mapping[str, type[AgentDriver | ToolDriver | PersonDriver]]] = {
+    "agent": AgentDriver,
+    "llm": AgentDriver,
+    "plan": AgentDriver,
+    "tool": ToolDriver,
+    "human": PersonDriver,
+}
+"""Who does the steps of each kind."""
+
 
 class Runner:
     """Works on all open steps of one execution side by side."""
 
-    def __init__(self, workflows: Workflows, crew: StepCrew, bus: Bus) -> None:
+    def __init__(self, workflows: Workflows, context: RunContext, bus: Bus) -> None:
         self._workflows = workflows
-        self._crew = crew
+        self._context = context
         self._witness = Witness(workflows, bus)
-        self._drivers = Drivers(workflows, crew, self._witness)
 
     async def run(self, execution_id: str) -> ExecutionView:
         """Drive it, and say how it stands then: ended, or ``paused`` with a reason.
@@ -31,27 +44,41 @@ class Runner:
             if not mine:
                 raise execution_held(execution_id)
             try:
-                self._adopt(execution_id)
-                return await self._run(execution_id)
+                context = replace(self._context, parent=self._parent(execution_id))
+                run = StepRun(self._workflows, context, self._witness)
+                return await _ExecutionRun(run, execution_id).to_its_end()
             finally:
                 self._witness.close()
 
-    def _adopt(self, execution_id: str) -> None:
+    def _parent(self, execution_id: str) -> ConversationId:
         """Without a conversation to belong to, the run has one of its own, by its own name."""
-        if self._crew.parent:
-            return
+        if self._context.parent:
+            return self._context.parent
         parent = ConversationId(execution_id)
-        if self._crew.conversations.find(parent) is None:
-            root = self._crew.engine.executor.workspace
-            self._crew.conversations.create(parent, root)
-        self._crew = replace(self._crew, parent=parent)
-        self._drivers = Drivers(self._workflows, self._crew, self._witness)
+        if self._context.conversations.find(parent) is None:
+            root = self._context.engine.executor.workspace
+            self._context.conversations.create(parent, root)
+        return parent
 
-    async def _run(self, execution_id: str) -> ExecutionView:
+
+class _ExecutionRun:
+    """One execution while it is driven."""
+
+    def __init__(self, run: StepRun, execution_id: str) -> None:
+        self._run = run
+        self._workflows = run.workflows
+        self._report = run.context.report
+        self._execution = execution_id
+        self._drivers: Mapping[str, StepDriver] = {
+            kind: driver(run) for kind, driver in DRIVERS.items()
+        }
+
+    async def to_its_end(self) -> ExecutionView:
+        """Drive it until it ends or waits for somebody."""
         while True:
-            view = self._workflows.records.execution(execution_id)
+            view = self._workflows.records.execution(self._execution)
             if view.state == "idle":
-                self._workflows.resume(execution_id)
+                self._workflows.resume(self._execution)
             elif view.state == "paused" and view.question is not None:
                 if not await self._decide(view):
                     return view
@@ -59,19 +86,19 @@ class Runner:
                 return view
             else:
                 self._workflows.expire()
-                await self._work(execution_id)
+                await self._work()
 
-    async def _work(self, execution_id: str) -> None:
+    async def _work(self) -> None:
         """Drive everything that is open until nothing is."""
         running: dict[str, asyncio.Task[None]] = {}
         try:
             async with asyncio.TaskGroup() as group:
                 while True:
-                    tickets = self._tickets(execution_id)
+                    tickets = self._tickets()
                     self._drop(running, tickets)
                     for key, ticket in tickets.items():
                         if key not in running:
-                            running[key] = group.create_task(self._drivers.drive(ticket), name=key)
+                            running[key] = group.create_task(self._drive(ticket), name=key)
                     if not running:
                         return
                     done, _ = await asyncio.wait(
@@ -82,10 +109,10 @@ class Runner:
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
 
-    def _tickets(self, execution_id: str) -> dict[str, Ticket]:
+    def _tickets(self) -> dict[str, Ticket]:
         """The open steps by attempt."""
         return {
-            f"{t.step}#{t.attempt}": t for t in self._workflows.tickets(execution_id, mint=False)
+            f"{t.step}#{t.attempt}": t for t in self._workflows.tickets(self._execution, mint=False)
         }
 
     def _drop(self, running: dict[str, asyncio.Task[None]], open_: dict[str, Ticket]) -> None:
@@ -95,9 +122,38 @@ class Runner:
 
     async def _decide(self, view: ExecutionView) -> bool:
         """Ask the person what follows a failure; False without an answer that will do."""
+        context = self._run.context
+        person = Person(context.inquiries, context.parent, CallId(mint("call")))
         try:
-            self._workflows.decide(view.id, await self._crew.person().decide(view))
+            self._workflows.decide(view.id, await person.decide(view))
         except WorkflowRefused as refusal:
-            self._crew.report(f"{view.id}: {refusal}")
+            self._report(f"{view.id}: {refusal}")
             return False
         return True
+
+    async def _drive(self, ticket: Ticket) -> None:
+        """Work on a step to its end. Raises ``ConfigurationError`` when it needs a model."""
+        self._report(f"{ticket.step}: begins ({ticket.kind}, attempt {ticket.attempt})")
+        try:
+            async with asyncio.timeout(self._seconds(ticket)):
+                await self._drivers[ticket.kind].work(ticket)
+        except TimeoutError:
+            self._workflows.expire()
+            self._report(f"{ticket.step}: timed out")
+        except WorkflowRefused as refusal:
+            self._report(f"{ticket.step}: {refusal}")
+            self._fail_if_open(ticket, str(refusal))
+
+    def _fail_if_open(self, ticket: Ticket, why: str) -> None:
+        """What refused work leaves open has failed, or it would be begun again without end.
+
+        It is not open where another driver was faster, or a person paused or ended it meanwhile.
+        """
+        open_ = self._workflows.tickets(ticket.execution_id, mint=False)
+        if any((t.step, t.attempt) == (ticket.step, ticket.attempt) for t in open_):
+            self._run.fail(ticket, why)
+
+    def _seconds(self, ticket: Ticket) -> float | None:
+        if ticket.deadline is None:
+            return None
+        return max(0.0, ticket.deadline - self._run.context.engine.clock.now()) + 0.01

@@ -35,7 +35,7 @@ from sam_tui.core.agent.subagents import Sender
 from sam_tui.core.clock import Clock
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.files import Files, FileStat
-from sam_tui.core.workflow.drivers.steps import Person
+from sam_tui.core.workflow.drivers.person import Person, steer_with_person
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 
@@ -173,12 +173,11 @@ class PhaseMachine:
         """Ask the person what a paused session asks; as it is where nobody answers."""
         person = Person(self._inquiries, caller.conversation, caller.call)
         try:
-            choice = await person.decide(session.view)
+            await steer_with_person(self._workflows, person, "resume", session.id)
         except WorkflowRefused as refusal:
             if refusal.code == "needs_person":
                 return session
             raise
-        self._workflows.decide(session.id, choice)
         return self.sessions.find(session.id)
 
     # -- phases --------------------------------------------------------------------------------

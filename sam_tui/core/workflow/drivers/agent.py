@@ -1,0 +1,124 @@
+"""Agent, llm and plan steps: each attempt is a conversation of our own agent."""
+
+from typing import Any
+
+from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Budget, Limits
+from sam_tui.core.agent.history import History
+from sam_tui.core.agent.turn import Turn
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.events import TurnFinished
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.workflow.drivers.run import StepRun
+from sam_tui.core.workflow.execution.output import first_object
+from sam_tui.core.workflow.prompts import repair_prompt, resumed_prompt, step_prompt
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import Ticket
+
+REPAIRS = 1
+"""How often an answer that does not fit is asked for again in the same conversation."""
+
+
+class AgentDriver:
+    """Works on steps in conversations."""
+
+    def __init__(self, run: StepRun) -> None:
+        self._run = run
+
+    async def work(self, ticket: Ticket) -> None:
+        """One conversation for one attempt; a driver that died is continued in its conversation."""
+        model = self._run.context.model
+        if model is None:
+            raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
+        left = self._run.workflows.records.calls_left(ticket.execution_id)
+        if left == 0:
+            self._run.workflows.pause(ticket.execution_id, "the budget of model calls is used up")
+            return
+        history, prompt = self._history(ticket)
+        try:
+            await self._attempt(ticket, history, prompt, left)
+        finally:
+            history.close()
+
+    async def _attempt(
+        self, ticket: Ticket, history: History, prompt: str, left: int | None
+    ) -> None:
+        """Turns until the output fits, or too many did not; ``left`` are the calls it may make."""
+        one_answer = REPAIRS + 1 if ticket.kind == "llm" else None
+        bounds = [n for n in (ticket.max_calls, left, one_answer) if n is not None]
+        most = min([ticket.max_calls or DEFAULT_STEPS, *bounds])
+        budget = Budget(most, limits=Limits(raised=0 if bounds else MOST_STEPS))
+        for _ in range(REPAIRS + 1):
+            turn = await self._turn(ticket, history, budget, prompt)
+            if turn is None:
+                return
+            try:
+                self._run.submit(ticket, _answer(ticket, turn.answer))
+                return
+            except WorkflowRefused as refusal:
+                if refusal.code != "output_invalid":
+                    raise
+                prompt = repair_prompt(refusal.details.get("faults", [str(refusal)]))
+                self._run.context.report(f"{ticket.step}: {refusal}")
+        self._run.fail(ticket, f"the answer did not fit: {prompt.splitlines()[1]}")
+
+    async def _turn(
+        self, ticket: Ticket, history: History, budget: Budget, prompt: str
+    ) -> TurnFinished | None:
+        """One turn; None when it did not finish and that was dealt with."""
+        model, engine = self._run.context.model, self._run.context.engine
+        assert model is not None
+        gate = self._run.gate(history.conversation, ticket)
+        before = budget.steps
+        with engine.budgets.running(history.conversation, budget, model, gate):
+            turn = await Turn(engine, model, history, budget, gate).run(prompt)
+        usage = turn.usage
+        self._run.workflows.notes.add_usage(
+            ticket.execution_id,
+            ticket.step,
+            {
+                "calls": budget.steps - before,
+                "input_tokens": usage.input_tokens,
+                "output_tokens": usage.output_tokens,
+                "cost": usage.cost,
+            },
+        )
+        if turn.reason == "finished":
+            return turn
+        self._run.witness.flush()
+        if turn.reason == "limit":
+            self._run.fail(ticket, turn.error)
+        else:
+            # The provider failed, not the step: it can be resumed as it is.
+            self._run.workflows.pause(ticket.execution_id, f"the model failed: {turn.error}")
+        return None
+
+    def _history(self, ticket: Ticket) -> tuple[History, str]:
+        """The conversation of the attempt and the message that begins or resumes it."""
+        context = self._run.context
+        conversation = ConversationId(
+            self._run.workflows.claims.owner(ticket.execution_id, ticket.step)
+        )
+        if conversation and context.conversations.find(conversation) is not None:
+            context.conversations.claim(conversation)
+            history = History(context.conversations, conversation)
+            history.restore(context.engine.executor.plan)
+            if history.messages:
+                return history, resumed_prompt(ticket)
+            return history, self._prompt(ticket)
+        fresh = self._run.claim(ticket)
+        context.conversations.claim(fresh)
+        return History(context.conversations, fresh), self._prompt(ticket)
+
+    def _prompt(self, ticket: Ticket) -> str:
+        return step_prompt(ticket, self._run.workflows.records.steps(ticket.execution_id))
+
+
+def _answer(ticket: Ticket, text: str) -> Any:
+    """What an answer hands in: its JSON object where the step has a schema, else itself."""
+    if ticket.output_schema is None and ticket.kind != "plan":
+        return {"summary": text.strip()}
+    fields = first_object(text)
+    if fields is None:
+        return {}
+    fields.setdefault("summary", text.strip()[:2000])
+    return fields

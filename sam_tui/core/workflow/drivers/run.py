@@ -1,0 +1,69 @@
+"""One run of an execution by our own agent: what its drivers work with, and how they hand in."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sam_tui.core.agent.turn import TurnEngine
+from sam_tui.core.ids import ConversationId, mint
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.ports.model import Model
+from sam_tui.core.ports.storage import ConversationStore
+from sam_tui.core.tooling.executor import Gate
+from sam_tui.core.workflow.drivers.witness import Witness
+from sam_tui.core.workflow.service import Workflows
+from sam_tui.core.workflow.views import RUNNER, Ticket
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What steps are worked on with. ``parent`` is the conversation that the run belongs to."""
+
+    engine: TurnEngine
+    conversations: ConversationStore
+    inquiries: Inquiries
+    model: Model | None
+    parent: ConversationId
+    report: Callable[[str], None] = lambda _: None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRun:
+    """A run: its context, the workflows it moves, and what witnesses its calls."""
+
+    workflows: Workflows
+    context: RunContext
+    witness: Witness
+
+    def claim(self, ticket: Ticket) -> ConversationId:
+        """A new conversation for an attempt, which the gate and the witness know it by."""
+        conversation = ConversationId(mint("step"))
+        root = self.context.engine.executor.workspace
+        self.context.conversations.create(conversation, root, parent=self.context.parent)
+        self.workflows.claims.claim(
+            ticket.execution_id, ticket.step, driver=RUNNER, conversation=conversation
+        )
+        return conversation
+
+    def gate(self, conversation: ConversationId, ticket: Ticket) -> Gate:
+        """The gate of a conversation that works on one step and on nothing else."""
+        return self.witness.gate(conversation, (ticket.execution_id, ticket.step))
+
+    def submit(self, ticket: Ticket, output: Any) -> None:
+        """Hand in what a step came to, after the evidence for it."""
+        self.witness.flush()
+        done = self.workflows.submit(ticket.execution_id, ticket.step, output)
+        why = "; ".join(failure.message for failure in done.failures)
+        self.context.report(f"{ticket.step}: {why or 'done'} -> {done.message}")
+
+    def fail(self, ticket: Ticket, why: str) -> None:
+        """The attempt failed."""
+        self.workflows.fail_step(ticket.execution_id, ticket.step, why)
+
+
+class StepDriver(Protocol):
+    """Does the steps of one kind."""
+
+    async def work(self, ticket: Ticket) -> None:
+        """Work on a step to its end, and hand in what it came to."""
+        ...

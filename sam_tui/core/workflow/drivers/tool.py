@@ -1,0 +1,55 @@
+"""Tool steps: one call through the executor and its guard."""
+
+import json
+from typing import Any
+
+from sam_tui.core.display import Terminal
+from sam_tui.core.ids import CallId, mint
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.tooling.executor import Executed
+from sam_tui.core.workflow.drivers.run import StepRun
+from sam_tui.core.workflow.views import Ticket
+
+_LONGEST = 8000
+"""Characters of a result in the output of a step."""
+
+
+class ToolDriver:
+    """Makes the calls of tool steps."""
+
+    def __init__(self, run: StepRun) -> None:
+        self._run = run
+
+    async def work(self, ticket: Ticket) -> None:
+        """Make the call, unless an earlier one was cut off: a person decides then."""
+        conversation = self._run.claim(ticket)
+        executor = self._run.context.engine.executor
+        plan = executor.plan(
+            call_of(ticket, CallId(mint("call"))), self._run.gate(conversation, ticket)
+        )
+        self._run.witness.watch(conversation)
+        cut_off = self._run.workflows.claims.begin_call(ticket.execution_id, ticket.step)
+        if cut_off is not None:
+            self._run.context.report(f"{ticket.step}: {cut_off.message}")
+            return
+        self._run.submit(ticket, output_of_call(await executor.run(plan, conversation)))
+
+
+def call_of(ticket: Ticket, identifier: CallId) -> ToolCall:
+    """The call that a tool step is."""
+    arguments = json.dumps(ticket.arguments, ensure_ascii=False)
+    return ToolCall(identifier, ticket.tool, arguments)
+
+
+def output_of_call(executed: Executed) -> dict[str, Any]:
+    """What a tool step hands in: how its call ended."""
+    finished = executed.finished
+    card = next((d for d in finished.display if isinstance(d, Terminal)), None)
+    code = card.exit_code if card else None
+    return {
+        "summary": finished.text[:_LONGEST] or finished.summary,
+        "success": finished.ok and code in (None, 0),
+        "ok": finished.ok,
+        "exit_code": code,
+        "text": finished.text[:_LONGEST],
+    }
