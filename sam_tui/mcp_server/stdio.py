@@ -11,7 +11,7 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -154,13 +154,21 @@ def parsed(line: bytes) -> types.JSONRPCMessage | WireFault | None:
     fields = cast("dict[str, Any]", value)
     if message is not None and "id" not in fields:
         return message
+    return _invalid_request(fields)
+
+
+def _invalid_request(fields: Mapping[str, Any]) -> WireFault | None:
+    """The answer to an object that is no message; a malformed answer has none."""
     if "method" not in fields and ("result" in fields or "error" in fields):
-        return None  # a malformed answer has no answer
-    identifier = fields.get("id")
-    usable = isinstance(identifier, str) or (
-        isinstance(identifier, int) and not isinstance(identifier, bool)
-    )
-    return _fault(identifier if usable else None, types.INVALID_REQUEST, "Invalid request")
+        return None
+    match fields.get("id"):
+        case bool():
+            identifier = None
+        case str() | int() as identifier:
+            pass
+        case _:
+            identifier = None
+    return _fault(identifier, types.INVALID_REQUEST, "Invalid request")
 
 
 def _fault(request: str | int | None, code: int, message: str) -> WireFault:

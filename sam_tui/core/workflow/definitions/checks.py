@@ -104,28 +104,29 @@ def _action_faults(
     step: Step, definition: WorkflowDefinition, path: Place, on_fail: OnFail | None
 ) -> Iterator[DefinitionFault]:
     texts = [on_fail] if isinstance(on_fail, str) else [band.do for band in on_fail or ()]
-    needs = {s.id: s.needs for s in definition.steps}
     for text in texts:
-        action = parse_action(text)
-        if action.kind == "replan":
-            around = ancestors(step.id, needs) | {step.id}
-            if not any(s.kind == "plan" and s.id in around for s in definition.steps):
-                yield DefinitionFault(
-                    path, f"step {step.id!r} replans, but no plan step comes before it"
-                )
-        if action.kind != "rollback":
-            continue
-        target = definition.step(action.target)
-        if target is None:
-            yield DefinitionFault(
-                path, f"step {step.id!r} rolls back to {action.target!r}, which is no step"
-            )
-        elif action.target != step.id and action.target not in ancestors(step.id, needs):
-            yield DefinitionFault(
-                path, f"step {step.id!r} rolls back to {action.target!r}, which is not before it"
-            )
-        elif action.previous and not target.each:
-            yield DefinitionFault(path, f"{text!r}: {action.target!r} has no items to go back in")
+        if fault := _action_fault(step, definition, text):
+            yield DefinitionFault(path, fault)
+
+
+def _action_fault(step: Step, definition: WorkflowDefinition, text: str) -> str:
+    """What is wrong with an action of a step, or nothing."""
+    action = parse_action(text)
+    before = ancestors(step.id, {s.id: s.needs for s in definition.steps})
+    if action.kind == "replan":
+        plans = {s.id for s in definition.steps if s.kind == "plan"}
+        if not plans & {*before, step.id}:
+            return f"step {step.id!r} replans, but no plan step comes before it"
+    if action.kind != "rollback":
+        return ""
+    target = definition.step(action.target)
+    if target is None:
+        return f"step {step.id!r} rolls back to {action.target!r}, which is no step"
+    if action.target not in {*before, step.id}:
+        return f"step {step.id!r} rolls back to {action.target!r}, which is not before it"
+    if action.previous and not target.each:
+        return f"{text!r}: {action.target!r} has no items to go back in"
+    return ""
 
 
 def _guard_faults(

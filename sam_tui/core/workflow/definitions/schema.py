@@ -78,25 +78,41 @@ def value_faults(value: Any, schema: Mapping[str, Any], path: str = "output") ->
     if kinds and not any(_is(value, kind) for kind in kinds):
         yield f"{path} must be {' or '.join(kinds)}, not {kind_of(value)}"
         return
+    yield from _choice_faults(value, schema, path)
+    match value:
+        case Mapping():
+            yield from _object_faults(cast("Mapping[str, Any]", value), schema, path)
+        case str():
+            yield from _size_faults(len(value), schema, path, "Length")
+        case Sequence():
+            yield from _list_faults(cast("Sequence[Any]", value), schema, path)
+        case bool() | None:
+            return
+        case _:
+            yield from _number_faults(value, schema, path)
+
+
+def _choice_faults(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
     if "enum" in schema and value not in schema["enum"]:
         yield f"{path} must be one of {', '.join(map(str, schema['enum']))}"
     if "const" in schema and value != schema["const"]:
         yield f"{path} must be {schema['const']!r}"
-    if isinstance(value, Mapping):
-        yield from _object_faults(cast("Mapping[str, Any]", value), schema, path)
-    elif isinstance(value, str):
-        yield from _size_faults(len(value), schema, path, "Length")
-    elif isinstance(value, Sequence):
-        items = cast("Sequence[Any]", value)
-        yield from _size_faults(len(items), schema, path, "Items")
-        if "items" in schema:
-            for index, item in enumerate(items):
-                yield from value_faults(item, schema["items"], f"{path}[{index}]")
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        if "minimum" in schema and value < schema["minimum"]:
-            yield f"{path} must be at least {schema['minimum']}"
-        if "maximum" in schema and value > schema["maximum"]:
-            yield f"{path} must be at most {schema['maximum']}"
+
+
+def _list_faults(items: Sequence[Any], schema: Mapping[str, Any], path: str) -> Iterator[str]:
+    yield from _size_faults(len(items), schema, path, "Items")
+    if "items" in schema:
+        for index, item in enumerate(items):
+            yield from value_faults(item, schema["items"], f"{path}[{index}]")
+
+
+def _number_faults(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
+    if not isinstance(value, int | float):
+        return
+    if "minimum" in schema and value < schema["minimum"]:
+        yield f"{path} must be at least {schema['minimum']}"
+    if "maximum" in schema and value > schema["maximum"]:
+        yield f"{path} must be at most {schema['maximum']}"
 
 
 def kind_of(value: Any) -> str:

@@ -95,22 +95,25 @@ def _read_child(item: Any) -> Step:
 def _child_faults(case: ExecutionCase, plan: str, steps: list[Step]) -> list[str]:
     ids = [step.id for step in steps]
     needs = {step.id: step.needs for step in steps}
-    limits = case.spec(plan).child_tools
     faults = [f"the id {i!r} is used twice" for i in sorted({i for i in ids if ids.count(i) > 1})]
     for step in steps:
         faults += [f"{step.id} needs {n!r}, which is no step" for n in step.needs if n not in ids]
-        if step.kind in ("agent", "tool") and not covers(limits, step.allowed):
-            allowed = ", ".join(limits or ())
-            faults.append(f"{step.id} may use no more than: {allowed or 'no tools'}")
-        if step.persona and step.persona not in case.personas:
-            personas = ", ".join(sorted(case.personas))
-            faults.append(
-                f"{step.id}: there is no persona {step.persona!r} here; there are {personas}"
-            )
+        faults.extend(_permission_faults(case, plan, step))
         faults.extend(_reference_faults(step, needs))
-    circle = cycle(needs)
-    if circle:
+    if circle := cycle(needs):
         faults.append(f"steps wait for each other: {' > '.join(circle)}")
+    return faults
+
+
+def _permission_faults(case: ExecutionCase, plan: str, step: Step) -> list[str]:
+    """Tools beyond those of the plan, and personas that the execution does not have."""
+    faults: list[str] = []
+    limits = case.spec(plan).child_tools
+    if step.kind in ("agent", "tool") and not covers(limits, step.allowed):
+        faults.append(f"{step.id} may use no more than: {', '.join(limits or ()) or 'no tools'}")
+    if step.persona and step.persona not in case.personas:
+        personas = ", ".join(sorted(case.personas))
+        faults.append(f"{step.id}: there is no persona {step.persona!r} here; there are {personas}")
     return faults
 
 

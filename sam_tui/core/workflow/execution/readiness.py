@@ -22,24 +22,24 @@ def settle(case: ExecutionCase) -> None:
 
 def _settle_once(case: ExecutionCase) -> bool:
     """Make one change; False when there is none to make."""
-    needs = case.needs()
     busy = {attempt.step for attempt in case.attempts()}
     running = [row for row in case.living() if row.status == "running"]
     for row in running:
         if row.id not in busy and case.spec(row.id).each:
             return _next_item(case, row)
-    ready = [
-        row
-        for row in case.living()
-        if row.status == "pending" and all(_done(case, need) for need in needs[row.id])
-    ]
+    ready = _ready(case)
     failed = any(row.status == "failed" for row in case.living())
     if failed or not ready:
         return False if running else _end(case, failed=failed)
-    for row in ready:
-        if _may_begin(case, row, running):
-            return _begin(case, row)
-    return False
+    first = next((row for row in ready if _may_begin(case, row, running)), None)
+    return first is not None and _begin(case, first)
+
+
+def _ready(case: ExecutionCase) -> list[StepRow]:
+    """The pending steps of which everything that they wait for is done."""
+    needs = case.needs()
+    pending = [row for row in case.living() if row.status == "pending"]
+    return [row for row in pending if all(_done(case, need) for need in needs[row.id])]
 
 
 def _done(case: ExecutionCase, step: str) -> bool:

@@ -218,26 +218,23 @@ def named_choice(name: str, why: str = "") -> RoleChoice | str:
 
 
 def _scored(objective: str, reasons: list[str]) -> RoleChoice:
-    words = _WORD.findall(objective.lower())
-    spoken = f" {' '.join(words)} "
+    spoken = f" {' '.join(_WORD.findall(objective.lower()))} "
     interface = [term for term, _ in UI_TERMS if _says(spoken, term)]
-    scores: dict[str, int] = {}
-    evidence: dict[str, list[str]] = {}
+    hits: dict[str, list[tuple[str, int]]] = {}
     for role in ROLES.values():
-        if role.needs_ui and not interface:
-            continue
-        hits = [(term, weight) for term, weight in role.terms if _says(spoken, term)]
-        if hits:
-            scores[role.name] = sum(w for _, w in hits) + (1 if role.needs_ui else 0)
-            evidence[role.name] = [f"{term} (+{weight})" for term, weight in hits]
-    if not scores:
+        terms = role.terms if interface or not role.needs_ui else ()
+        if said := [(term, weight) for term, weight in terms if _says(spoken, term)]:
+            hits[role.name] = said
+    if not hits:
         reasons.append(f"no word of the objective speaks for a role: {_FALLBACK}")
         return RoleChoice(_FALLBACK, "words", tuple(reasons))
+    scores = {name: sum(w for _, w in hits[name]) + ROLES[name].needs_ui for name in hits}
     # Of equals the more special one, then the first in the roles' order.
     best = max(scores, key=lambda name: (scores[name], ROLES[name].needs_ui))
     if ROLES[best].needs_ui:
         reasons.append(f"about a user interface: {', '.join(interface)}")
-    reasons.append(f"{best} scores {scores[best]}: {', '.join(evidence[best])}")
+    evidence = ", ".join(f"{term} (+{weight})" for term, weight in hits[best])
+    reasons.append(f"{best} scores {scores[best]}: {evidence}")
     others = sorted((n for n in scores if n != best), key=lambda n: -scores[n])
     if others:
         reasons.append("behind it: " + ", ".join(f"{n} {scores[n]}" for n in others))
