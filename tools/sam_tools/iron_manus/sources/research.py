@@ -1,6 +1,6 @@
 """APITaskAgent and KnowledgeSynthesize: from an objective to sources, and what they say together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,22 +91,9 @@ class ResearchTools:
                 hint="; ".join(f"{source.entry.name}: {source.skipped}" for source in picked)
                 or "Search the web instead.",
             )
-        urls = [source.url for source in fetchable]
-        depth = arguments.research_depth
-        ask = Ask(
-            urls,
-            bound_headers(arguments.headers, urls),
-            arguments.timeout_ms / 1000,
-            _AT_ONCE[depth],
-            _TRIES[depth],
-        )
-        fetched = await self._fetcher.all(ask, context.emit)
-        for source, got in zip(fetchable, fetched, strict=True):
-            self._tried.note(source.entry, ok=got.ok)
-        used = [
-            (source, got) for source, got in zip(fetchable, fetched, strict=True)
-            if got.ok and (got.text.strip() or not arguments.validation_required)
-        ]  # fmt: skip
+        pairs = await self._fetched(fetchable, arguments, context)
+        needs_text = arguments.validation_required
+        used = [(s, got) for s, got in pairs if got.ok and (got.text.strip() or not needs_text)]
         statements = [
             Statement(source.entry.name, got.text[:_READ], coverage(arguments.objective, got.text))
             for source, got in used
@@ -115,18 +102,32 @@ class ResearchTools:
         data: dict[str, Any] = {
             "note": OUTSIDE,
             "objective": arguments.objective,
-            "summary": summary_of(fetched),
-            "sources": [
-                self._source(source, got, arguments, context)
-                for source, got in zip(fetchable, fetched, strict=True)
-            ],
+            "summary": summary_of([got for _, got in pairs]),
+            "sources": [self._source(source, got, arguments, context) for source, got in pairs],
             "skipped": {source.entry.name: source.skipped for source in picked if source.skipped},
         }
         if together is not None:
             data["comparison"] = compared(together)
-        rows = tuple((source.entry.name, "ok" if got.ok else got.fault) for source, got in
-                     zip(fetchable, fetched, strict=True))  # fmt: skip
+        rows = tuple((source.entry.name, "ok" if got.ok else got.fault) for source, got in pairs)
         return answer(data, Table(("source", "outcome"), rows), ok=bool(used))
+
+    async def _fetched(
+        self, sources: Sequence[Chosen], arguments: ApiTask, context: ToolContext
+    ) -> list[tuple[Chosen, Fetched]]:
+        """What each source gave; how each try ended is noted with the list."""
+        urls = [source.url for source in sources]
+        depth = arguments.research_depth
+        ask = Ask(
+            urls,
+            bound_headers(arguments.headers, urls),
+            arguments.timeout_ms / 1000,
+            _AT_ONCE[depth],
+            _TRIES[depth],
+        )
+        pairs = list(zip(sources, await self._fetcher.all(ask, context.emit), strict=True))
+        for source, got in pairs:
+            self._tried.note(source.entry, ok=got.ok)
+        return pairs
 
     def _source(
         self, source: Chosen, got: Fetched, arguments: ApiTask, context: ToolContext
