@@ -216,7 +216,7 @@ def _add_verb(verb: Verb) -> None:
             )
 
     command.__doc__ = verb.about
-    workflow_group.command(verb.name)(command)
+    workflow_group.command(verb.name, short_help=f"{verb.brief.capitalize()}.")(command)
 
 
 for _each in VERBS.values():

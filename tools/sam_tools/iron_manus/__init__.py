@@ -1,15 +1,15 @@
 """Iron Manus (seeds 000 and 001): JARVIS and its companions, for the profile ``iron-manus``."""
 
 from sam_tools.iron_manus.computation import PythonTool
-from sam_tools.iron_manus.phases.delegation import DelegationCrew
+from sam_tools.iron_manus.phases.delegation import DelegationContext
 from sam_tools.iron_manus.phases.folder import SessionFolders
 from sam_tools.iron_manus.phases.graph import StateGraphs
 from sam_tools.iron_manus.phases.health import Health
 from sam_tools.iron_manus.phases.jarvis import JarvisTool
 from sam_tools.iron_manus.phases.machine import PhaseMachine
 from sam_tools.iron_manus.phases.state_tools import StateTools
-from sam_tools.iron_manus.sources.apis import ApiTools, Tried
-from sam_tools.iron_manus.sources.fetch import Fetcher, Keeper
+from sam_tools.iron_manus.sources.apis import ApiTools, ApiTrials
+from sam_tools.iron_manus.sources.fetch import Fetcher, ResponseStore
 from sam_tools.iron_manus.sources.research import ResearchTools
 from sam_tools.iron_manus.sources.synthesis import SynthesisWriter
 from sam_tui.core.ids import ConversationId
@@ -27,15 +27,18 @@ def build_iron_manus(services: Services) -> tuple[Tool, ...]:
     def gate(child: ConversationId, scope: tuple[str, str]) -> Gate:
         return lazy.witness().gate(child, scope)
 
-    crew = DelegationCrew(services.subagents, gate, lazy.flush, services.default_model)
+    context = DelegationContext(services.subagents, gate, lazy.flush, services.default_model)
     machine = PhaseMachine(
-        workflows, folders, services.files, crew, inquiries=services.inquiries, clock=clock
+        workflows, folders, services.files, context, inquiries=services.inquiries, clock=clock
     )
     fetcher = Fetcher(services.online.web, clock)
-    keeper, tried = Keeper(services.results, workflows), Tried(services.remembered.notes, clock)
+    responses, tried = (
+        ResponseStore(services.results, workflows),
+        ApiTrials(services.remembered.notes, clock),
+    )
     writer = SynthesisWriter(services.subagents, services.default_model)
-    search, validate, fetch = ApiTools(fetcher, keeper, tried).tools()
-    synthesize, research = ResearchTools(fetcher, keeper, tried, writer).tools()
+    search, validate, fetch = ApiTools(fetcher, responses, tried).tools()
+    synthesize, research = ResearchTools(fetcher, responses, tried, writer).tools()
     python = PythonTool(services.commands, folders, services.online.web, services.documents).tool()
     tools: list[Tool] = []
     health = Health(workflows, folders, lambda: tools, clock=clock)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sam_tools.iron_manus.phases.delegation import Delegation
-from sam_tools.iron_manus.phases.evidence import Seen
+from sam_tools.iron_manus.phases.evidence import EvidenceSummary
 from sam_tools.iron_manus.phases.folder import SessionFolders
 from sam_tools.iron_manus.phases.prompts import phase_prompt, role_meta_prompt
 from sam_tools.iron_manus.phases.roles import ROLES
@@ -26,7 +26,7 @@ class Extra:
     warnings: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     delegation: Delegation | None = None
-    evidence: Seen = field(default=Seen((), False))
+    evidence: EvidenceSummary = field(default=EvidenceSummary((), False))
 
 
 class TurnAnswers:
@@ -185,7 +185,7 @@ def _delegation_text(delegation: Delegation | None) -> str:
     return remark + "\n"
 
 
-def _critical_text(task: TaskView | None, seen: Seen) -> str:
+def _critical_text(task: TaskView | None, seen: EvidenceSummary) -> str:
     if task is None or not task.critical:
         return ""
     have = "There is some already." if seen.good else "There is none yet."

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sam_tools.iron_manus.phases.evidence import EvidenceBook, review
+from sam_tools.iron_manus.phases.evidence import SessionEvidence, review
 from sam_tools.iron_manus.phases.folder import SessionFolders
 from sam_tools.iron_manus.phases.meta_prompt import MetaPrompt, read_meta_prompt
 from sam_tools.iron_manus.phases.prompts import errand_prompt
@@ -23,7 +23,7 @@ _FORBIDDEN = ("workflow", "JARVIS", "IronManusStateGraph")
 
 
 @dataclass(frozen=True, slots=True)
-class DelegationCrew:
+class DelegationContext:
     """What delegation is done with.
 
     ``gate`` gives the gate of a conversation that was made for one execution's step, and witnesses
@@ -68,26 +68,26 @@ class Delegates:
         self,
         workflows: Workflows,
         folders: SessionFolders,
-        book: EvidenceBook,
-        crew: DelegationCrew,
+        evidence: SessionEvidence,
+        context: DelegationContext,
     ) -> None:
         self._workflows = workflows
         self._folders = folders
-        self._book = book
-        self._crew = crew
+        self._evidence = evidence
+        self._context = context
 
     def due(self, session: ManusSession) -> MetaPrompt | None:
         """The meta-prompt of the open todo, unless its agent has ended already."""
         if session.phase != "EXECUTE" or session.ticket is None or session.ticket.task is None:
             return None
         text = session.ticket.task.payload.get("meta_prompt")
-        if not isinstance(text, str) or self._book.delegated(session) is not None:
+        if not isinstance(text, str) or self._evidence.delegated(session) is not None:
             return None
         return read_meta_prompt(text)
 
     def earlier(self, session: ManusSession) -> Delegation | None:
         """How the agent of the open todo ended in an earlier call, if it did."""
-        row = self._book.delegated(session)
+        row = self._evidence.delegated(session)
         task = session.ticket.task if session.ticket else None
         if row is None or task is None:
             return None
@@ -118,21 +118,21 @@ class Delegates:
             self._workflows.claims.claim(
                 session.id, ticket.step, driver=meta.role, conversation=child
             )
-            return _without_verbs(self._crew.gate(child, (session.id, ticket.step)))
+            return _without_verbs(self._context.gate(child, (session.id, ticket.step)))
 
         errand = Errand(
             prompt,
             max_steps=STEPS,
             terminal=True,
-            fallback=self._crew.model,
+            fallback=self._context.model,
             prepare=prepare,
         )
         try:
-            report = await self._crew.subagents.run(sender, errand)
+            report = await self._context.subagents.run(sender, errand)
         except SamError as error:
             return Delegation(meta.role, "unavailable", path, error.explain(), prompt=prompt)
         finally:
-            self._crew.flush()
+            self._context.flush()
             self._workflows.claims.claim(
                 session.id, ticket.step, driver="JARVIS", conversation=caller
             )
@@ -157,7 +157,7 @@ class Delegates:
             self._folders.write(session.id, name, text)
             self._workflows.notes.add_artifact(session.id, "execute", name, text)
         subject = f"{meta.role}: {report.reason} after {report.steps} model calls, {path}"
-        self._book.add_agent(caller, subject, ok=done, text=text)
+        self._evidence.add_agent(caller, subject, ok=done, text=text)
         return Delegation(
             meta.role,
             "finished" if done else "failed",

@@ -26,14 +26,14 @@ _SAYS_NOTHING = frozenset({"think", "todo_operations", "memory_operations"})
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class EvidenceSummary:
     """Evidence of an open attempt: in one line each, and whether there is any that ended well."""
 
     lines: tuple[str, ...]
     good: bool
 
 
-class EvidenceBook:
+class SessionEvidence:
     """Adds what the host can check to an open attempt, and says what there is."""
 
     def __init__(self, workflows: Workflows, files: Files) -> None:
@@ -78,13 +78,13 @@ class EvidenceBook:
         """How a delegated agent ended."""
         self._workflows.notes.witness(caller, Witnessed(AGENT, subject, ok, None, text))
 
-    def of(self, session: ManusSession) -> Seen:
+    def of(self, session: ManusSession) -> EvidenceSummary:
         """What there is for the open attempt of a session."""
         ticket = session.ticket
         rows = self._workflows.records.open_evidence(session.id, ticket.step) if ticket else ()
         telling = [row for row in rows if row.operation.partition(".")[0] not in _SAYS_NOTHING]
         lines = tuple(_line(row) for row in telling[-10:])
-        return Seen(lines, any(row.ok for row in telling))
+        return EvidenceSummary(lines, any(row.ok for row in telling))
 
     def delegated(self, session: ManusSession) -> EvidenceRow | None:
         """How the agent of the open attempt ended, if it did."""
@@ -98,7 +98,7 @@ class EvidenceBook:
         self._workflows.notes.witness(caller, Witnessed(kind, subject, True, None, text))
 
 
-def require_evidence(session: ManusSession, seen: Seen) -> None:
+def require_evidence(session: ManusSession, seen: EvidenceSummary) -> None:
     """Raise ``WorkflowRefused`` (``evidence_missing``) for a critical todo that nothing bears out."""
     task = session.ticket.task if session.ticket else None
     if task is None or not task.critical or seen.good:

@@ -6,7 +6,7 @@ from typing import Any, Literal, cast
 from pydantic import Field
 
 from sam_tools.iron_manus.phases.folder import FOLDER
-from sam_tools.iron_manus.phases.machine import Asked, PhaseMachine
+from sam_tools.iron_manus.phases.machine import JarvisRequest, PhaseMachine
 from sam_tools.iron_manus.results import INLINE, answer, refused, single
 from sam_tui.core.accesses import Access, Read, Write
 from sam_tui.core.agent.subagents import Sender
@@ -60,7 +60,7 @@ class JarvisTool:
             path: context.location(f"evidence.{number}")
             for number, path in enumerate(_evidence(arguments.payload))
         }
-        request = Asked(
+        request = JarvisRequest(
             arguments.session_id,
             arguments.phase_completed or "",
             arguments.initial_objective,

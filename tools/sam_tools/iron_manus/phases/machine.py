@@ -1,6 +1,6 @@
 """JARVIS: one call is one look at a session, or one phase handed in, on the workflow engine.
 
-    asked = Asked(session_id="s", phase_completed="QUERY", payload={"interpreted_goal": "..."})
+    asked = JarvisRequest(session_id="s", phase_completed="QUERY", payload={"interpreted_goal": "..."})
     answer = await machine.turn(asked, caller)
 
 What is refused raises ``WorkflowRefused`` with a code, and nothing has moved then.
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sam_tools.iron_manus.phases.answer import Extra, TurnAnswers
-from sam_tools.iron_manus.phases.delegation import Delegates, DelegationCrew, handoff_name
-from sam_tools.iron_manus.phases.evidence import EvidenceBook, require_evidence, review
+from sam_tools.iron_manus.phases.delegation import Delegates, DelegationContext, handoff_name
+from sam_tools.iron_manus.phases.evidence import SessionEvidence, require_evidence, review
 from sam_tools.iron_manus.phases.folder import DAY, SessionFolders, require_session_id
 from sam_tools.iron_manus.phases.payloads import (
     EnhancePayload,
@@ -43,7 +43,7 @@ _SUMMARY = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JarvisRequest:
     """The arguments of JARVIS. ``named`` are the located files that the payload names as evidence."""
 
     session_id: str = ""
@@ -54,7 +54,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class PhaseOutput:
     """A phase as read: the output for the engine, and what to say about it."""
 
     output: Mapping[str, Any]
@@ -69,7 +69,7 @@ class PhaseMachine:
         workflows: Workflows,
         folders: SessionFolders,
         files: Files,
-        crew: DelegationCrew,
+        context: DelegationContext,
         *,
         inquiries: Inquiries,
         clock: Clock,
@@ -77,16 +77,16 @@ class PhaseMachine:
         self.sessions = ManusSessions(workflows)
         self._workflows = workflows
         self._folders = folders
-        self._book = EvidenceBook(workflows, files)
-        self._delegates = Delegates(workflows, folders, self._book, crew)
+        self._evidence = SessionEvidence(workflows, files)
+        self._delegates = Delegates(workflows, folders, self._evidence, context)
         self._answers = TurnAnswers(workflows, self.sessions, folders)
-        self._crew = crew
+        self._context = context
         self._inquiries = inquiries
         self._clock = clock
 
-    async def turn(self, request: Asked, caller: Sender) -> dict[str, Any]:
+    async def turn(self, request: JarvisRequest, caller: Sender) -> dict[str, Any]:
         """The answer to one call. Raises ``WorkflowRefused``."""
-        self._crew.flush()
+        self._context.flush()
         session, created = self._session(request, caller)
         extra = Extra()
         if session.view.question is not None:
@@ -100,7 +100,7 @@ class PhaseMachine:
         if meta is not None:
             delegation = await self._delegates.run(session, meta, caller)
             session = self.sessions.find(session.id)
-        extra = replace(extra, delegation=delegation, evidence=self._book.of(session))
+        extra = replace(extra, delegation=delegation, evidence=self._evidence.of(session))
         return self._answers.of(session, extra)
 
     def sweep(self) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class PhaseMachine:
 
     # -- sessions ------------------------------------------------------------------------------
 
-    def _session(self, request: Asked, caller: Sender) -> tuple[ManusSession, bool]:
+    def _session(self, request: JarvisRequest, caller: Sender) -> tuple[ManusSession, bool]:
         """The session that is meant, and whether it was begun just now."""
         identifier = request.session_id and require_session_id(request.session_id)
         objective = request.initial_objective.strip()
@@ -141,7 +141,7 @@ class PhaseMachine:
         return session, False
 
     def _begin(
-        self, identifier: str, objective: str, request: Asked, caller: Sender
+        self, identifier: str, objective: str, request: JarvisRequest, caller: Sender
     ) -> ManusSession:
         if request.phase_completed:
             raise WorkflowRefused(
@@ -170,7 +170,7 @@ class PhaseMachine:
             self._folders.restore(session.id, texts)
 
     async def _decide(self, session: ManusSession, caller: Sender) -> ManusSession:
-        """Ask the person what a paused session asks; as it is where nobody answers."""
+        """FetchRequest the person what a paused session asks; as it is where nobody answers."""
         person = Person(self._inquiries, caller.conversation, caller.call)
         try:
             await steer_with_person(self._workflows, person, "resume", session.id)
@@ -183,43 +183,43 @@ class PhaseMachine:
     # -- phases --------------------------------------------------------------------------------
 
     def _complete(
-        self, session: ManusSession, request: Asked, caller: Sender
+        self, session: ManusSession, request: JarvisRequest, caller: Sender
     ) -> tuple[ManusSession, Extra]:
         """Hand in a phase: read, checked, kept, submitted."""
         phase = request.phase_completed
         self.sessions.require_phase(session, phase)
         received = read_payload(phase, request.payload)
         self.sessions.claim(session, caller.conversation)
-        self._book.add_files(session, caller.conversation, request.named)
-        handed = self._handed(session, received.payload, caller)
+        self._evidence.add_files(session, caller.conversation, request.named)
+        handed = self._output(session, received.payload, caller)
         done = self.sessions.submit(session, phase, handed.output)
         failures = tuple(failure.message for failure in done.failures)
         return self.sessions.find(session.id), Extra(
             ignored=received.ignored, warnings=handed.warnings, failures=failures
         )
 
-    def _handed(self, session: ManusSession, payload: Payload, caller: Sender) -> Handed:
+    def _output(self, session: ManusSession, payload: Payload, caller: Sender) -> PhaseOutput:
         match payload:
             case QueryPayload():
                 return _query(session, payload)
             case EnhancePayload():
                 goal = payload.enhanced_goal
-                return Handed({"summary": goal[:_SUMMARY], "enhanced_goal": goal})
+                return PhaseOutput({"summary": goal[:_SUMMARY], "enhanced_goal": goal})
             case KnowledgePayload():
                 return self._knowledge(session, payload)
             case PlanPayload():
                 tasks, warnings = plan_tasks(payload)
                 summary = f"{len(tasks)} todos, {sum('role' in t for t in tasks)} of them delegated"
-                return Handed({"summary": summary, "tasks": tasks}, tuple(warnings))
+                return PhaseOutput({"summary": summary, "tasks": tasks}, tuple(warnings))
             case ExecutePayload():
                 return self._execute(session, payload, caller)
             case VerifyPayload():
                 reason = payload.reason or "no reason given"
                 passed = payload.verification_passed
                 output = {"summary": reason[:_SUMMARY], "reason": reason}
-                return Handed(output | {"verification_passed": passed})
+                return PhaseOutput(output | {"verification_passed": passed})
 
-    def _knowledge(self, session: ManusSession, payload: KnowledgePayload) -> Handed:
+    def _knowledge(self, session: ManusSession, payload: KnowledgePayload) -> PhaseOutput:
         warnings: list[str] = []
         for handoff in payload.handoffs:
             warnings += self._keep(session, _role_of(handoff), handoff.content, "knowledge")
@@ -236,9 +236,11 @@ class PhaseMachine:
         if not sources:
             warnings.append("no source is named: what was gathered cannot be traced")
         output = {"summary": gathered[:_SUMMARY], "knowledge_gathered": gathered[:100_000]}
-        return Handed(output | {"sources": sources}, tuple(warnings))
+        return PhaseOutput(output | {"sources": sources}, tuple(warnings))
 
-    def _execute(self, session: ManusSession, payload: ExecutePayload, caller: Sender) -> Handed:
+    def _execute(
+        self, session: ManusSession, payload: ExecutePayload, caller: Sender
+    ) -> PhaseOutput:
         warnings: list[str] = []
         task = session.ticket.task if session.ticket else None
         assert task is not None
@@ -248,17 +250,17 @@ class PhaseMachine:
             warnings += self._keep(session, role, payload.handoff, "execute", name=name)
         self._count_report(session, name, caller)
         if payload.execution_success:
-            require_evidence(session, self._book.of(session))
+            require_evidence(session, self._evidence.of(session))
         result = "done" if payload.execution_success else "reported as failed"
         output = {"summary": payload.summary or result, "success": payload.execution_success}
-        return Handed(output, tuple(warnings))
+        return PhaseOutput(output, tuple(warnings))
 
     def _count_report(self, session: ManusSession, name: str, caller: Sender) -> None:
         """A report that lies in the todo's hand-off file is evidence, whoever wrote it there."""
         text = self._folders.read(session.id, name)
         if text is not None and text.strip() and not review(text).blocks:
             file = self._folders.facts(session.id, name, text)
-            self._book.add_handoff(caller.conversation, file)
+            self._evidence.add_handoff(caller.conversation, file)
 
     def _keep(
         self, session: ManusSession, role: str, text: str, step: str, *, name: str = ""
@@ -277,7 +279,7 @@ class PhaseMachine:
         return [f"{file}: {note}" for note in looked.notes]
 
 
-def _query(session: ManusSession, payload: QueryPayload) -> Handed:
+def _query(session: ManusSession, payload: QueryPayload) -> PhaseOutput:
     chosen, fault = chosen_role(payload)
     if fault:
         if payload.selected_role:
@@ -289,7 +291,7 @@ def _query(session: ManusSession, payload: QueryPayload) -> Handed:
     output = {"summary": goal[:_SUMMARY], "interpreted_goal": goal}
     output |= {"selected_role": role, "role_reasons": reasons}
     warning = (f"the choice in claude_response was not taken: {fault}",) if fault else ()
-    return Handed(output, warning)
+    return PhaseOutput(output, warning)
 
 
 def _role_of(handoff: Handoff) -> str:

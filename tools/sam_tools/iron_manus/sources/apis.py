@@ -7,10 +7,10 @@ from typing import Any
 from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer, single
 from sam_tools.iron_manus.sources.arguments import ApiSearch, ApiValidator, MultiApiFetch
 from sam_tools.iron_manus.sources.fetch import (
-    Ask,
     Fetched,
     Fetcher,
-    Keeper,
+    FetchRequest,
+    ResponseStore,
     as_object,
     bound_headers,
     host_of,
@@ -36,7 +36,7 @@ _RESPONSE = 2000
 """Characters of a body among the sources for a synthesis."""
 
 
-class Tried:
+class ApiTrials:
     """When an entry of the list was last seen to answer, as this installation saw it."""
 
     def __init__(self, notes: KeyValueStore, clock: Clock) -> None:
@@ -56,10 +56,10 @@ class Tried:
 class ApiTools:
     """The three tools over the list and the guarded door."""
 
-    def __init__(self, fetcher: Fetcher, keeper: Keeper, tried: Tried) -> None:
+    def __init__(self, fetcher: Fetcher, responses: ResponseStore, tried: ApiTrials) -> None:
         self._fetcher = fetcher
-        self._keeper = keeper
-        self._tried = tried
+        self._responses = responses
+        self._trials = tried
 
     def tools(self) -> tuple[Tool, ...]:
         """The tools, ready to register."""
@@ -123,7 +123,7 @@ class ApiTools:
         more = {
             "relevance_score": ranking.score,
             "reasons": list(ranking.reasons),
-            "verified": self._tried.of(ranking.entry),
+            "verified": self._trials.of(ranking.entry),
         }
         return {**ranking.entry.as_object(), **more}
 
@@ -136,11 +136,11 @@ class ApiTools:
         headers = bound_headers(arguments.headers, urls)
         tried: list[dict[str, Any]] = []
         for index, url in enumerate(urls):
-            fetched = await self._fetcher.fetch(Ask((url,), headers, tries=1), url, index)
+            fetched = await self._fetcher.fetch(FetchRequest((url,), headers, tries=1), url, index)
             tried.append(as_object(fetched, {}))
             listed = api_of_host(host_of(url))
             if listed is not None:
-                self._tried.note(listed, ok=fetched.ok)
+                self._trials.note(listed, ok=fetched.ok)
             if fetched.ok:
                 valid = {"valid": True, "endpoint": url, "corrected": index > 0, "tried": tried}
                 return answer({"note": OUTSIDE, **valid})
@@ -150,7 +150,7 @@ class ApiTools:
 
     async def _fetch(self, arguments: MultiApiFetch, context: ToolContext) -> ToolResult:
         urls = tuple(arguments.api_endpoints)
-        ask = Ask(
+        ask = FetchRequest(
             urls,
             bound_headers(arguments.headers, urls),
             arguments.timeout_ms / 1000,
@@ -162,7 +162,9 @@ class ApiTools:
             "summary": summary_of(fetched),
             "timeout_ms": arguments.timeout_ms,
             "max_concurrent": arguments.max_concurrent,
-            "results": [as_object(fetch, self._keeper.keep(fetch, context)) for fetch in fetched],
+            "results": [
+                as_object(fetch, self._responses.keep(fetch, context)) for fetch in fetched
+            ],
             "responses": [_response(fetch) for fetch in fetched if fetch.ok],
         }
         rows = tuple(

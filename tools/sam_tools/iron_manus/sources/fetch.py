@@ -50,7 +50,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class FetchRequest:
     """What to fetch, with how much patience. ``headers`` by host; the host ``*`` is every one."""
 
     urls: Sequence[str]
@@ -67,40 +67,42 @@ class Fetcher:
         self._web = web
         self._clock = clock
 
-    async def all(self, ask: Ask, report: Callable[[str], None]) -> tuple[Fetched, ...]:
+    async def all(
+        self, request: FetchRequest, report: Callable[[str], None]
+    ) -> tuple[Fetched, ...]:
         """Every endpoint's answer, in the order asked. One that fails leaves the others alone."""
-        room = asyncio.Semaphore(ask.at_once)
+        room = asyncio.Semaphore(request.at_once)
 
         async def one(index: int, url: str) -> Fetched:
             async with room:
-                fetched = await self.fetch(ask, url, index)
+                fetched = await self.fetch(request, url, index)
             report(f"{url}: {'ok' if fetched.ok else fetched.fault}\n")
             return fetched
 
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(i, url)) for i, url in enumerate(ask.urls)]
+            tasks = [group.create_task(one(i, url)) for i, url in enumerate(request.urls)]
         return tuple(task.result() for task in tasks)
 
-    async def fetch(self, ask: Ask, url: str, index: int = 0) -> Fetched:
-        """One endpoint. Tried again after 408, 425, 429, 5xx and broken connections only."""
+    async def fetch(self, request: FetchRequest, url: str, index: int = 0) -> Fetched:
+        """One endpoint. ApiTrials again after 408, 425, 429, 5xx and broken connections only."""
         began, attempt = self._clock.monotonic(), 0
         while True:
             attempt += 1
-            page, kind, fault, passing = await self._try(ask, url)
-            if not passing or attempt >= ask.tries:
+            page, kind, fault, passing = await self._try(request, url)
+            if not passing or attempt >= request.tries:
                 break
             await self._clock.sleep(_pause(page, attempt))
         seconds = self._clock.monotonic() - began
         text = page.body.decode("utf-8", "replace") if page else ""
         return Fetched(url, index, page, text, kind, fault, seconds, attempt)
 
-    async def _try(self, ask: Ask, url: str) -> tuple[Page | None, str, str, bool]:
+    async def _try(self, request: FetchRequest, url: str) -> tuple[Page | None, str, str, bool]:
         try:
             page = await self._web.fetch(
                 url,
-                headers=headers_for(url, ask.headers),
+                headers=headers_for(url, request.headers),
                 most_bytes=MOST_BYTES,
-                seconds=ask.seconds,
+                seconds=request.seconds,
             )
         except ToolError as error:
             explanation = error.explain()
@@ -158,7 +160,7 @@ def host_of(url: str) -> str:
         return ""
 
 
-class Keeper:
+class ResponseStore:
     """Keeps bodies whole: as results that ``read_tool_result`` reads, and with the open phase."""
 
     def __init__(self, results: ResultStore, workflows: Workflows) -> None:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer, single
-from sam_tools.iron_manus.sources.apis import Tried, fetches
+from sam_tools.iron_manus.sources.apis import ApiTrials, fetches
 from sam_tools.iron_manus.sources.arguments import ApiTask, KnowledgeSynthesize
 from sam_tools.iron_manus.sources.fetch import (
-    Ask,
     Fetched,
     Fetcher,
-    Keeper,
+    FetchRequest,
+    ResponseStore,
     as_object,
     bound_headers,
     summary_of,
@@ -44,11 +44,11 @@ class ResearchTools:
     """The two tools. ``writer`` puts a synthesis into words where there is a model."""
 
     def __init__(
-        self, fetcher: Fetcher, keeper: Keeper, tried: Tried, writer: SynthesisWriter
+        self, fetcher: Fetcher, responses: ResponseStore, tried: ApiTrials, writer: SynthesisWriter
     ) -> None:
         self._fetcher = fetcher
-        self._keeper = keeper
-        self._tried = tried
+        self._responses = responses
+        self._trials = tried
         self._writer = writer
 
     def tools(self) -> tuple[Tool, ...]:
@@ -117,7 +117,7 @@ class ResearchTools:
         """What each source gave; how each try ended is noted with the list."""
         urls = [source.url for source in sources]
         depth = arguments.research_depth
-        ask = Ask(
+        ask = FetchRequest(
             urls,
             bound_headers(arguments.headers, urls),
             arguments.timeout_ms / 1000,
@@ -126,7 +126,7 @@ class ResearchTools:
         )
         pairs = list(zip(sources, await self._fetcher.all(ask, context.emit), strict=True))
         for source, got in pairs:
-            self._tried.note(source.entry, ok=got.ok)
+            self._trials.note(source.entry, ok=got.ok)
         return pairs
 
     def _source(
@@ -139,7 +139,7 @@ class ResearchTools:
             "documentation_url": source.entry.docs_url,
             "confidence": coverage(arguments.objective, got.text) if got.ok else 0.0,
             "confidence_basis": "share of the objective's words that the answer holds",
-            **as_object(got, self._keeper.keep(got, context)),
+            **as_object(got, self._responses.keep(got, context)),
         }
 
     async def _synthesize(self, arguments: KnowledgeSynthesize, context: ToolContext) -> ToolResult:
