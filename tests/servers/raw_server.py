@@ -38,6 +38,7 @@ TOOLS: dict[str, dict[str, Any]] = {
     "mutate": {"description": "Become another.", "inputSchema": TEXT},
     "link": {"description": "Name a resource.", "inputSchema": TEXT},
     "storm": {"description": "Say things that nobody asked for, for ever.", "inputSchema": TEXT},
+    "deafen": {"description": "Read nothing any more.", "inputSchema": {"type": "object"}},
     "pose": {"description": "Ask as if we were another.", "inputSchema": TEXT},
     "ask": {"description": "Ask the person.", "inputSchema": {"type": "object"}},
     "roots": {"description": "Where it works.", "inputSchema": {"type": "object"}},
@@ -58,6 +59,7 @@ FORM = {
 }
 answers: dict[Any, threading.Event] = {}
 results: dict[Any, dict[str, Any]] = {}
+unread: list[int] = []
 capabilities: dict[str, Any] = {}
 lock = threading.Lock()
 
@@ -156,6 +158,13 @@ def link(given: Given, _: Any) -> dict[str, Any]:
     }
 
 
+def deafen(_: Given, __: Any) -> dict[str, Any]:
+    """Leave what is sent from now on in the pipe, which stays open."""
+    unread.append(os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    return said(str(os.getpid()))
+
+
 def storm(given: Given, _: Any) -> dict[str, Any]:
     """Say the same for ever: notifications, or requests whose answers nobody takes in."""
     messages: dict[str, dict[str, Any]] = {
@@ -229,6 +238,7 @@ HANDS: dict[str, Callable[[Given, Any], dict[str, Any]]] = {
     "grow": grow,
     "mutate": mutate,
     "storm": storm,
+    "deafen": deafen,
     "link": link,
     "pose": pose,
     "ask": question,
@@ -278,6 +288,8 @@ def answer(message: dict[str, Any]) -> None:
 def serve() -> None:
     """Read messages until standard input ends; every request is answered by a thread of its own."""
     for line in sys.stdin:
+        if unread:
+            break
         message = json.loads(line)
         if "method" not in message:
             results[message["id"]] = message
@@ -286,6 +298,8 @@ def serve() -> None:
             answers.setdefault(message["params"]["requestId"], threading.Event()).set()
         elif "id" in message:
             threading.Thread(target=answer, args=(message,), daemon=True).start()
+    if unread:
+        threading.Event().wait()
 
 
 def hostile() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from typing import Any
 
 import anyio
@@ -87,6 +88,32 @@ async def test_a_server_that_never_stops_talking_is_called_as_before(
             assert await sam.text("mcp__one__echo", text=word) == word
         assert len(asyncio.all_tasks()) < 2_000
         assert len(house.person.asked) <= 20
+
+
+@pytest.mark.requirement("servers:patience")
+async def test_a_program_that_reads_nothing_for_a_minute_is_ended(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, ahead = asyncio.get_running_loop(), 0.0
+    real = loop.time
+    house.user(one=raw())
+    house.policy('[[rule]]\neffect = "allow"\noperation = "mcp__one__*"\n')
+    async with house.open() as sam:
+        await sam.arrive()
+        process = int(await sam.text("mcp__one__deafen"))
+        monkeypatch.setattr(loop, "time", lambda: real() + ahead)
+        async with asyncio.TaskGroup() as group:
+            call = group.create_task(sam.text("mcp__one__echo", text="x" * 1_000_000))
+            while not call.done():
+                # Far from the five minutes of a call, however late the first byte is sent.
+                assert ahead < 200
+                ahead += 0.01
+                await asyncio.sleep(0)
+        assert ahead >= 60, await call
+        assert "it does not read what it is sent" in await call
+        assert await sam.text("mcp__one__echo", text="a") == "a"
+        while await asyncio.to_thread(os.path.exists, f"/proc/{process}/fd/0"):
+            pass
 
 
 @pytest.mark.requirement("servers:storm")

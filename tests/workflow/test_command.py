@@ -14,6 +14,7 @@ from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.cli.main import main
 from sam_tui.core.workflow.execution.tickets import read_token
 from sam_tui.folders import settings_folder
+from tests.fakes.openai_server import Reply, background
 from tests.workflow.test_bundled import RUNS
 
 PAINT = """---
@@ -26,6 +27,17 @@ steps:
     tool: terminal_operations.run_command
     arguments: {command: "false"}
     on_fail: ask
+---
+Body.
+"""
+
+SEND = """---
+name: send
+steps:
+  - id: send
+    kind: tool
+    tool: run_subagent
+    arguments: {task: the secret task, instructions: none, model: ollama/other}
 ---
 Body.
 """
@@ -117,7 +129,7 @@ def test_wrong_words_are_explained(shell: Shell) -> None:
     assert both["opened"][0]["agent_name"] == "coder"
 
 
-def runs(folder: Path, script: Path) -> Callable[..., tuple[int, dict[str, Any]]]:
+def runs(folder: Path, model: str) -> Callable[..., tuple[int, dict[str, Any]]]:
     """``workflow run`` in a process of its own: its exit code and what it printed."""
 
     def run(*words: str) -> tuple[int, dict[str, Any]]:
@@ -125,7 +137,7 @@ def runs(folder: Path, script: Path) -> Callable[..., tuple[int, dict[str, Any]]
             [
                 sys.executable, "-P", "-m", "sam_tui", "workflow", "run", *words, "--json",
                 "--workspace", str(folder / "ws"), "--data-dir", str(folder / "data"),
-                "--model", f"scripted:{script}", "--permission-mode", "bypass",
+                "--model", model, "--permission-mode", "bypass",
             ],
             capture_output=True, text=True, check=False, env=os.environ.copy(),
         )  # fmt: skip
@@ -143,7 +155,7 @@ def test_a_run_goes_to_the_end_waits_for_a_person_and_goes_on(tmp_path: Path) ->
     script.write_text(json.dumps(plays), "utf-8")
     answers.write_text(json.dumps([{"match": "Shall it", "reply": "approve"}]), "utf-8")
 
-    run = runs(tmp_path, script)
+    run = runs(tmp_path, f"scripted:{script}")
     code, view = run("implement-feature", "--id", "feature", "--params", json.dumps(params))
     assert (code, view["state"], view["reason"]) == (3, "paused", "step agree needs a person")
     code, view = run("feature", "--answers", str(answers))
@@ -159,7 +171,7 @@ def test_an_answer_that_is_no_choice_ends_the_run_and_another_goes_on(tmp_path: 
     (flows / "paint.md").write_text(PAINT, "utf-8")
     script, answers = tmp_path / "script.json", tmp_path / "answers.json"
     script.write_text("[]", "utf-8")
-    run = runs(tmp_path, script)
+    run = runs(tmp_path, f"scripted:{script}")
 
     def answered(*words: str, colour: str, after: str) -> tuple[int, dict[str, Any]]:
         entries = [{"match": "Colour", "reply": colour}, {"match": "retry", "reply": after}]
@@ -173,3 +185,29 @@ def test_an_answer_that_is_no_choice_ends_the_run_and_another_goes_on(tmp_path: 
     assert (code, view["state"], view["question"]["step"]) == (3, "paused", "check")
     code, view = answered("it", colour="x", after="Accept")
     assert (code, view["state"], view["progress"]) == (0, "completed", "2/2")
+
+
+@pytest.mark.requirement("subagent:model-host")
+@pytest.mark.parametrize(("reply", "goes"), [("", False), ("deny", False), ("approve", True)])
+def test_a_step_sends_a_subagent_to_another_host_only_with_a_yes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: str, goes: bool
+) -> None:
+    (tmp_path / "ws").mkdir()
+    flows = Path(settings_folder()) / "workflows"
+    flows.mkdir(parents=True)
+    (flows / "send.md").write_text(SEND, "utf-8")
+    answers = tmp_path / "answers.json"
+    entries = [{"match": "secret task", "reply": reply}] if reply else []
+    answers.write_text(json.dumps(entries), "utf-8")
+    with (
+        background([Reply(text="Done.")] * 2) as first,
+        background([Reply(text="Seen.")]) as second,
+    ):
+        monkeypatch.setenv("OPENAI_BASE_URL", first.base)
+        monkeypatch.setenv("OPENAI_API_KEY", "k")
+        monkeypatch.setenv("OLLAMA_API_BASE", second.base)
+        _, view = runs(tmp_path, "openai/x")("send", "--id", "it", "--answers", str(answers))
+        sent = [json.dumps(request.json) for request in second.requests]
+    assert bool(sent) == goes and all("secret task" in text for text in sent)
+    assert not first.requests
+    assert (view["state"] == "completed") == goes, view

@@ -86,11 +86,7 @@ class Reads:
             below = f"{folder}/"
             apart = below.startswith(_KERNEL) or self.is_hidden(below)
             plain = self._plain[folder] = not apart and self.within(below)
-        return (
-            plain
-            and real.lower() not in self._places
-            and _SUSPECT.search(real, len(folder)) is None
-        )
+        return plain and real.lower() not in self._places and not self.secret(real)
 
     def is_hidden(self, real: str) -> bool:
         """Whether the kernel keeps it from the run, too; of volumes that fold case, also so written."""
