@@ -189,6 +189,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "guard:bad-paths": Requirement("Text that cannot be a path is refused with a reason.", "issue 2 bad input"),
     "guard:command-classes": Requirement("Each simple command of a shell text is judged by its class, wherever it hides; the heaviest decides.", "issue 4.6, spec/sam.md S7"),
     "guard:command-modes": Requirement("Each mode makes of each command class what docs/guard.md says, with and without a sandbox.", "issue 4.6, 4.7"),
+    "guard:command-options": Requirement("An option that the table of programs does not have never leaves a command read-only.", "issue 14.5"),
+    "guard:command-table": Requirement("A policy adds to what programs mean; a project's can only make them heavier, and an unknown key is an error with its line.", "issue 14.5"),
     "guard:commands": Requirement("A command without a kernel sandbox is asked by its exact text.", "architecture 4.4"),
     "guard:commands-cwd": Requirement("Paths in a command follow its folder, every cd, ~ and $HOME.", "issue 4.6"),
     "guard:commands-found": Requirement("Every simple command of a compound is found: pipes, lists, bodies, substitutions, here-documents.", "issue 4.6"),

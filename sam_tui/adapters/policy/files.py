@@ -11,7 +11,14 @@ from sam_tui.adapters.policy.sandbox_settings import KEYS, UNSAID, SandboxTerms,
 from sam_tui.adapters.policy.toml_lines import line_of
 from sam_tui.adapters.policy.turn_limits import KEY as LIMITS
 from sam_tui.adapters.policy.turn_limits import NO_LIMITS, TurnLimits, read_limits
-from sam_tui.core.authorization.commands.programs import COMMAND_CLASSES
+from sam_tui.core.authorization.commands.table import (
+    COMMAND_CLASSES,
+    CommandClass,
+    EntryError,
+    Program,
+    least_classes,
+    own_entry,
+)
 from sam_tui.core.authorization.policy.policy import PermissionMode
 from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPattern
 from sam_tui.core.authorization.rules.rule import EFFECTS, Layer, Rule
@@ -34,7 +41,7 @@ _MODES: dict[Layer, tuple[PermissionMode, ...]] = {
     "session": ("ask", "accept-edits", "plan", "auto"),
 }
 """What a layer may set; bypass needs the flag."""
-_TOP_KEYS = ("mode", "minutes", "local", "rule", LIMITS, *KEYS)
+_TOP_KEYS = ("mode", "minutes", "local", "rule", "program", LIMITS, *KEYS)
 _TEXTS = ("id", "effect", "operation", "path", "access", "command", "class", "host", "workspace",
           "between", "until", "comment")  # fmt: skip
 _RULE_KEYS = (*_TEXTS, "days", "exact")
@@ -61,6 +68,10 @@ class PolicyFile:
     ignored: tuple[str, ...] = ()
     """What of the file of an untrusted folder could not be used, each with file and line."""
     limits: TurnLimits = NO_LIMITS
+    programs: Mapping[str, Program] = field(default_factory=dict[str, Program])
+    """What the person says of programs."""
+    least: Mapping[str, CommandClass] = field(default_factory=dict[str, CommandClass])
+    """What a project has programs count as at least."""
 
 
 def load_policies(
@@ -142,9 +153,40 @@ class _Reader:
         used = {
             key: value
             for key, value in table.items()
-            if key != "rule" and self._usable(lambda reader: self._settings(reader), {key: value})
+            if key not in ("rule", "program")
+            and self._usable(lambda reader: self._settings(reader), {key: value})
         }
-        return replace(self._settings(used), rules=self._rules(table.get("rule", [])))
+        policy = replace(self._settings(used), rules=self._rules(table.get("rule", [])))
+        return self._with_programs(policy, table.get("program", []))
+
+    def _with_programs(self, policy: PolicyFile, entries: Any) -> PolicyFile:
+        """The policy with what it says of programs; a project can only make them heavier."""
+        programs: dict[str, Program] = {}
+        least: dict[str, CommandClass] = {}
+
+        def add(numbered: tuple[int, object]) -> None:
+            index, entry = numbered
+            try:
+                if self.layer == "project":
+                    least.update(least_classes(entry))
+                else:
+                    programs.update(own_entry(entry))
+            except EntryError as error:
+                raise self._fault(str(error), ("program", index, error.key), "") from None
+
+        self._each("program", entries, add)
+        return replace(policy, programs=programs, least=least)
+
+    def _each(self, key: str, entries: Any, add: Callable[[tuple[int, Any]], None]) -> None:
+        """Give each table of an array with its number to ``add``."""
+
+        def add_all(entries: Any) -> None:
+            if not isinstance(entries, list):
+                raise self._fault(f"{key}s are written as [[{key}]]", (key,), "Use two brackets.")
+            for numbered in enumerate(cast("list[Any]", entries)):
+                self._usable(add, numbered)
+
+        self._usable(add_all, entries)
 
     def _usable(self, read: Callable[[T], object], value: T) -> bool:
         """Whether it can be read. Raises ``ConfigurationError`` where faults are not only noted."""
@@ -168,13 +210,7 @@ class _Reader:
                 raise self._fault(f"two rules are called “{name}”", ("rule", index, "id"), "")
             rules[rule.id] = rule
 
-        def add_all(entries: Any) -> None:
-            if not isinstance(entries, list):
-                raise self._fault("rules are written as [[rule]]", ("rule",), "Use two brackets.")
-            for numbered in enumerate(cast("list[Any]", entries)):
-                self._usable(add, numbered)
-
-        self._usable(add_all, entries)
+        self._each("rule", entries, add)
         return tuple(rules.values())
 
     def _settings(self, table: Mapping[str, Any]) -> PolicyFile:

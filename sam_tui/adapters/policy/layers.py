@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from sam_tui.adapters.policy.files import PROJECT_FILE, PolicyFile, load_policies
 from sam_tui.adapters.policy.sandbox_settings import SandboxTerms, merged
@@ -10,6 +11,7 @@ from sam_tui.adapters.policy.saved_rules import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.adapters.policy.turn_limits import TurnLimits, tightened
 from sam_tui.core.authorization.commands.reader import CommandReader
+from sam_tui.core.authorization.commands.table import CommandTable, builtin_table
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.authorization.paths.secrets import MCP_TOKEN, Secrets
 from sam_tui.core.authorization.policy.policy import PermissionMode, Policy, own_folders
@@ -126,8 +128,16 @@ def make_policy(
         own_folders(folders.data_dir, folders.config_dir),
         secrets=Secrets(folders.home, (os.path.join(folders.data_dir, MCP_TOKEN),)),
         rules=rules,
-        reader=CommandReader(parser, root=workspace.root, home=folders.home),
+        reader=CommandReader(parser, root=workspace.root, home=folders.home, table=_table(layers)),
         trusted=layers.trusted,
         roots=workspace.roots,
         shared=own_folders(*(os.path.join(folders.config_dir, name) for name in SHARED)),
     )
+
+
+def _table(layers: Layers) -> Callable[[], CommandTable]:
+    """What programs mean here, read with the first command."""
+    own, least = layers.user.programs, layers.project.least
+    if not own and not least:
+        return builtin_table
+    return cache(lambda: builtin_table().extended(own, least))

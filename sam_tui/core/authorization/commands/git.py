@@ -2,124 +2,69 @@
 
 from collections.abc import Sequence
 
-from sam_tui.core.authorization.commands.table import names
-
-_LOOKING = names("""
-    status log diff show rev-parse rev-list ls-files ls-tree cat-file blame annotate describe
-    shortlog name-rev merge-base for-each-ref count-objects diff-tree diff-index diff-files
-    check-ignore check-attr whatchanged version var show-ref show-branch cherry range-diff
-    verify-commit verify-tag fsck get-tar-commit-id
-    """)
-_REMOTE = names("fetch pull push clone ls-remote request-pull send-email")
-_VERBS = {
-    "stash": "list show",
-    "remote": "get-url",
-    "worktree": "list",
-    "submodule": "status summary",
-    "reflog": "show exists",
-    "notes": "list show",
-    "bisect": "log",
-    "sparse-checkout": "list",
-}
-"""Where the first word after the command says what is done."""
-_LISTS = {
-    "branch": (
-        "-l --list --show-current --contains --no-contains --merged --no-merged --points-at",
-        "-a -r -v --all --remotes --verbose --sort --format --column --no-column --color --no-color "
-        "--ignore-case -i --abbrev",
-    ),
-    "tag": (
-        "-l --list -n --contains --no-contains --merged --no-merged --points-at",
-        "-i --ignore-case --sort --format --column --no-column --color",
-    ),
-    "config": (
-        "--get --get-all --list -l --get-regexp --get-urlmatch",
-        "--show-origin --show-scope --name-only --global --local --system --worktree -z --null --bool "
-        "--int --path --type --default --includes --no-includes --all --regexp --value",
-    ),
-}
-"""The options that make it a list, and those that leave it one. ``get`` and ``list`` of ``config`` are
-words in their place."""
-_ALONE_LISTS = frozenset(("branch", "tag", "remote", "reflog", "notes"))
-_THROWS_AWAY: dict[str, tuple[str, ...]] = {
-    "reset": ("--hard", "--merge", "--keep"),
-    "checkout": ("-f", "--force", "--", "."),
-    "switch": ("-f", "--force", "--discard-changes"),
-    "branch": ("-D", "-d", "--delete", "-M", "-f", "--force", "-C"),
-    "tag": ("-d", "--delete"),
-    "stash": ("drop", "clear"),
-    "reflog": ("expire", "delete"),
-    "worktree": ("--force", "-f"),
-    "update-ref": ("-d",),
-    "rm": ("-f", "--force"),
-    "gc": ("--prune", "--aggressive"),
-}
-_ALWAYS_THROWS_AWAY = names("filter-branch filter-repo prune")
-_FORCE = ("-f", "--force", "--force-with-lease", "--delete", "-d", "--mirror", "--prune")
-_VALUED = ("-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source")
-_CODE = ("-c", "--config-env", "--exec-path", "--git-dir")
-_ALONE = names("""
-    -p -P --paginate --no-pager --bare --no-replace-objects --literal-pathspecs --glob-pathspecs
-    --noglob-pathspecs --icase-pathspecs --no-optional-locks --no-lazy-fetch --no-advice --version
-    --help --html-path --man-path --info-path
-    """)
-_RUNS = (
-    "--ext-diff",
-    "--textconv",
-    "-O",
-    "--open-files-in-pager",
-    "--output",
-    "--upload-pack",
-    "--exec",
-    "--filters",
-    "--lost-found",
+from sam_tui.core.authorization.commands.inspection import Traits, traits, unknown_words
+from sam_tui.core.authorization.commands.table import (
+    READ_ONLY,
+    CommandClass,
+    GitTable,
+    Program,
+    known_words,
 )
+from sam_tui.core.ports.policy import Word
+
+_TAKES_NEXT = ("-c", "--config-env")
 
 
-def git_subcommand(words: Sequence[str]) -> tuple[int, bool]:
-    """Where the subcommand stands in ``git …``, and whether options before it may run code."""
-    index, code = 1, False
+def git_subcommand(words: Sequence[str], git: GitTable) -> tuple[int, bool]:
+    """Where the subcommand stands after ``git``, and whether options before it may run code."""
+    index, code = 0, False
     while index < len(words) and words[index].startswith("-"):
         option = words[index].partition("=")[0]
-        code = code or option in _CODE or option not in (*_VALUED, *_ALONE)
-        index += 2 if option in (*_VALUED, "-c", "--config-env") and "=" not in words[index] else 1
+        valued = option in git.options.valued
+        code = code or option in git.code or not (valued or option in git.options.flags)
+        takes_next = (valued or option in _TAKES_NEXT) and "=" not in words[index]
+        index += 2 if takes_next else 1
     return index, code
 
 
-def git_traits(words: Sequence[str]) -> tuple[set[str], str]:
-    """Classes and a reason for the words of a git command; empty classes say that it only reads."""
-    at, code = git_subcommand(words)
-    if at >= len(words):
-        return set(), "git"
-    name, arguments = words[at], list(words[at + 1 :])
-    title = f"git {name}"
-    if name in _ALWAYS_THROWS_AWAY or _throws_away(name, arguments):
-        return {"destructive"}, f"{title} can throw work away"
-    if name == "push":
-        return _push(arguments)
-    if name in _REMOTE or (name, _verb(arguments)) in (
-        ("remote", "update"),
-        ("remote", "show"),
-        ("remote", "prune"),
-        ("submodule", "update"),
-        ("submodule", "add"),
-    ):
-        return {"network"}, f"{title} reaches a remote"
-    if name == "archive" and any(w.startswith("--r") for w in arguments):
-        return {"network"}, f"{title} reaches a remote"
+def judge_git(arguments: Sequence[Word], git: GitTable) -> Traits:
+    """What ``git`` with these words does."""
+    texts = [word.text for word in arguments]
+    at, code = git_subcommand(texts, git)
+    judged = _judged(texts[at:], arguments[at + 1 :], git, code=code)
+    if judged.classes == READ_ONLY and not known_words(arguments):
+        return unknown_words("git")
+    return judged
+
+
+def _judged(texts: list[str], words: Sequence[Word], git: GitTable, *, code: bool) -> Traits:
+    if not texts:
+        return _traits("git")
+    name, arguments = texts[0], texts[1:]
+    title, command = f"git {name}", git.commands.get(name, Program())
+    if _throws_away(name, arguments, command):
+        if "network" in command.classes:
+            why = f"{title} can overwrite or delete what is on the remote"
+            return traits("destructive", why, "network", exact=False)
+        return _traits(f"{title} can throw work away", "destructive")
+    if _reaches_remote(name, arguments, command):
+        return _traits(f"{title} reaches a remote", "network")
     if code:
-        return {"workspace-write"}, "a git option may run a program"
-    if any(_means(word, _RUNS) for word in arguments) or (
+        return _traits("a git option may run a program", "workspace-write")
+    if any(_means(word, git.runs) for word in arguments) or (
         name == "grep" and any(_short(word) and "O" in word for word in arguments)
     ):
-        return {"workspace-write"}, f"{title} with an option that runs or writes something"
-    if name in _LOOKING or (name == "grep") or _lists(name, arguments):
-        return set(), f"{title} only reads"
-    if name == "clean" or (
-        name == "archive" and not any(w.startswith(("-o", "--o")) for w in arguments)
-    ):
-        return set(), f"{title} only reads"
-    return {"workspace-write"}, f"{title} changes the repository"
+        why = f"{title} with an option that runs or writes something"
+        return _traits(why, "workspace-write")
+    if not (command.classes == READ_ONLY or _lists(name, words, command)):
+        return _traits(f"{title} changes the repository", "workspace-write")
+    if command.classes == READ_ONLY and not command.options.know(words):
+        return _traits(f"{title} with options that are not known here", "workspace-write")
+    return _traits(f"{title} only reads")
+
+
+def _traits(why: str, kind: CommandClass = "read-only") -> Traits:
+    return traits(kind, why, exact=False)
 
 
 def _verb(arguments: Sequence[str]) -> str:
@@ -127,7 +72,7 @@ def _verb(arguments: Sequence[str]) -> str:
     return next((word for word in arguments if not word.startswith("-")), "")
 
 
-def _means(word: str, options: Sequence[str]) -> bool:
+def _means(word: str, options: frozenset[str]) -> bool:
     """Whether a word is one of the options: as it is, with a value, or a long one abbreviated."""
     name = word.partition("=")[0]
     if name in options:
@@ -135,17 +80,25 @@ def _means(word: str, options: Sequence[str]) -> bool:
     return len(name) > 3 and name.startswith("--") and any(o.startswith(name) for o in options)
 
 
-def _throws_away(name: str, arguments: Sequence[str]) -> bool:
+def _short(word: str) -> bool:
+    return word.startswith("-") and not word.startswith("--")
+
+
+def _throws_away(name: str, arguments: Sequence[str], command: Program) -> bool:
     if name == "clean":
         return not _only_tells(arguments)
     if name == "restore":
-        return not ("--staged" in arguments or "-S" in arguments) or any(
-            _means(word, ("--worktree", "-W")) for word in arguments
-        )
-    options = _THROWS_AWAY.get(name, ())
+        staged = "--staged" in arguments or "-S" in arguments
+        return not staged or any(_means(w, frozenset(("--worktree", "-W"))) for w in arguments)
+    if "destructive" in command.classes:
+        return True
+    options = command.heavier.get("destructive", frozenset())
+    pattern = command.words.get("destructive")
     letters = {option[1] for option in options if len(option) == 2 and _short(option)}
     return any(
-        _means(word, options) or (_short(word) and bool(letters & set(word[1:])))
+        _means(word, options)
+        or (_short(word) and bool(letters & set(word[1:])))
+        or (pattern is not None and pattern.fullmatch(word) is not None)
         for word in arguments
     )
 
@@ -157,36 +110,45 @@ def _only_tells(arguments: Sequence[str]) -> bool:
     return dry and not any((_short(w) and "e" in w) or w.startswith("--e") for w in options)
 
 
-def _short(word: str) -> bool:
-    return word.startswith("-") and not word.startswith("--")
+def _reaches_remote(name: str, arguments: Sequence[str], command: Program) -> bool:
+    verb = command.subcommands.get(_verb(arguments))
+    if name == "archive":
+        return any(word.startswith("--r") for word in arguments)
+    return "network" in command.classes or (verb is not None and "network" in verb.classes)
 
 
-def _push(arguments: Sequence[str]) -> tuple[set[str], str]:
-    forced = any(_means(w, _FORCE) or w.startswith(("+", ":")) for w in arguments)
-    clustered = any(_short(w) and ("f" in w or "d" in w) and w != "--" for w in arguments)
-    if forced or clustered:
-        return {"network", "destructive"}, "git push can overwrite or delete what is on the remote"
-    return {"network"}, "git push reaches a remote"
-
-
-def _lists(name: str, arguments: Sequence[str]) -> bool:
+def _lists(name: str, words: Sequence[Word], command: Program) -> bool:
+    """Whether a command that can change something only lists."""
+    arguments = [word.text for word in words]
     if not arguments:
-        return name in _ALONE_LISTS
-    if name in _VERBS:
-        listing = name == "remote" and all(word in ("-v", "--verbose") for word in arguments)
-        return listing or arguments[0] in _VERBS[name].split()
-    if name == "symbolic-ref":
-        plain = all(w in ("-q", "--quiet", "--short") for w in arguments if w.startswith("-"))
-        return plain and len([w for w in arguments if not w.startswith("-")]) == 1
-    if name not in _LISTS:
-        return False
-    making, leaving = (words.split() for words in _LISTS[name])
+        return command.alone
+    verb = command.subcommands.get(arguments[0])
+    if verb is not None:
+        return verb.classes == READ_ONLY and verb.options.know(words[1:])
+    if command.lists:
+        return _makes_list(name, arguments, command)
+    others = [word for word in arguments if word not in command.options.flags]
+    match name:
+        case "remote":
+            fits = not others
+        case "symbolic-ref":
+            fits = len(others) == 1 and not others[0].startswith("-")
+        case "archive":
+            fits = not any(word.startswith(("-o", "--o")) for word in arguments)
+        case _:
+            fits = name == "clean"  # one that does more was judged before
+    return fits and command.options.know(words)
+
+
+def _makes_list(name: str, arguments: Sequence[str], command: Program) -> bool:
+    """Whether options make a list of ``branch``, ``tag`` and ``config``."""
     options = [word.partition("=")[0] for word in arguments if word.startswith("-")]
     options = [
         "-v" if option == "-vv" else "-n" if option[1:2] == "n" else option for option in options
     ]
-    if not all(option in (*making, *leaving) for option in options):
+    makes = any(option in command.lists for option in options)
+    if not set(options) <= command.lists | command.options.flags:
         return False
     if name == "config":
-        return arguments[0] in ("get", "list") or any(option in making for option in options)
-    return len(options) == len(arguments) or any(option in making for option in options)
+        return arguments[0] in ("get", "list") or makes
+    return len(options) == len(arguments) or makes

@@ -1,16 +1,16 @@
-"""Programs whose words have to be read one by one before it is clear that they only read."""
+"""Programs whose words decide what they do: a function for each, that the table names as ``inspect``."""
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from sam_tui.core.authorization.commands.table import names
-from sam_tui.core.authorization.commands.traits import (
-    Traits,
+from sam_tui.core.authorization.commands.table import (
+    CommandClass,
+    CommandTable,
+    Options,
+    Program,
     has_flag,
-    hides_path,
     known_words,
-    only_given,
-    traits,
 )
 from sam_tui.core.ports.policy import Word
 
@@ -23,18 +23,59 @@ _SED_SAFE = re.compile(
 
 
 _NAMED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-_SED_OPTIONS = names("""
-    -n -E -r -s -u -z --quiet --silent --regexp-extended --posix --debug --separate --unbuffered
-    --null-data --expression --line-length
-    """)
-_AWK_OPTIONS = ("-b", "-n", "--field-separator", "--assign", "--posix", "--re-interval")
-_TAR_OPTIONS = names("""
-    -t -v -z -j -J -Z -p -O -P -S -R -h --list --file --verbose --gzip --bzip2 --xz --zstd --wildcards
-    --no-wildcards --strip-components --full-time --numeric-owner --force-local --exclude --occurrence
-    """)
-_LESS_OPTIONS = names("-N -R -S -F -X -I -i -e -E -n -s -r -m -M -q -Q")
-_IP_OPTIONS = names("-4 -6 -s -d -o -br -brief -j -json -c -color -stats")
 _LOOKING_AT_NETWORKS = ("show", "list", "ls", "get")
+_TAR_ACTIONS = "-x -c -r -u -A"
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a program does. ``exact`` says that it touches nothing but the paths it names."""
+
+    classes: frozenset[CommandClass]
+    why: str
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A program by its bare name with the words after it, and what the table says of it."""
+
+    name: str
+    words: Sequence[Word]
+    program: Program
+    table: CommandTable
+
+    @property
+    def texts(self) -> list[str]:
+        """The words as texts."""
+        return [word.text for word in self.words]
+
+    def knows(self, options: str = "") -> bool:
+        """Whether every word is known, and every option among them."""
+        known = self.program.options | Options.of(options)
+        return known_words(self.words) and known.know(self.words)
+
+    def has(self, kind: CommandClass) -> bool:
+        """Whether an option makes it that class."""
+        flags = self.program.heavier.get(kind, frozenset())
+        return any(has_flag(text, flags) for text in self.texts)
+
+
+def traits(kind: CommandClass, why: str, *more: CommandClass, exact: bool = True) -> Traits:
+    """Traits of one or more classes."""
+    return Traits(frozenset((kind, *more)), why, exact)
+
+
+def unknown_words(name: str) -> Traits:
+    """Traits of a program whose words are only known when it runs."""
+    return traits("workspace-write", f"{name} with words that are not known yet", exact=False)
+
+
+def hides_path(texts: Sequence[str]) -> bool:
+    """Whether a short option has a path for its value in one word with it: ``-C/etc``."""
+    return any(
+        text[:1] == "-" and text[1:2] != "-" and any(c in text for c in "/.~") for text in texts
+    )
 
 
 def _may_write(name: str) -> Traits:
@@ -47,21 +88,20 @@ def _reads(name: str) -> Traits:
     return traits("read-only", f"{name} only reads")
 
 
-def _sed(arguments: Sequence[Word]) -> Traits:
+def _sed(use: Use) -> Traits:
     """``sed`` reads unless it edits in place, or its script writes or runs something."""
-    if any(word.static and has_flag(word.text, ("--in-place", "-i")) for word in arguments):
-        return traits("workspace-write", "sed edits in place", exact=known_words(arguments))
-    if not only_given(arguments, _SED_OPTIONS, valued="el"):
+    if any(word.static and has_flag(word.text, ("--in-place", "-i")) for word in use.words):
+        return traits("workspace-write", "sed edits in place", exact=known_words(use.words))
+    if not use.knows():
         return _may_write("sed")
-    if all(_SED_SAFE.fullmatch(script.strip()) for script in _sed_scripts(arguments)):
+    if all(_SED_SAFE.fullmatch(script.strip()) for script in _sed_scripts(use.texts)):
         return _reads("sed")
     return traits("workspace-write", "the sed script may write or run something", exact=False)
 
 
-def _sed_scripts(arguments: Sequence[Word]) -> list[str]:
+def _sed_scripts(texts: Sequence[str]) -> list[str]:
     """What ``-e`` gives in any spelling; and the first other word, which is the script without one."""
     scripts: list[str] = []
-    texts = [word.text for word in arguments]
     for index, text in enumerate(texts):
         if text.startswith("--"):
             name, equals, value = text.partition("=")
@@ -75,117 +115,138 @@ def _sed_scripts(arguments: Sequence[Word]) -> list[str]:
     return scripts if scripts or first is None else [first]
 
 
-def _awk(arguments: Sequence[Word]) -> Traits:
+def _awk(use: Use) -> Traits:
     """``awk`` reads unless its program writes, pipes, or runs something."""
-    if not only_given(arguments, _AWK_OPTIONS, valued="Fv"):
+    if not use.knows():
         return _may_write("awk")
-    programs = [word.text for word in arguments if not word.text.startswith("-")]
+    programs = [text for text in use.texts if not text.startswith("-")]
     if any(re.search(r"system|\||>|getline|@|close\s*\(", program) for program in programs):
         return traits("workspace-write", "the awk program may write or run something", exact=False)
     return _reads("awk")
 
 
-def _find(arguments: Sequence[Word]) -> Traits:
+def _find(use: Use) -> Traits:
     """``find`` itself; what ``-exec`` runs is judged as a command of its own."""
-    texts = {word.text for word in arguments}
-    if "-delete" in texts:
+    texts = set(use.texts)
+    if texts & use.program.heavier["destructive"]:
         return traits("destructive", "find -delete deletes everything it finds")
-    if not known_words(arguments):
-        return traits("workspace-write", "find with words that are not known yet", exact=False)
-    if any(text.startswith("-fprint") or text == "-fls" for text in texts):
+    if not known_words(use.words):
+        return unknown_words("find")
+    if texts & use.program.heavier["workspace-write"]:
         return traits("workspace-write", "find writes its list")
+    if any(
+        _expression(text) and text not in use.program.options.flags for text in _tests(use.texts)
+    ):
+        return _may_write("find")
     return _reads("find")
 
 
-def _uniq(arguments: Sequence[Word]) -> Traits:
+def _tests(texts: Sequence[str]) -> list[str]:
+    """The words of ``find`` without the commands that it runs."""
+    tests: list[str] = []
+    inner = False
+    for at, text in enumerate(texts):
+        if inner:
+            inner = text != ";" and not (text == "+" and texts[at - 1] == "{}")
+        else:
+            tests.append(text)
+            inner = text in ("-exec", "-execdir", "-ok", "-okdir")
+    return tests
+
+
+def _expression(text: str) -> bool:
+    """Whether a word of ``find`` is an option or a test, and no number such as ``-7``."""
+    return (text.startswith("-") and text[1:2].isalpha()) or text.startswith("--")
+
+
+def _uniq(use: Use) -> Traits:
     """``uniq IN OUT`` and ``xxd IN OUT`` write their second operand."""
-    operands = [word for word in arguments if not word.text.startswith("-") or word.text == "-"]
-    ended = any(word.text == "--" for word in arguments)
-    if len(operands) > 1 or ended or any(word.pattern or not word.static for word in arguments):
+    operands = [text for text in use.texts if not text.startswith("-") or text == "-"]
+    unsure = any(word.pattern or not word.static for word in use.words)
+    if len(operands) > 1 or "--" in use.texts or unsure:
         return traits("workspace-write", "the second file is written")
-    return _reads("it")
+    return _reads("it") if use.program.options.know(use.words) else _may_write(use.name)
 
 
-def _tar(arguments: Sequence[Word]) -> Traits:
+def _tar(use: Use) -> Traits:
     """``tar`` only lists where it has no other work, runs no program and asks no other machine."""
-    first = arguments[0] if arguments else Word("")
-    dashed = (
-        [Word(f"-{first.text}", first.static), *arguments[1:]]
-        if first.text[:1] != "-"
-        else arguments
-    )
-    texts = [word.text for word in dashed]
+    first = use.words[0] if use.words else Word("")
+    words = list(use.words)
+    if first.text[:1] != "-":
+        words = [Word(f"-{first.text}", first.static), *words[1:]]
+    dashed = Use(use.name, words, use.program, use.table)
+    texts = dashed.texts
     listing = "--list" in texts or any(t[:2] != "--" and t[:1] == "-" and "t" in t for t in texts)
     elsewhere = any(":" in text for text in texts)
-    if listing and not elsewhere and only_given(dashed, _TAR_OPTIONS, valued="fCXT"):
+    if listing and not elsewhere and dashed.knows():
         return traits("read-only", "tar lists an archive")
-    exact = only_given(dashed, _TAR_OPTIONS | names("-x -c -r -u -A"), valued="fCXT")
-    exact = exact and not elsewhere and not hides_path(texts)
+    exact = dashed.knows(_TAR_ACTIONS) and not elsewhere and not hides_path(texts)
     return traits("workspace-write", "tar writes", exact=exact)
 
 
-def _unzip(arguments: Sequence[Word]) -> Traits:
-    first = arguments[0].text if arguments else ""
-    if known_words(arguments) and has_flag(first, ("-l", "-Z", "-v")):
+def _unzip(use: Use) -> Traits:
+    first = use.texts[0] if use.words else ""
+    if has_flag(first, ("-l", "-Z", "-v")) and use.knows():
         return traits("read-only", "unzip lists an archive")
-    exact = not hides_path([word.text for word in arguments])
-    return traits("workspace-write", "unzip writes", exact=exact)
+    return traits("workspace-write", "unzip writes", exact=not hides_path(use.texts))
 
 
-def _less(arguments: Sequence[Word]) -> Traits:
+def _less(use: Use) -> Traits:
     """``less +!cmd`` runs it, and so may what a file of keys says."""
-    commanded = any(word.text.startswith("+") for word in arguments)
-    return (
-        _reads("less")
-        if only_given(arguments, _LESS_OPTIONS) and not commanded
-        else _may_write("less")
-    )
+    commanded = any(text.startswith("+") for text in use.texts)
+    return _reads("less") if use.knows() and not commanded else _may_write("less")
 
 
-def _ip(arguments: Sequence[Word]) -> Traits:
-    """``ip addr`` tells; with another verb it changes."""
-    words = [word.text for word in arguments if not word.text.startswith("-")]
-    options = [word for word in arguments if word.text.startswith("-")]
-    harmless = len(words) < 2 or words[1] in _LOOKING_AT_NETWORKS
-    if known_words(arguments) and harmless and all(word.text in _IP_OPTIONS for word in options):
+def _ip(use: Use) -> Traits:
+    """``ip addr`` shows; with another verb it changes."""
+    words = [text for text in use.texts if not text.startswith("-")]
+    options = [text for text in use.texts if text.startswith("-")]
+    shows = len(words) < 2 or words[1] in _LOOKING_AT_NETWORKS
+    if known_words(use.words) and shows and set(options) <= use.program.options.flags:
         return _reads("ip")
     return traits("privileged", "ip changes the network")
 
 
-def _tmux(arguments: Sequence[Word]) -> Traits:
+def _tmux(use: Use) -> Traits:
     """A ``;`` among its words begins another of its commands, and formats run programs."""
-    if len(arguments) == 1 and arguments[0].static and arguments[0].text in ("ls", "list-sessions"):
+    if len(use.words) == 1 and use.words[0].static and use.texts[0] in ("ls", "list-sessions"):
         return _reads("tmux")
     return traits("privileged", "tmux reaches programs that the sandbox does not hold")
 
 
-def builtin_traits(name: str, arguments: Sequence[Word]) -> Traits:
+def _rsync(use: Use) -> Traits:
+    if any(":" in text and not text.startswith("-") for text in use.texts):
+        return traits("network", "rsync reaches the network", exact=False)
+    if any(text.startswith("--del") for text in use.texts):
+        return traits("destructive", "rsync deletes what is not at the source", exact=False)
+    return traits("workspace-write", "rsync may write", exact=False)
+
+
+def _mode(use: Use) -> Traits:
+    recursive = any(
+        text == "--recursive" or (text[:1] == "-" and text[1:2] != "-" and "R" in text)
+        for text in use.texts
+    )
+    if recursive:
+        return traits("destructive", f"{use.name} -R changes everything below")
+    return traits("workspace-write", f"{use.name} writes", exact=not hides_path(use.texts))
+
+
+def _builtin(use: Use) -> Traits:
     """A builtin of the shell that puts values into variables, or looks at one.
 
     A subscript of the name that it is given is evaluated, and what that holds may be a command.
     """
-    texts = [word.text for word in arguments]
-    options = [text for text in texts if text[:1] in "-+" and len(text) > 1]
-    runs = {
-        "jobs": ("-x",),
-        "mapfile": ("-C", "-O"),
-        "readarray": ("-C", "-O"),
-        "declare": ("-n", "-i"),
-        "typeset": ("-n", "-i"),
-        "local": ("-n", "-i"),
-        "unset": ("-f", "-n"),
-        "test": ("-v", "-R"),
-        "[": ("-v", "-R"),
-    }.get(name, ())
-    if name == "let" or any(has_flag(text, runs) for text in options):
+    name, texts = use.name, use.texts
+    if name == "let" or use.has("workspace-write") or not use.program.options.know(use.words):
         return _may_write(name)
     if name in ("test", "["):
-        split = any(word.text.startswith("$") for word in arguments if not word.static)
+        split = any(word.text.startswith("$") for word in use.words if not word.static)
         return _may_write(name) if split else _reads(name)
-    if name == "printf" and arguments and arguments[0].static and not texts[0].startswith("-v"):
+    if name == "printf" and use.words and use.words[0].static and not texts[0].startswith("-v"):
         return _reads(name)
-    named = [word for word in arguments if not _NAMED.match(word.text)]
-    plain = known_words(named) and not any("[" in word.text.partition("=")[0] for word in arguments)
+    named = [word for word in use.words if not _NAMED.match(word.text)]
+    plain = known_words(named) and not any("[" in text.partition("=")[0] for text in texts)
     return _reads(name) if plain else _may_write(name)
 
 
@@ -201,20 +262,52 @@ def variables_set(name: str, arguments: Sequence[Word]) -> list[str]:
     ]
 
 
-CAREFUL: dict[str, Callable[[Sequence[Word]], Traits]] = {
-    "sed": _sed,
-    "gsed": _sed,
+def _remove(use: Use) -> Traits:
+    """``rm`` asks where it is recursive, for what it deletes is gone; not for a build folder."""
+    options = [text for text in use.texts if text.startswith("-") and text != "--"]
+    short = "".join(text[1:] for text in options if not text.startswith("--"))
+    recursive = "r" in short.lower() or "--recursive" in options
+    targets = [word for word in use.words if not word.text.startswith("-")]
+    if "--no-preserve-root" in options or (recursive and any(_everything(t) for t in targets)):
+        return traits("destructive", "rm would delete everything there")
+    if recursive and not all(_regenerable(word, use.table.regenerable) for word in targets):
+        return traits("destructive", "rm -r deletes whole folders")
+    return traits("workspace-write", "rm deletes files")
+
+
+def _everything(word: Word) -> bool:
+    """A target that stands for a whole folder: ``.``, ``*``, ``/``, ``~`` and what goes up."""
+    text = word.text.rstrip("/") or "/"
+    last = text.rpartition("/")[2]
+    return (
+        text in ("/", "~", ".", "..")
+        or last in ("..", "*", ".*", ".git", ".")
+        or (not word.static and not word.text.strip("\"'").rpartition("/")[2].strip("${}"))
+    )
+
+
+def _regenerable(word: Word, folders: frozenset[str]) -> bool:
+    text = word.text.rstrip("/")
+    parts = [part for part in text.split("/") if part not in ("", ".")]
+    if not word.static or not parts or text.startswith(("/", "~")) or ".." in parts:
+        return False
+    last = parts[-1]
+    return last in folders or last.endswith((".egg-info", ".pyc", ".tmp", ".log"))
+
+
+INSPECTIONS: dict[str, Callable[[Use], Traits]] = {
     "awk": _awk,
-    "gawk": _awk,
-    "mawk": _awk,
+    "builtin": _builtin,
     "find": _find,
-    "gfind": _find,
-    "uniq": _uniq,
-    "xxd": _uniq,
-    "tar": _tar,
-    "unzip": _unzip,
-    "less": _less,
     "ip": _ip,
+    "less": _less,
+    "mode": _mode,
+    "rm": _remove,
+    "rsync": _rsync,
+    "sed": _sed,
+    "tar": _tar,
     "tmux": _tmux,
+    "uniq": _uniq,
+    "unzip": _unzip,
 }
-"""Programs by name."""
+"""By the name that the table uses."""

@@ -5,17 +5,19 @@ What is found here is a courtesy to the person; what a command can reach is held
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from sam_tui.core.authorization.commands import table as table
-from sam_tui.core.authorization.commands.programs import (
-    COMMAND_CLASSES,
+from sam_tui.core.authorization.commands.inspection import Traits, traits
+from sam_tui.core.authorization.commands.programs import at_least, judge
+from sam_tui.core.authorization.commands.reading import CommandPart, CommandReading, NamedPath
+from sam_tui.core.authorization.commands.table import (
+    READ_ONLY,
+    WORKSPACE_WRITE,
     CommandClass,
-    Traits,
-    classify,
-    traits,
+    CommandTable,
+    builtin_table,
 )
 from sam_tui.core.authorization.commands.wrappers import (
     Inner,
@@ -25,13 +27,17 @@ from sam_tui.core.authorization.commands.wrappers import (
     unwrap,
 )
 from sam_tui.core.authorization.network.hosts import host_of
-from sam_tui.core.ports.policy import ShellParser, ShellText, SimpleCommand, Word
+from sam_tui.core.ports.policy import (
+    Redirection,
+    ShellParser,
+    ShellText,
+    SimpleCommand,
+    Word,
+)
 
 _RUNNABLE = re.compile(r"\$\(|`")
 """In a text that a variable holds: a command, once anything works out what the variable says."""
-_READS: frozenset[CommandClass] = frozenset(("read-only",))
 _NETWORK: frozenset[CommandClass] = frozenset(("network",))
-_UNKNOWN: frozenset[CommandClass] = frozenset(("workspace-write",))
 _SOCKETS = ("/dev/tcp/", "/dev/udp/")
 _DEEPEST = 6
 _SYSTEM_FOLDERS = frozenset((
@@ -45,82 +51,12 @@ _SYSTEM_FOLDERS = frozenset((
 _HARMLESS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"))
 
 
-@dataclass(frozen=True, slots=True)
-class NamedPath:
-    """A file that a command names. ``real`` is empty where it is only known when it runs.
-
-    ``redirected`` says that the shell opens it, whatever the program is.
-    """
-
-    text: str
-    real: str
-    writes: bool = False
-    pattern: bool = False
-    redirected: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CommandPart:
-    """One simple command of a text. ``words`` begin with the program, by its bare name.
-
-    ``exact`` says that all words are known, so that a rule may match them. ``exact_words`` says that it
-    touches nothing but ``paths``. ``code`` are words that are no plain paths.
-    """
-
-    words: tuple[str, ...]
-    classes: frozenset[CommandClass]
-    why: str
-    exact_words: bool = False
-    exact: bool = True
-    paths: tuple[NamedPath, ...] = ()
-    hosts: tuple[str, ...] = ()
-    code: tuple[str, ...] = ()
-
-    @property
-    def heaviest(self) -> CommandClass:
-        """The class that counts most."""
-        return max(self.classes, key=COMMAND_CLASSES.index)
-
-    @property
-    def calm(self) -> bool:
-        """Whether it only reads."""
-        return self.classes == frozenset(("read-only",))
-
-
-@dataclass(frozen=True, slots=True)
-class CommandReading:
-    """A shell text, read. ``parsed`` is False where the parser gave up on any of it."""
-
-    text: str
-    parts: tuple[CommandPart, ...]
-    parsed: bool = True
-    tainted: str = ""
-    """The variable whose change lets names mean other programs."""
-
-    @property
-    def heaviest(self) -> CommandPart | None:
-        """The part that counts most."""
-        return max(self.parts, key=lambda part: COMMAND_CLASSES.index(part.heaviest), default=None)
-
-    def holds(self, kind: CommandClass) -> bool:
-        """Whether any part is of that class."""
-        return any(kind in part.classes for part in self.parts)
-
-    @property
-    def calm(self) -> bool:
-        """Whether all of it only reads, for certain."""
-        return self.parsed and not self.tainted and all(part.calm for part in self.parts)
-
-    @property
-    def saveable(self) -> bool:
-        """Whether a rule could be made of it, and whether rules may allow it."""
-        return self.parsed and not self.tainted and all(part.exact for part in self.parts)
-
-
 @dataclass(slots=True)
 class _Scene:
     """Where the reader stands in a text: the folder, as far as ``cd`` lets it be known."""
 
+    parse: Callable[[str], ShellText]
+    table: CommandTable
     base: str
     home: str
     depth: int = 0
@@ -130,105 +66,113 @@ class _Scene:
 
 
 class CommandReader:
-    """Reads commands with a parser; texts parsed lately are kept."""
+    """Reads commands with a parser; texts parsed lately are kept.
 
-    def __init__(self, parser: ShellParser, *, root: str, home: str) -> None:
+    ``table`` gives what programs mean, and is asked with the first command.
+    """
+
+    def __init__(
+        self,
+        parser: ShellParser,
+        *,
+        root: str,
+        home: str,
+        table: Callable[[], CommandTable] = builtin_table,
+    ) -> None:
         self._parse = lru_cache(maxsize=256)(parser.parse)
         self._root = root
         self._home = home
+        self._table = table
 
     def read(self, text: str, cwd: str = "") -> CommandReading:
         """What the text does, run in ``cwd`` (as given; the workspace when empty)."""
         base = os.path.join(self._root, _at_home(cwd, self._home)) if cwd else self._root
-        scene = _Scene(base, self._home)
-        self._read(text, scene)
-        parts = scene.parts
-        if scene.tainted:
-            why = f"{scene.tainted} is changed, so a name may mean another program"
-            parts = [
-                replace(part, classes=frozenset(("workspace-write",)), why=why, exact_words=False)
-                if part.calm
-                else part
-                for part in parts
-            ]
-        return CommandReading(text, tuple(parts), scene.parsed, scene.tainted)
+        return read_command(text, self._parse, self._table(), base=base, home=self._home)
 
-    def _read(self, text: str, scene: _Scene) -> None:
-        shell = self._parse(text)
-        if shell.unparsable or scene.depth > _DEEPEST:
-            scene.parsed = False
-        if scene.depth > _DEEPEST:
-            return
-        if function_bomb(shell):
-            bomb = traits("destructive", "a function that calls itself without end")
-            scene.parts.append(CommandPart(("fork bomb",), bomb.classes, bomb.why, exact=False))
-        if shell.unparsable:
-            scene.parts.extend(_suspects(text))
-        if shell.evaluates:
-            why = "what a variable holds may be run where it is worked out"
-            scene.parts.append(CommandPart((), _UNKNOWN, why, exact=False))
-        for command in shell.commands:
-            self._command(command, shell, scene)
 
-    def _command(self, command: SimpleCommand, shell: ShellText, scene: _Scene) -> None:
-        scene.tainted = scene.tainted or taints(command.assignments)
-        files = tuple(
-            replace(
-                _named(
-                    redirection.target,
-                    scene,
-                    writes=redirection.writes and redirection.target.text not in _HARMLESS,
-                ),
-                redirected=True,
-            )
-            for redirection in command.redirections
-        )
-        values = tuple(word for _, word in command.assignments)
-        if not command.words:
-            self._bare(files, values, scene)
-            return
-        for inner in unwrap(command, shell):
-            scene.tainted = scene.tainted or taints(inner.assignments) or renamed(inner)
-            if inner.script is not None:
-                self._script(inner.script, scene)
-                if files:
-                    self._bare(files, (), scene)
-            else:
-                bare = shell.functions if inner.words == command.words else ()
-                scene.parts.append(_part(inner, bare, scene, files, values))
-                _follow(inner.words, scene)
+def read_command(
+    text: str, parse: Callable[[str], ShellText], table: CommandTable, *, base: str, home: str
+) -> CommandReading:
+    """What a text does, run in the folder ``base``, as far as the table knows its programs."""
+    scene = _Scene(parse, table, base, home)
+    _read(text, scene)
+    parts = scene.parts
+    if scene.tainted:
+        why = f"{scene.tainted} is changed, so a name may mean another program"
+        parts = [
+            replace(part, classes=WORKSPACE_WRITE, why=why, exact_words=False)
+            if part.calm
+            else part
+            for part in parts
+        ]
+    return CommandReading(text, tuple(parts), scene.parsed, scene.tainted)
 
-    def _bare(self, files: tuple[NamedPath, ...], values: Sequence[Word], scene: _Scene) -> None:
-        """An assignment or a redirection without a command."""
-        if not files and all(word.static and not _RUNNABLE.search(word.text) for word in values):
-            named = tuple(_named(word, scene) for word in values if _pathlike(word))
-            scene.parts.append(
-                CommandPart((), frozenset(("read-only",)), "an assignment", True, True, named)
-            )
-            return
-        hosts = _reached(files)
-        runnable = any(word.static and _RUNNABLE.search(word.text) for word in values)
-        stores: CommandClass = "workspace-write" if runnable or _stores(files) else "read-only"
-        kind: CommandClass = "network" if hosts else stores
-        code = tuple(word.text for word in values if not word.static)
-        why = "a variable holds what could be run" if runnable else "a redirection"
-        scene.parts.append(
-            CommandPart(
-                (), frozenset((kind,)), why, True, not (code or runnable), files, hosts, code
-            )
-        )
 
-    def _script(self, script: Word, scene: _Scene) -> None:
-        if script.static and not script.pattern:
-            scene.depth += 1
-            self._read(script.text, scene)
-            scene.depth -= 1
+def _read(text: str, scene: _Scene) -> None:
+    if scene.depth > _DEEPEST:
+        scene.parsed = False
+        return
+    shell = scene.parse(text)
+    if function_bomb(shell):
+        bomb = traits("destructive", "a function that calls itself without end")
+        scene.parts.append(CommandPart(("fork bomb",), bomb.classes, bomb.why, exact=False))
+    if shell.unparsable:
+        scene.parsed = False
+        scene.parts.extend(_suspects(text, scene.table))
+    if shell.evaluates:
+        why = "what a variable holds may be run where it is worked out"
+        scene.parts.append(CommandPart((), WORKSPACE_WRITE, why, exact=False))
+    for command in shell.commands:
+        _read_simple(command, shell, scene)
+
+
+def _read_simple(command: SimpleCommand, shell: ShellText, scene: _Scene) -> None:
+    scene.tainted = scene.tainted or taints(command.assignments, scene.table)
+    files = tuple(_redirected(redirection, scene) for redirection in command.redirections)
+    values = tuple(word for _, word in command.assignments)
+    if not command.words:
+        scene.parts.append(_bare(files, values, scene))
+        return
+    for inner in unwrap(command, shell, scene.table):
+        changed = taints(inner.assignments, scene.table) or renamed(inner, scene.table)
+        scene.tainted = scene.tainted or changed
+        if inner.script is not None:
+            _read_script(inner.script, scene)
+            if files:
+                scene.parts.append(_bare(files, (), scene))
         else:
-            why = "a script that is only known when it runs"
-            unknown = traits("workspace-write", why, exact=False)
-            scene.parts.append(
-                CommandPart((), unknown.classes, why, exact=False, code=(script.text,))
-            )
+            functions = shell.functions if inner.words == command.words else ()
+            scene.parts.append(_part(inner, functions, scene, files, values))
+            _follow(inner.words, scene)
+
+
+def _redirected(redirection: Redirection, scene: _Scene) -> NamedPath:
+    writes = redirection.writes and redirection.target.text not in _HARMLESS
+    return replace(_named(redirection.target, scene, writes=writes), redirected=True)
+
+
+def _bare(files: tuple[NamedPath, ...], values: Sequence[Word], scene: _Scene) -> CommandPart:
+    """An assignment or a redirection without a command."""
+    if not files and all(word.static and not _RUNNABLE.search(word.text) for word in values):
+        paths = tuple(_named(word, scene) for word in values if _pathlike(word))
+        return CommandPart((), READ_ONLY, "an assignment", True, True, paths)
+    hosts = _reached(files)
+    runnable = any(word.static and _RUNNABLE.search(word.text) for word in values)
+    classes = WORKSPACE_WRITE if runnable or _stores(files) else READ_ONLY
+    code = tuple(word.text for word in values if not word.static)
+    why = "a variable holds what could be run" if runnable else "a redirection"
+    exact = not (code or runnable)
+    return CommandPart((), _NETWORK if hosts else classes, why, True, exact, files, hosts, code)
+
+
+def _read_script(script: Word, scene: _Scene) -> None:
+    if script.static and not script.pattern:
+        scene.depth += 1
+        _read(script.text, scene)
+        scene.depth -= 1
+    else:
+        why = "a script that is only known when it runs"
+        scene.parts.append(CommandPart((), WORKSPACE_WRITE, why, exact=False, code=(script.text,)))
 
 
 def _part(
@@ -238,20 +182,21 @@ def _part(
     files: tuple[NamedPath, ...],
     values: Sequence[Word],
 ) -> CommandPart:
-    name, judged = _judge(inner, functions)
+    name, judged = _judged(inner, functions, scene.table)
+    judged = at_least(name, judged, scene.table)
     classes, why = judged.classes, judged.why
-    if _stores(files) and classes == frozenset(("read-only",)):
-        classes, why = _UNKNOWN, "its output goes to a file"
+    if _stores(files) and classes == READ_ONLY:
+        classes, why = WORKSPACE_WRITE, "its output goes to a file"
     if reached := _reached(files):
-        classes, why = (classes - _READS) | _NETWORK, f"it speaks to {reached[0]}"
+        classes, why = (classes - READ_ONLY) | _NETWORK, f"it speaks to {reached[0]}"
     operands = inner.words[1:]
-    writes = name in table.WRITES or name in ("rm", "dd", "tar")
-    plain = judged.exact and classes != _READS  # then every word may be a file of the folder
+    written = scene.table.program(name).writes
+    plain = judged.exact and classes != READ_ONLY  # then every word may be a file of the folder
     words = [
         o for w in operands if _pathlike(o := _operand(w)) or (plain and w.text[:1] not in "-+")
     ]
-    paths = [_named(word, scene, writes=writes) for word in words]
-    if plain and name in table.WRITES_HERE:
+    paths = [_named(word, scene, writes=bool(written)) for word in words]
+    if plain and written == "here":
         paths.append(_named(Word("."), scene, writes=True))
     paths += [_named(word, scene) for word in values if word.static and _pathlike(word)]
     code = [
@@ -270,7 +215,7 @@ def _part(
     )
 
 
-def _judge(inner: Inner, functions: Sequence[str]) -> tuple[str, Traits]:
+def _judged(inner: Inner, functions: Sequence[str], table: CommandTable) -> tuple[str, Traits]:
     """The bare name of the program, and what it does."""
     first = inner.words[0]
     if not first.static or first.pattern:
@@ -281,8 +226,8 @@ def _judge(inner: Inner, functions: Sequence[str]) -> tuple[str, Traits]:
     folder, _, name = first.text.rpartition("/")
     if folder and folder not in _SYSTEM_FOLDERS:
         return first.text, traits("workspace-write", f"{first.text} may write", exact=False)
-    judged = classify(name, inner.words)
-    if name in functions and judged.classes == _UNKNOWN and not judged.exact:
+    judged = judge(name, inner.words, table)
+    if name in functions and judged.classes == WORKSPACE_WRITE and not judged.exact:
         return name, traits("read-only", "a function whose body is judged by itself")
     return name, judged
 
@@ -378,12 +323,12 @@ def _stores(files: Sequence[NamedPath]) -> bool:
     return any(file.writes for file in files)
 
 
-def _suspects(text: str) -> Iterator[CommandPart]:
+def _suspects(text: str, table: CommandTable) -> Iterator[CommandPart]:
     """Heavy programs named anywhere in a text that could not be parsed."""
     words = [Word(word.strip("\"'`();&|{}")) for word in text.replace("\\\n", "").split()]
     for index, word in enumerate(words):
         name = word.text.rpartition("/")[2]
-        judged = classify(name, words[index : index + 12]) if name.isascii() and name else None
+        judged = judge(name, words[index : index + 12], table) if name.isascii() and name else None
         if judged and judged.classes & {"destructive", "privileged"} and (name != "open"):
             yield CommandPart((name,), judged.classes, judged.why, exact=False)
     yield CommandPart((), frozenset(("workspace-write",)), "it could not be parsed", exact=False)

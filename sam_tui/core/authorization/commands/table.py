@@ -1,293 +1,351 @@
-"""What well-known programs do, as data: which only read, which reach the network, which need power.
+"""What programs mean, as data: ``programs.toml``, and what policy files add to it.
 
-A program that stands nowhere here is taken to write to the workspace.
+Each ``[[program]]`` says for one or more names what class a command is, which options leave it so, which
+make it heavier, and whether it runs another program. docs/guard.md describes the keys for people.
 """
 
-from collections.abc import Sequence
+import functools
+import re
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, cast
 
+from sam_tui.core.ports.policy import Word
 
-def names(text: str) -> frozenset[str]:
-    """The words of a text, as a set."""
-    return frozenset(text.split())
-
-
-READ_ONLY = names("""
-    : true false echo ls dir cat head tail wc stat df du pwd basename dirname realpath
-    readlink which type whereis uname whoami id groups uptime free ps pgrep nproc locale cmp
-    diff comm cut tr nl tac rev fold fmt paste join column od hexdump md5sum sha1sum
-    sha224sum sha256sum sha384sum sha512sum b2sum cksum shasum seq expr sleep jq grep egrep fgrep
-    zgrep zcat bzcat xzcat zstdcat cd pushd popd dirs exit return break continue
-    shift set shopt fg bg umask ulimit times caller tput tty lscpu lsblk lsmod lsusb getconf
-    cal factor numfmt tsort users who w last logname printenv disown sum
-    vmstat iostat mpstat pstree pidof tokei eza exa
-    """)
-"""Only read, whatever their arguments."""
-
-EVALUATING = names("test [ let jobs wait read mapfile readarray printf getopts unset export readonly "
-                   "declare typeset local")  # fmt: skip
-"""Builtins that only read, but for what a subscript or an option of theirs makes the shell run."""
-
-FLAG_SENSITIVE = {
-    "date": (("-s", "--set"), "privileged"),
-    "hostname": (("-F", "--file", "-b"), "privileged"),
-    "sort": (("-o", "--output", "--compress-program", "-T", "--temporary-directory"), "write"),
-    "tree": (("-o", "--output", "-R"), "write"),
-    "file": (("-C", "--compile"), "write"),
-    "rg": (("--pre", "--hostname-bin"), "write"),
-    "yq": (
-        ("-i", "--inplace", "--in-place", "-s", "--split-exp", "--security-enable-system-operator"),
-        "write",
-    ),
-    "man": (("-P", "--pager", "-H", "--html", "-X", "-C", "--config-file", "-B", "-r"), "write"),
-    "dmesg": (("-c", "-C", "--clear", "--read-clear", "-D", "-E", "-n", "--console"), "privileged"),
-    "journalctl": (
-        (
-            "--rotate",
-            "--vacuum-size",
-            "--vacuum-time",
-            "--vacuum-files",
-            "--flush",
-            "--sync",
-            "--relinquish-var",
-            "--smart-relinquish-var",
-            "--setup-keys",
-            "--update-catalog",
-            "--cursor-file",
-        ),
-        "privileged",
-    ),
-    "base64": (("-o", "--output"), "write"),
-    "base32": (("-o", "--output"), "write"),
-    "bat": (("--pager", "--config-file", "--build", "--clear"), "write"),
-    "batcat": (("--pager", "--config-file", "--build", "--clear"), "write"),
-    "lspci": (("-q", "-Q"), "network"),
-    "lsof": (("-D",), "write"),
-    "nm": (("--plugin",), "write"),
-    "objdump": (("--plugin",), "write"),
-    "readelf": (("--plugin",), "write"),
-    "size": (("--plugin",), "write"),
-    "strings": (("--plugin",), "write"),
-    "fd": (("-x", "-X", "--exec", "--exec-batch"), "write"),
-    "fdfind": (("-x", "-X", "--exec", "--exec-batch"), "write"),
-}
-"""Only read without these flags; with one they do what is named."""
-
-WRITES = names(
-    "mkdir touch cp mv rm rmdir ln install tee patch unzip gunzip gzip bzip2 bunzip2 xz unxz zip split "
-    "csplit mktemp chmod chgrp chown rename unlink"
+CommandClass = Literal["read-only", "workspace-write", "network", "destructive", "privileged"]
+COMMAND_CLASSES: tuple[CommandClass, ...] = (
+    "read-only",
+    "workspace-write",
+    "network",
+    "destructive",
+    "privileged",
 )
-"""Write to the paths that they name and to nothing else, but for these."""
+"""From the lightest to the heaviest."""
+READ_ONLY: frozenset[CommandClass] = frozenset(("read-only",))
+WORKSPACE_WRITE: frozenset[CommandClass] = frozenset(("workspace-write",))
+_ANY = frozenset(("*",))
 
-WRITES_HERE = names("tar unzip zip split csplit mktemp")
-"""Write to the folder that they run in, whatever they name."""
 
-WRITES_AND_RUNS: dict[str, Sequence[str]] = {
-    "zip": ("-T", "--test", "--unzip-command"),
-    "split": ("--filter",),
-    "install": ("-s", "--strip", "--strip-program"),
-    "patch": "*",
-    "rename": "*",
-}
-"""With these options, or ``*`` with any words, they run something else."""
+def known_words(words: Sequence[Word]) -> bool:
+    """Whether every word is known, and none is a pattern that a file called like an option fits."""
+    return all(word.static and not (word.pattern and word.text[:1] in "*?[-") for word in words)
 
-NETWORK = names("""
-    curl wget getent http https httpie xh aria2c ssh scp sftp ftp lftp nc ncat netcat socat telnet dig
-    nslookup host ping ping6 traceroute tracepath mtr whois rclone gh glab hub aws gcloud gsutil az doctl
-    flyctl fly heroku vercel netlify wrangler supabase psql mysql mongosh redis-cli kcat nmap openssl
-    rsync mosh yt-dlp s3cmd ansible ansible-playbook
-    """)
 
-NETWORK_SUBCOMMANDS = {
-    "npm": "install i ci add update up upgrade publish audit outdated view info search login pack exec x",
-    "pnpm": "install i add update up publish audit outdated dlx fetch",
-    "yarn": "install add upgrade up publish audit outdated dlx",
-    "bun": "install add update publish x",
-    "npx": "*",
-    "bunx": "*",
-    "pipx": "*",
-    "uvx": "*",
-    "pip": "install download index search wheel",
-    "pip3": "install download index search wheel",
-    "uv": "sync add pip lock publish tool python run",
-    "poetry": "install add update publish lock",
-    "pdm": "install add update publish lock sync",
-    "pipenv": "install update sync lock",
-    "conda": "install create update search",
-    "mamba": "install create update search",
-    "cargo": "install fetch publish update search add login yank",
-    "go": "get install mod",
-    "gem": "install update push fetch",
-    "bundle": "install update add",
-    "composer": "install update require",
-    "mvn": "*",
-    "gradle": "*",
-    "helm": "install upgrade repo pull push uninstall",
-    "kubectl": "*",
-    "terraform": "init plan apply destroy import refresh",
-    "brew": "*",
-    "docker": "pull push login search",
-    "podman": "pull push login search",
-}
+def has_flag(text: str, flags: Collection[str]) -> bool:
+    """Whether a word is one of the flags: alone, abbreviated, with a value, or among short ones."""
+    if text.startswith("--"):
+        name = text.partition("=")[0]
+        return len(name) > 2 and any(
+            flag.startswith("--") and flag.startswith(name) for flag in flags
+        )
+    if text.startswith("-") and len(text) > 1:
+        return any(flag == text or (len(flag) == 2 and flag[1] in text[1:]) for flag in flags)
+    return False
 
-OUTWARD = {
-    "npm": "publish unpublish deprecate",
-    "pnpm": "publish",
-    "yarn": "publish",
-    "bun": "publish",
-    "cargo": "publish yank",
-    "gem": "push yank",
-    "poetry": "publish",
-    "uv": "publish",
-    "pdm": "publish",
-    "twine": "upload",
-    "terraform": "apply destroy",
-    "kubectl": "delete apply replace drain scale",
-    "helm": "uninstall delete rollback",
-    "gh": "release repo secret",
-    "dropdb": "*",
-}
-"""Change something elsewhere that cannot be taken back."""
 
-DESTRUCTIVE = names("dd shred truncate wipefs srm wipe mkfs format sgdisk sfdisk blkdiscard")
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a program that leave its class as it is.
 
-PRIVILEGED = names("""
-    sudo doas su pkexec runuser sudoedit visudo mount umount chroot nsenter unshare setcap setfacl
-    insmod rmmod modprobe sysctl iptables ip6tables nft ufw firewall-cmd useradd usermod userdel
-    groupadd groupdel groupmod adduser deluser passwd chpasswd chsh chfn systemctl service
-    launchctl crontab at batch reboot shutdown halt poweroff init telinit fdisk parted swapon
-    swapoff losetup dmsetup cryptsetup systemd-run dbus-send gdbus busctl machinectl loginctl
-    hostnamectl timedatectl update-alternatives update-rc.d chkconfig apt apt-get aptitude dpkg
-    dnf yum rpm zypper pacman apk snap flatpak emerge tmux screen gpasswd newgrp setpriv capsh
-    security defaults spctl csrutil tccutil osascript open xdg-open docker podman nerdctl lxc
-    lxd virsh vagrant ip ifconfig route arp tc ethtool kexec debugfs mknod hwclock chattr
-    """)
-"""Change the system, or reach a process that the sandbox does not hold."""
+    ``flags`` stand alone, ``valued`` take the rest of their word or the next one for their value. With
+    ``*`` among the flags every word is one.
+    """
 
-CALM_SUBCOMMANDS: dict[str, tuple[str, str]] = {
-    "systemctl": (
-        "status is-active is-enabled is-failed list-units list-unit-files show cat",
-        "-l -a -n -p -t --all --no-pager --full --type --state --property --user --system --lines",
-    ),
-    "docker": ("ps images logs inspect version info top stats port diff history", "*"),
-    "podman": ("ps images logs inspect version info top stats port diff history", "*"),
-    "apt": ("list search show policy", "-a --installed --upgradable --all-versions --names-only"),
-    "dpkg": ("-l -L -s -S --list --listfiles --status --search", ""),
-    "rpm": ("-q -qa -qi -ql -qf", "-i -l --info --list --requires --provides --changelog"),
-    "brew": ("list --version --prefix", "--versions --formula --cask -1"),
-    "crontab": ("-l", ""),
-    "snap": ("list", "--all"),
-    "loginctl": ("list-sessions", "--no-pager"),
-    "timedatectl": ("status show", "--no-pager"),
-    "npm": (
-        "ls list root bin prefix -v --version",
-        "-a -g -l -p --all --depth --json --long --parseable --global --omit --prod --link",
-    ),
-    "pip": (
-        "list show freeze check --version -V",
-        "-v -f -q --format --user --local --not-required --all --files --verbose --editable",
-    ),
-    "go": ("version env doc", "-all -u -src -short -json -m"),
-    "conda": ("list info", "-n --name -e --export --json --envs"),
-    "gem": ("list environment", "--local"),
-    "getent": ("passwd group services protocols", ""),
-}
-"""Subcommands that only look, and the options that leave it so; ``*`` for any."""
+    flags: frozenset[str] = frozenset()
+    valued: frozenset[str] = frozenset()
+    _letters: str = field(default="", repr=False)
 
-VERSIONED = names("""
-    python python2 python3 node deno bun ruby perl php java javac npm pip pip3
-    uv poetry gcc g++ clang clang++ cc make cmake ninja git docker podman kubectl terraform helm gh
-    tsc eslint prettier ruff mypy black bash zsh fish tar curl wget
-    rg fd sed awk gawk grep jq yq psql mysql sqlite3 redis-cli ffmpeg swift zig
-    """)
-"""Known to do nothing but answer to ``--version`` or ``-V`` alone, whatever the folder holds.
+    @classmethod
+    def of(cls, flags: str, valued: str = "") -> "Options":
+        """From words."""
+        alone = frozenset(flags.split())
+        return cls(alone, frozenset(valued.split()), "".join(f[1] for f in alone if len(f) == 2))
 
-Those that load a folder's own settings or plugins first (yarn, mvn, pytest, tox) are not among them.
-"""
+    def __or__(self, other: "Options") -> "Options":
+        """Both together."""
+        both = (" ".join(self.flags | other.flags), " ".join(self.valued | other.valued))
+        return Options.of(*both)
 
-SHELLS = names("sh bash zsh dash ksh ash fish")
-INTERPRETERS = names("""
-    python python2 python3 node deno ruby perl php lua Rscript osascript tclsh guile ghci irb
-    pypy pypy3 ts-node tsx
-    """)
+    def know(self, words: Sequence[Word]) -> bool:
+        """Whether all options among words are known. A word that is not static counts for none."""
+        if self.flags >= _ANY:
+            return True
+        index = 0
+        while index < len(words):
+            text = words[index].text if words[index].static else ""
+            index += 1
+            if text == "--":
+                return True
+            if not text.startswith("-") or text == "-":
+                continue
+            name = text.partition("=")[0]
+            if name in self.flags or name in self.valued:
+                index += text in self.valued and len(text) == 2
+            elif text.startswith("--"):
+                return False
+            else:
+                takes_next = self._cluster(text)
+                if takes_next is None:
+                    return False
+                index += takes_next
+        return True
 
-WRAPPERS: dict[str, tuple[str, str, int]] = {
-    "env": (
-        "-u --unset -C --chdir",
-        "-i -0 -v --null --debug --ignore-environment",
-        0,
-    ),
-    "nice": ("-n --adjustment", "", 0),
-    "ionice": ("-c -n -p --class --classdata", "-t --ignore", 0),
-    "nohup": ("", "", 0),
-    "setsid": ("", "-c -f -w --ctty --fork --wait", 0),
-    "stdbuf": ("-i -o -e --input --output --error", "", 0),
-    "time": ("-f --format", "-p -v --portability --verbose", 0),
-    "timeout": (
-        "-s -k --signal --kill-after",
-        "-v -f -p --verbose --foreground --preserve-status",
-        1,
-    ),
-    "gtimeout": ("-s -k --signal --kill-after", "-v --verbose --foreground --preserve-status", 1),
-    "command": ("", "-p", 0),
-    "builtin": ("", "", 0),
-    "exec": ("-a", "-c -l", 0),
-    "coproc": ("", "", 0),
-    "xargs": (
-        "-I -L -n -P -s -d -a -E --max-args --max-procs --max-chars --delimiter --arg-file",
-        "-0 -r -t -x -o -p -i -e -l --null --no-run-if-empty --verbose --exit --replace --max-lines "
-        "--eof --open-tty --interactive",
-        0,
-    ),
-    "watch": (
-        "-n --interval",
-        "-b -c -d -e -g -p -t -x --beep --color --differences --errexit --chgexit --precise --no-title "
-        "--exec",
-        0,
-    ),
-    "flock": (
-        "-w -E --timeout --wait --conflict-exit-code",
-        "-s -x -e -n -u -o -F --shared --exclusive --nb --nonblock --unlock --close --no-fork --verbose",
-        1,
-    ),
-    "unbuffer": ("", "-p", 0),
-    "chronic": ("", "-v -e", 0),
-    "busybox": ("", "", 0),
-    "strace": ("-e -p -s -u -E -P -o", "-f -ff -c -C -t -tt -T -y -v -x -q -r -i -k", 0),
-    "ltrace": ("-e -p -s -u -o", "-f -c -C -t -T -S -i", 0),
-    "caffeinate": ("-t -w", "-d -i -m -s -u", 0),
-    "sudo": (
-        "-u -g -h -p -C -T -U -D -R -r -t --user --group --host --prompt --chdir",
-        "-A -b -E -e -H -i -K -k -l -n -P -S -s -v",
-        0,
-    ),
-    "doas": ("-u -C", "-L -n -s", 0),
-    "parallel": ("-j --jobs -a --arg-file", "-k -0 --keep-order --null --dry-run", 0),
-}
-"""Programs that run another: their options that take a value, those that take none, and how many words
-stand before it. An option that is not here may change what the words after it are."""
+    def _cluster(self, text: str) -> bool | None:
+        """Whether short options in one word take the next word; None where one is not known."""
+        for at, letter in enumerate(text[1:], 2):
+            if f"-{letter}" in self.valued:
+                return at == len(text)
+            if letter not in self._letters and not letter.isdigit():
+                return None
+        return False
 
-JOINING = names("watch parallel")
-"""Those that hand all their words to a shell."""
 
-DANGEROUS_VARIABLES = sorted(
-    names(
-        "PATH LD_* DYLD_* BASH_* ENV IFS SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND GIT_* *PAGER *EDITOR "
-        "VISUAL PYTHON* NODE_OPTIONS NODE_PATH PERL5* PERLLIB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS "
-        "_JAVA_OPTIONS JDK_JAVA_OPTIONS GCONV_PATH GETCONF_DIR GLIBC_TUNABLES LESS* MANOPT MANPATH "
-        "MANROFF* GROFF_* TAR_OPTIONS RIPGREP_CONFIG_PATH GREP_OPTIONS BROWSER SSH_* HOME XDG_* CDPATH "
-        "GLOBIGNORE CC CXX RUSTC* RUSTDOC* RUSTFLAGS RUSTUP_* CARGO_HOME CARGO_BUILD_* CARGO_TARGET_*_* "
-        "CARGO_ALIAS_* GOFLAGS GOROOT GOPATH GOENV GOTOOLCHAIN MAKEFLAGS NPM_CONFIG_* npm_config_* "
-        "COREPACK_* PIP_* UV_* POETRY_* BUNDLE_* GEM_* DOCKER_HOST DOCKER_CONFIG DOCKER_CONTEXT KUBE* "
-        "TF_* DOTNET_* MAVEN_* GRADLE_* OPENSSL_* SYSTEMD_* BAT_* TERMINFO* DPKG_* APT_* AWKPATH "
-        "AWKLIBPATH RANDOM SRANDOM SECONDS LINENO HISTCMD OPTIND"
+@dataclass(frozen=True, slots=True)
+class Wrapping:
+    """How a program stands before another: its own options, and how many words before the other.
+
+    ``joins``: it hands all words after to a shell. ``writes``: it may write a file of its own.
+    """
+
+    options: Options
+    before: int = 0
+    joins: bool = False
+    writes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What the table says of a program, or of a subcommand. Keys of the file have the same names."""
+
+    classes: frozenset[CommandClass] = frozenset()
+    """Empty for what writes, and may run or touch anything."""
+    options: Options = Options()
+    heavier: Mapping[CommandClass, frozenset[str]] = field(
+        default_factory=dict[CommandClass, frozenset[str]]
     )
-)
-"""Variables that make a program run something else than its name says."""
+    """Options that make it that class."""
+    words: Mapping[CommandClass, re.Pattern[str]] = field(
+        default_factory=dict[CommandClass, re.Pattern[str]]
+    )
+    """Arguments without a dash that make it that class."""
+    subcommands: Mapping[str, "Program"] = field(default_factory=dict[str, "Program"])
+    writes: Literal["", "named", "here"] = ""
+    """What it writes and nothing else: the paths it names, or beside them the folder it runs in."""
+    runs: frozenset[str] = frozenset()
+    """Options with which it runs something else; ``*`` for any words."""
+    inspect: str = ""
+    """The function that reads its words."""
+    wraps: Wrapping | None = None
+    version: bool = False
+    """Whether ``--version`` alone does nothing else, whatever the folder holds."""
+    shell: bool = False
+    interpreter: bool = False
+    copies: bool = False
+    """Whether it reads what lies below a folder, contents and all."""
+    prefix: int | None = None
+    """How many of its words say what it does, where a permission is for all commands that begin so."""
+    scripts: frozenset[str] = frozenset()
+    """Subcommands after which one more word says so."""
+    lists: frozenset[str] = frozenset()
+    """Options of a git command that make it a list."""
+    alone: bool = False
+    """Whether a git command without arguments is a list."""
 
-REGENERABLE = names("""
-    node_modules dist build out target coverage htmlcov .coverage __pycache__ .pytest_cache
-    .mypy_cache .ruff_cache .hypothesis .tox .nox .eggs .next .nuxt .output .svelte-kit .turbo
-    .parcel-cache .cache .gradle .venv venv env tmp temp .tmp .nyc_output storybook-static
-    cmake-build-debug cmake-build-release _build site .terraform
-    """)
-"""Names of folders that a build makes again."""
+
+@dataclass(frozen=True, slots=True)
+class GitTable:
+    """What stands before git's subcommands, and each of them."""
+
+    options: Options
+    code: frozenset[str]
+    """Options before the subcommand that may run a program."""
+    runs: frozenset[str]
+    """Options of subcommands that run or write something."""
+    commands: Mapping[str, Program]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTable:
+    """Everything known about programs."""
+
+    programs: Mapping[str, Program]
+    git: GitTable
+    variables: tuple[str, ...]
+    """Patterns of variables that make a program run something else than its name says."""
+    regenerable: frozenset[str]
+    """Names of folders that a build makes again."""
+    least: Mapping[str, CommandClass] = field(default_factory=dict[str, CommandClass])
+    """What a program counts as at least, as a project has it."""
+
+    def program(self, name: str) -> Program:
+        """What is known of a program by its bare name."""
+        return (
+            self.programs.get(name) or self.programs.get(f"{name.partition('.')[0]}.*") or _UNKNOWN
+        )
+
+    def named(self, key: Literal["shell", "interpreter", "copies", "wraps"]) -> frozenset[str]:
+        """The programs for which a key is set."""
+        return frozenset(name for name, entry in self.programs.items() if getattr(entry, key))
+
+    def extended(
+        self, entries: Mapping[str, Program], least: Mapping[str, CommandClass]
+    ) -> "CommandTable":
+        """The table with a person's own entries, and what a project asks for at least.
+
+        What an own entry says is added to what is known of its program; its class replaces the other.
+        """
+        programs = dict(self.programs)
+        for name, entry in entries.items():
+            programs[name] = _joined(programs[name], entry) if name in programs else entry
+        return replace(self, programs=programs, least=least)
+
+
+_UNKNOWN = Program()
+
+
+def _joined(known: Program, added: Program) -> Program:
+    heavier = dict(known.heavier)
+    for kind, options in added.heavier.items():
+        heavier[kind] = heavier.get(kind, frozenset()) | options
+    return replace(
+        known,
+        classes=added.classes or known.classes,
+        options=known.options | added.options,
+        heavier=heavier,
+        words={**known.words, **added.words},
+        subcommands={**known.subcommands, **added.subcommands},
+    )
+
+
+_OWN_KEYS = ("names", "class", "flags", "valued", "options", "words", "subcommand")
+"""What a person's policy may say of a program."""
+_KEYS = (*_OWN_KEYS, "writes", "runs", "inspect", "wraps", "version", "shell", "interpreter", "copies",
+         "prefix", "scripts", "lists", "alone")  # fmt: skip
+
+
+class EntryError(ValueError):
+    """An entry that cannot be used; ``key`` is what is wrong in it."""
+
+    def __init__(self, key: str, why: str) -> None:
+        super().__init__(why)
+        self.key = key
+
+
+def own_entry(entry: object) -> dict[str, Program]:
+    """A table of a person's policy, by the names of its programs. Raises ``EntryError``."""
+    return _entries(entry, _OWN_KEYS)
+
+
+def least_classes(entry: object) -> dict[str, CommandClass]:
+    """The least class that a table of a project's policy asks for. Raises ``EntryError``."""
+    programs = _entries(entry, ("names", "class"))
+    heavy = [sorted(p.classes - READ_ONLY, key=COMMAND_CLASSES.index) for p in programs.values()]
+    if not all(heavy):
+        raise EntryError("class", "a project can only make a program heavier")
+    return {name: classes[-1] for name, classes in zip(programs, heavy, strict=True)}
+
+
+def _entries(entry: object, keys: Collection[str]) -> dict[str, Program]:
+    """One table as programs by their names."""
+    if not isinstance(entry, dict):
+        raise EntryError("", "a program is a table")
+    fields = cast("dict[str, object]", entry)
+    for key in fields:
+        if key not in keys:
+            raise EntryError(key, f"unknown key “{key}” of a program; known: {', '.join(keys)}")
+    names = _text(fields, "names").split()
+    if not names:
+        raise EntryError("names", "a program needs “names”")
+    inner = {key for key in keys if key != "subcommand"}
+    subcommands: dict[str, Program] = {}
+    for subcommand in cast("list[object]", _typed(fields, "subcommand", list, [])):
+        subcommands.update(_entries(subcommand, inner))
+    program = Program(
+        classes=_classes(_text(fields, "class"), "class"),
+        options=Options.of(_text(fields, "flags"), _text(fields, "valued")),
+        heavier={
+            kind: frozenset(text.split()) for kind, text in _by_class(fields, "options").items()
+        },
+        words={kind: _pattern(text) for kind, text in _by_class(fields, "words").items()},
+        subcommands=subcommands,
+        writes=cast("Literal['', 'named', 'here']", _text(fields, "writes")),
+        runs=frozenset(_text(fields, "runs").split()),
+        inspect=_text(fields, "inspect"),
+        wraps=_wrapping(cast("dict[str, object]", fields["wraps"])) if "wraps" in fields else None,
+        version=bool(fields.get("version")),
+        shell=bool(fields.get("shell")),
+        interpreter=bool(fields.get("interpreter")),
+        copies=bool(fields.get("copies")),
+        prefix=cast("int | None", fields.get("prefix")),
+        scripts=frozenset(_text(fields, "scripts").split()),
+        lists=frozenset(_text(fields, "lists").split()),
+        alone=bool(fields.get("alone")),
+    )
+    return dict.fromkeys(names, program)
+
+
+def _typed(fields: Mapping[str, object], key: str, kind: type, default: object) -> object:
+    value = fields.get(key, default)
+    if not isinstance(value, kind):
+        words = {str: "a text", list: "written as [[program.subcommand]]", dict: "a table"}[kind]
+        raise EntryError(key, f"“{key}” must be {words}")
+    return value
+
+
+def _text(fields: Mapping[str, object], key: str) -> str:
+    return cast("str", _typed(fields, key, str, ""))
+
+
+def _classes(text: str, key: str) -> frozenset[CommandClass]:
+    for word in text.split():
+        if word not in COMMAND_CLASSES:
+            raise EntryError(key, f"{word!r} is no class; one of: {', '.join(COMMAND_CLASSES)}")
+    return frozenset(cast("list[CommandClass]", text.split()))
+
+
+def _by_class(fields: Mapping[str, object], key: str) -> dict[CommandClass, str]:
+    table = cast("dict[str, object]", _typed(fields, key, dict, {}))
+    return {kind: _text(table, name) for name in table for kind in _classes(name, key)}
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise EntryError("words", f"{text!r} is no pattern: {error}") from None
+
+
+def _wrapping(fields: Mapping[str, object]) -> Wrapping:
+    return Wrapping(
+        Options.of(_text(fields, "flags"), _text(fields, "valued")),
+        cast("int", fields.get("before", 0)),
+        bool(fields.get("joins")),
+        bool(fields.get("writes")),
+    )
+
+
+@functools.cache
+def builtin_table() -> CommandTable:
+    """The table that comes with the program; read with the first command."""
+    text = Path(__file__).with_name("programs.toml").read_text("utf-8")
+    table = cast("dict[str, list[object]]", tomllib.loads(text))
+    git = cast("dict[str, object]", table["git"])
+    commands: dict[str, Program] = {}
+    for entry in cast("list[object]", git["command"]):
+        commands.update(_entries(entry, _KEYS))
+    programs: dict[str, Program] = {}
+    for entry in table["program"]:
+        programs.update(_entries(entry, _KEYS))
+    return CommandTable(
+        programs,
+        GitTable(
+            Options.of(_text(git, "flags"), _text(git, "valued")),
+            frozenset(_text(git, "code").split()),
+            frozenset(_text(git, "runs").split()),
+            commands,
+        ),
+        tuple(cast("str", table["variables"]).split()),
+        frozenset(cast("str", table["regenerable"]).split()),
+    )

@@ -1,17 +1,17 @@
 """Commands inside commands: ``sudo``, ``env``, ``xargs``, ``find -exec``, ``sh -c``, ``eval``."""
 
 import fnmatch
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sam_tui.core.authorization.commands import table as table
-from sam_tui.core.authorization.commands.inspection import variables_set
-from sam_tui.core.authorization.commands.programs import Traits, traits
+from sam_tui.core.authorization.commands.inspection import Traits, traits, variables_set
+from sam_tui.core.authorization.commands.table import CommandTable, Wrapping
 from sam_tui.core.ports.policy import ShellText, SimpleCommand, Word
 
 _MOST_LAYERS = 8
 _LATER = Word("{}", static=False)
 """A word that is only known when it runs."""
+_FINDERS = ("find", "gfind", "fd", "fdfind")
 _EXECUTES = ("-exec", "-execdir", "-ok", "-okdir")
 
 
@@ -28,26 +28,33 @@ class Inner:
     verdict: Traits | None = None
 
 
-def unwrap(command: SimpleCommand, shell: ShellText) -> Iterator[Inner]:
+def unwrap(command: SimpleCommand, shell: ShellText, table: CommandTable) -> Iterator[Inner]:
     """Every program that a simple command runs, the wrapper itself where it has a say."""
     words = command.words
     for _ in range(_MOST_LAYERS):
         name = _name(words)
-        if name in table.SHELLS:
+        program = table.program(name)
+        if name in table.least and (program.shell or program.wraps is not None):
+            yield Inner(words, verdict=_calm(f"{name} runs another program"))
+        if program.shell:
             yield from _shell(words, command, shell)
             return
         if name in ("eval", "trap"):
             yield from _evaluated(name, words)
             return
-        if name in ("find", "gfind", "fd", "fdfind"):
+        if name in _FINDERS:
             yield Inner(words)
-            yield from _executed(words)
+            yield from _executed(words, table)
             return
-        if name not in table.WRAPPERS or _only_asks(name, words):
-            yield _interpreted(name, words, command, shell)
+        if program.wraps is None:
+            fed = program.interpreter and len(words) <= 2 and not _asks(words)
+            yield _fed(words, command, shell, f"{name} may write") if fed else Inner(words)
             return
-        stripped = _stripped(name, words)
-        yield from _wrapper(name, words, stripped)
+        if _only_asks(name, words):
+            yield Inner(words, verdict=_calm(f"{name} only says what a name means"))
+            return
+        stripped = _stripped(name, words, program.wraps)
+        yield from _wrapper(name, words, stripped, table)
         if stripped.script is not None:
             yield Inner((), script=stripped.script)
         if not stripped.words:
@@ -60,11 +67,14 @@ def unwrap(command: SimpleCommand, shell: ShellText) -> Iterator[Inner]:
     )
 
 
-def _wrapper(name: str, words: tuple[Word, ...], stripped: "_Stripped") -> Iterator[Inner]:
+def _wrapper(
+    name: str, words: tuple[Word, ...], stripped: "_Stripped", table: CommandTable
+) -> Iterator[Inner]:
     """What the wrapper does itself, where it has a say."""
-    if name in table.PRIVILEGED:
+    program = table.program(name)
+    if "privileged" in program.classes:
         yield Inner(words, verdict=traits("privileged", f"{name} runs with other rights"))
-    elif name in ("strace", "ltrace", "flock", "parallel"):
+    elif program.wraps is not None and program.wraps.writes:
         yield Inner(words, verdict=traits("workspace-write", f"{name} may write a file"))
     elif not stripped.exact:
         why = f"{name} with options that are not known here"
@@ -74,20 +84,20 @@ def _wrapper(name: str, words: tuple[Word, ...], stripped: "_Stripped") -> Itera
         yield Inner((Word("env"),), tuple(stripped.assignments), verdict=verdict)
 
 
-def taints(assignments: Sequence[tuple[str, Word]]) -> str:
+def taints(assignments: Sequence[tuple[str, Word]], table: CommandTable) -> str:
     """The first variable set that lets a program run something else than its name says."""
     for name, _ in assignments:
-        if any(fnmatch.fnmatchcase(name, pattern) for pattern in table.DANGEROUS_VARIABLES):
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in table.variables):
             return name
     return ""
 
 
-def renamed(inner: Inner) -> str:
+def renamed(inner: Inner, table: CommandTable) -> str:
     """The variable that a builtin changes, where that lets names mean other programs."""
-    if not inner.words or inner.words[0].text not in table.EVALUATING:
+    if not inner.words or table.program(inner.words[0].text).inspect != "builtin":
         return ""
     name, *arguments = inner.words
-    return taints([(variable, name) for variable in variables_set(name.text, arguments)])
+    return taints([(v, name) for v in variables_set(name.text, arguments)], table)
 
 
 def function_bomb(shell: ShellText) -> bool:
@@ -132,9 +142,8 @@ class _Stripped:
     exact: bool = True
 
 
-def _stripped(name: str, words: Sequence[Word]) -> _Stripped:
-    valued, alone, before = table.WRAPPERS[name]
-    takes_value, flags = valued.split(), alone.split()
+def _stripped(name: str, words: Sequence[Word], wraps: Wrapping) -> _Stripped:
+    takes_value, flags, before = wraps.options.valued, wraps.options.flags, wraps.before
     stripped = _Stripped()
     index = 1
     while index < len(words):
@@ -168,7 +177,7 @@ def _stripped(name: str, words: Sequence[Word]) -> _Stripped:
         else:
             break
     inner = tuple(words[index:])
-    if name in table.JOINING:
+    if wraps.joins:
         until = next(
             (at for at, word in enumerate(inner) if word.text.startswith(":::")), len(inner)
         )
@@ -193,7 +202,7 @@ def _joined(words: Sequence[Word]) -> Word:
     return Word(text, all(word.static for word in words), any(word.pattern for word in words))
 
 
-def _understood(word: Word, valued: Sequence[str], flags: Sequence[str]) -> bool:
+def _understood(word: Word, valued: Collection[str], flags: Collection[str]) -> bool:
     """Whether it is plain what an option of a wrapper means: alone, attached, or among short ones."""
     text = word.text
     if not word.static or text in valued or text in flags:
@@ -227,16 +236,6 @@ def _shell(words: Sequence[Word], command: SimpleCommand, shell: ShellText) -> I
     yield _fed(tuple(words), command, shell, "a script that is not read here")
 
 
-def _interpreted(
-    name: str, words: tuple[Word, ...], command: SimpleCommand, shell: ShellText
-) -> Inner:
-    if name in table.WRAPPERS:
-        return Inner(words, verdict=_calm(f"{name} only says what a name means"))
-    if name in table.INTERPRETERS and len(words) <= 2 and not _asks(words):
-        return _fed(words, command, shell, f"{name} may write")
-    return Inner(words)
-
-
 def _asks(words: Sequence[Word]) -> bool:
     return len(words) == 2 and words[1].text in ("--version", "-V", "--help")
 
@@ -258,7 +257,7 @@ def _evaluated(name: str, words: tuple[Word, ...]) -> Iterator[Inner]:
     operands = [word for word in words[1:] if word.text != "--"]
     if name == "trap":
         operands = operands[:1]
-        if not operands or operands[0].text in ("-", "") or operands[0].text.startswith("-"):
+        if not operands or operands[0].text in ("", "-", "-l", "-p"):
             yield Inner(words, verdict=_calm("trap resets"))
             return
     if not operands:
@@ -267,7 +266,7 @@ def _evaluated(name: str, words: tuple[Word, ...]) -> Iterator[Inner]:
     yield Inner((), script=_joined(operands))
 
 
-def _executed(words: Sequence[Word]) -> Iterator[Inner]:
+def _executed(words: Sequence[Word], table: CommandTable) -> Iterator[Inner]:
     """What ``find -exec`` and ``fd -x`` run for each file."""
     inner: list[Word] | None = None
     for word in words[1:]:
@@ -276,15 +275,15 @@ def _executed(words: Sequence[Word]) -> Iterator[Inner]:
                 inner = []
             continue
         if word.text == ";" or (word.text == "+" and inner[-1:] == [_LATER]):
-            yield from _each(inner)
+            yield from _each(inner, table)
             inner = None
         else:
             inner.append(_LATER if "{}" in word.text else word)
     if inner:
-        yield from _each(inner)
+        yield from _each(inner, table)
 
 
-def _each(words: Sequence[Word]) -> Iterator[Inner]:
+def _each(words: Sequence[Word], table: CommandTable) -> Iterator[Inner]:
     if words:
         command = SimpleCommand((*words, _LATER) if _LATER not in words else tuple(words))
-        yield from unwrap(command, ShellText(()))
+        yield from unwrap(command, ShellText(()), table)

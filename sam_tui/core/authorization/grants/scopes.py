@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sam_tui.core.accesses import CommandAccess, LocatedAccess, Type
-from sam_tui.core.authorization.commands.reader import CommandPart, CommandReader
-from sam_tui.core.authorization.commands.table import INTERPRETERS, SHELLS, WRAPPERS, names
+from sam_tui.core.authorization.commands.reader import CommandReader
+from sam_tui.core.authorization.commands.reading import CommandPart
+from sam_tui.core.authorization.commands.table import Program, builtin_table
 from sam_tui.core.authorization.grants.grants import (
     FOREVER,
     lies_in,
@@ -42,24 +43,6 @@ _REHEARSED = (
 )
 _SITE = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]+)?/")
 """A plainly written address up to its path; every other spelling is granted as it is, or once."""
-_NEVER_BY_NAME = (
-    SHELLS
-    | set(WRAPPERS)
-    | names("rm dd sed awk find eval source . ssh curl wget docker podman alias trap")
-    | names(
-        "taskset chrt script entr expect gdb lldb vim vi nvim emacs ed ex direnv dotenv cross-env"
-    )
-    | names(
-        "concurrently nodemon watchexec hyperfine prlimit numactl setarch fakeroot bwrap firejail"
-    )
-)
-"""Programs whose name alone says nothing about what they will do."""
-_TWO_WORDS = names("""
-    git npm pnpm yarn bun cargo go pip pip3 uv poetry pdm pipenv make just task gradle mvn dotnet swift
-    kubectl helm terraform gh brew gem bundle composer rustup conda npx bunx uvx pipx mix rake
-    """)
-_THREE_WORDS = {("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run"), ("uv", "run"),
-                ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"), ("uv", "pip")}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,22 +211,30 @@ def command_prefix(part: CommandPart) -> tuple[str, ...]:
     words = part.words
     if not words or not part.exact:
         return ()
-    name = words[0]
-    if name in INTERPRETERS:
+    program = builtin_table().program(words[0])
+    if program.interpreter:
         if words[1:2] == ("-m",) and len(words) > 2:
             return words[:3]
         script = words[1] if len(words) > 1 and not words[1].startswith("-") else ""
         return words[:2] if script else ()
-    if name in _NEVER_BY_NAME:
+    if _says_nothing(program):
         return ()
-    if words[:2] in _THREE_WORDS and set(words[2:3]) & (_NEVER_BY_NAME | INTERPRETERS):
-        inner = command_prefix(replace(part, words=words[2:]))
-        return (*words[:2], *inner) if inner else ()
-    count = 3 if words[:2] in _THREE_WORDS else 2 if name in _TWO_WORDS else 1
+    count = 1 if program.prefix is None else program.prefix
+    if words[1:2] and words[1] in program.scripts:
+        inner = builtin_table().program(words[2]) if len(words) > 2 else Program()
+        if _says_nothing(inner) or inner.interpreter:
+            rest = command_prefix(replace(part, words=words[2:]))
+            return (*words[:2], *rest) if rest else ()
+        count = 3
     prefix = words[:count]
     if len(prefix) < count or any(word.startswith("-") for word in prefix[1:]):
-        return words if name in _TWO_WORDS and len(words) == 1 and name == "make" else ()
+        return words if words == ("make",) else ()
     return prefix
+
+
+def _says_nothing(program: Program) -> bool:
+    """Whether the name of a program alone says nothing about what it will do."""
+    return program.prefix == 0 or program.shell or program.wraps is not None
 
 
 def by_file(rule: str) -> bool:

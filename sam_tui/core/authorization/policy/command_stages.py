@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from sam_tui.core.authorization.commands.reader import CommandPart, CommandReading, NamedPath
-from sam_tui.core.authorization.commands.table import names
+from sam_tui.core.authorization.commands.reading import CommandPart, CommandReading, NamedPath
+from sam_tui.core.authorization.commands.table import builtin_table
 from sam_tui.core.authorization.policy.judgement import (
     AccessCase,
     Grounds,
@@ -16,9 +16,6 @@ from sam_tui.core.authorization.policy.judgement import (
     rule_reason,
 )
 from sam_tui.core.authorization.rules.rule import Subject
-
-_COPIERS = names("grep egrep fgrep rg tar zip cp rsync scp ag ack ugrep 7z")
-"""Read what lies below a folder, contents and all."""
 
 
 def secret_named(grounds: Grounds, case: AccessCase) -> Judgement | None:
@@ -175,8 +172,13 @@ def _secret_path(
     if owner or what:
         # A name that only looks secret is asked about; a place that is known to be is refused.
         yield owner or what, path.real, inside or not (owner or what).startswith("/")
-    elif part.words and part.words[0] in _COPIERS and not inside and secrets.above(path.real):
+    elif _copies(part) and not inside and secrets.above(path.real):
         yield "secrets below it", path.real, True
+
+
+def _copies(part: CommandPart) -> bool:
+    """Whether it reads what lies below a folder, contents and all."""
+    return bool(part.words) and builtin_table().program(part.words[0]).copies
 
 
 def _unlocked(grounds: Grounds, case: AccessCase, real: str) -> bool:

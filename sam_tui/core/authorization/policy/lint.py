@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sam_tui.core.authorization.commands.table import INTERPRETERS, SHELLS, WRAPPERS
+from sam_tui.core.authorization.commands.table import builtin_table
 from sam_tui.core.authorization.network.hosts import ANY, HostEntry, shared, with_port
 from sam_tui.core.authorization.paths.secrets import Secrets
 from sam_tui.core.authorization.policy.judgement import CONNECT
@@ -160,9 +160,11 @@ def _broad_command(pattern: CommandPattern) -> str:
         return "its first word is a pattern, so it covers any program"
     if pattern.exact:
         return ""
-    if first in (SHELLS | set(WRAPPERS) | INTERPRETERS) and len(pattern.words) == 1:
+    program = builtin_table().program(first)
+    runs_text = program.shell or program.interpreter
+    if (runs_text or program.wraps) and len(pattern.words) == 1:
         return f"{first} runs anything; name what it runs"
-    if first in (SHELLS | INTERPRETERS) and pattern.words[1:2] and pattern.words[1] in ("-c", "-e"):
+    if runs_text and pattern.words[1:2] and pattern.words[1] in ("-c", "-e"):
         return f"{first} {pattern.words[1]} runs any text; name a script"
     if first in ("ssh", "eval", "source", ".") and len(pattern.words) == 1:
         return f"{first} runs anything; name what it runs"

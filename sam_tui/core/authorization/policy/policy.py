@@ -20,7 +20,7 @@ from sam_tui.core.accesses import (
     Use,
     Write,
 )
-from sam_tui.core.authorization.commands.reader import CommandReading
+from sam_tui.core.authorization.commands.reading import CommandReading
 from sam_tui.core.authorization.network.hosts import CONNECTION, connected, host_of
 from sam_tui.core.authorization.policy.command_stages import COMMAND_STAGES
 from sam_tui.core.authorization.policy.judgement import (

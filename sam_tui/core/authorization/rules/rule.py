@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sam_tui.core.authorization.commands.programs import CommandClass
-from sam_tui.core.authorization.commands.reader import CommandPart, CommandReading
+from sam_tui.core.authorization.commands.reading import CommandPart, CommandReading
+from sam_tui.core.authorization.commands.table import CommandClass
 from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPattern, host_covered
 from sam_tui.core.authorization.rules.time_windows import Window
 from sam_tui.core.ports.policy import SavedGrant
