@@ -20,7 +20,7 @@ from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.offer import canonical, tool_schema
 from sam_tui.core.tooling.registry import Registry
-from sam_tui.core.workflow.drivers.witness import Witness
+from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
 from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, covers, spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from tests.fakes.engine_kit import Kit, example_tools, open_kit
@@ -39,12 +39,12 @@ class Floor:
 
     def __init__(self, bench: Bench, kit: Kit, answer: str = "") -> None:
         self.bench, self.kit = bench, kit
-        self.witness = Witness(bench.workflows, kit.bus)
+        self.recorder = EvidenceRecorder(bench.workflows, kit.bus)
         inquiries = Inquiries(
             kit.bus, bench.clock, attended=False,
             responder=(lambda _: Reply(answer)) if answer else None,
         )  # fmt: skip
-        self.tool = WorkflowTool(lambda: bench.workflows, inquiries, self.witness.flush).tool()
+        self.tool = WorkflowTool(lambda: bench.workflows, inquiries, self.recorder.flush).tool()
         registry = Registry([*example_tools(kit.journal), self.tool], disabled=["off"])
         self.executor = Executor(
             registry,
@@ -59,7 +59,7 @@ class Floor:
         self._count += 1
         call = ToolCall(CallId(f"c{self._count}"), name, json.dumps(arguments))
         conversation = self.kit.conversation
-        plan = self.executor.plan(call, self.witness.gate(conversation))
+        plan = self.executor.plan(call, self.recorder.gate(conversation))
         return await self.executor.run(plan, conversation)
 
     async def workflow(self, operation: str, /, **arguments: Any) -> str:

@@ -17,7 +17,7 @@ from sam_tui.core.tooling.executor import Gate
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
-    from sam_tui.core.workflow.drivers.witness import Witness
+    from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
     from sam_tui.core.workflow.service import Workflows
     from sam_tui.core.workflow.views import Phase
 
@@ -43,7 +43,7 @@ class LazyWorkflows:
         self._bus = bus
         self._store: WorkflowStore | None = None
         self._workflows: Workflows | None = None
-        self._witness: Witness | None = None
+        self._recorder: EvidenceRecorder | None = None
         self._new: set[ConversationId] = set()
 
     def on_conversation(self, conversation: ConversationId) -> None:
@@ -59,18 +59,18 @@ class LazyWorkflows:
             self._workflows = Workflows(self._opened(), source, self._clock, self._announce)
         return self._workflows
 
-    def witness(self) -> "Witness":
+    def recorder(self) -> "EvidenceRecorder":
         """What the calls of conversations are seen by."""
-        if self._witness is None:
-            from sam_tui.core.workflow.drivers.witness import Witness
+        if self._recorder is None:
+            from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
 
-            self._witness = Witness(self.workflows(), self._bus)
-        return self._witness
+            self._recorder = EvidenceRecorder(self.workflows(), self._bus)
+        return self._recorder
 
     def flush(self) -> None:
-        """Write down what was seen so far; see ``Witness.flush``."""
-        if self._witness is not None:
-            self._witness.flush()
+        """Write down what was seen so far; see ``EvidenceRecorder.flush``."""
+        if self._recorder is not None:
+            self._recorder.flush()
 
     def gate(self, conversation: ConversationId) -> Gate:
         """The gate of a conversation, for every turn of it; it follows the phases."""
@@ -78,7 +78,7 @@ class LazyWorkflows:
         def decide(key: str) -> str:
             if not self._at_work(conversation):
                 return ""
-            return self.witness().gate(conversation)(key)
+            return self.recorder().gate(conversation)(key)
 
         return decide
 
@@ -92,8 +92,8 @@ class LazyWorkflows:
 
     def close(self) -> None:
         """Keep what was seen and close the store; closing again does nothing."""
-        if self._witness is not None:
-            self._witness.close()
+        if self._recorder is not None:
+            self._recorder.close()
         if self._store is not None:
             self._store.close()
 

@@ -20,11 +20,11 @@ from sam_tui.core.workflow.execution.output import ArtifactDraft, FindingDraft
 from sam_tui.core.workflow.execution.transactions import Transactions
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
-__all__ = ["FindingDraft", "Witnessed", "WorkflowNotes"]
+__all__ = ["FindingDraft", "RecordedCall", "WorkflowNotes"]
 
 
 @dataclass(frozen=True, slots=True)
-class Witnessed:
+class RecordedCall:
     """A call that the host ran: its operation, one line about it, and how it ended."""
 
     operation: str
@@ -118,7 +118,7 @@ class WorkflowNotes:
             transaction.unit.save_finding(row)
         return row
 
-    def witness(self, conversation: str, seen: Witnessed) -> EvidenceRow | None:
+    def add_evidence(self, conversation: str, seen: RecordedCall) -> EvidenceRow | None:
         """Keep a call as evidence of the attempt that a conversation works on."""
         attempt = self._transactions.reader.attempt_of(conversation)
         if attempt is None:

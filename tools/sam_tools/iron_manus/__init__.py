@@ -25,7 +25,7 @@ def build_iron_manus(services: Services) -> tuple[Tool, ...]:
     folders = SessionFolders(services.files, services.workspace)
 
     def gate(child: ConversationId, scope: tuple[str, str]) -> Gate:
-        return lazy.witness().gate(child, scope)
+        return lazy.recorder().gate(child, scope)
 
     context = DelegationContext(services.subagents, gate, lazy.flush, services.default_model)
     machine = PhaseMachine(

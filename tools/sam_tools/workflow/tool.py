@@ -37,10 +37,10 @@ _ABOUT = (
 class WorkflowTool:
     """The tool over the core's ``Workflows``, which the first call opens.
 
-    ``flush`` writes down what was witnessed so far.
+    ``flush`` writes down what was recorded so far.
 
     A model answers for neither the person nor the host: a human step is asked here, and a tool step
-    is taken from what was witnessed.
+    is taken from what was recorded.
     """
 
     def __init__(

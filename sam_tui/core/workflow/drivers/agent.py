@@ -84,7 +84,7 @@ class AgentDriver:
         )
         if turn.reason == "finished":
             return turn
-        self._run.witness.flush()
+        self._run.recorder.flush()
         if turn.reason == "limit":
             self._run.fail(ticket, turn.error)
         else:

@@ -10,7 +10,7 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.model import Model
 from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.tooling.executor import Gate
-from sam_tui.core.workflow.drivers.witness import Witness
+from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import RUNNER, Ticket
 
@@ -29,14 +29,14 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class StepRun:
-    """A run: its context, the workflows it moves, and what witnesses its calls."""
+    """A run: its context, the workflows it moves, and what records its calls as evidence."""
 
     workflows: Workflows
     context: RunContext
-    witness: Witness
+    recorder: EvidenceRecorder
 
     def claim(self, ticket: Ticket) -> ConversationId:
-        """A new conversation for an attempt, which the gate and the witness know it by."""
+        """A new conversation for an attempt, which the gate and the recorder know it by."""
         conversation = ConversationId(mint("step"))
         root = self.context.engine.executor.workspace
         self.context.conversations.create(conversation, root, parent=self.context.parent)
@@ -47,11 +47,11 @@ class StepRun:
 
     def gate(self, conversation: ConversationId, ticket: Ticket) -> Gate:
         """The gate of a conversation that works on one step and on nothing else."""
-        return self.witness.gate(conversation, (ticket.execution_id, ticket.step))
+        return self.recorder.gate(conversation, (ticket.execution_id, ticket.step))
 
     def submit(self, ticket: Ticket, output: Any) -> None:
         """Hand in what a step came to, after the evidence for it."""
-        self.witness.flush()
+        self.recorder.flush()
         done = self.workflows.submit(ticket.execution_id, ticket.step, output)
         why = "; ".join(failure.message for failure in done.failures)
         self.context.report(f"{ticket.step}: {why or 'done'} -> {done.message}")

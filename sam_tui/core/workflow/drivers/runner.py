@@ -8,10 +8,10 @@ from typing import Final
 from sam_tui.core.bus import Bus
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.workflow.drivers.agent import AgentDriver
+from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
 from sam_tui.core.workflow.drivers.person import Person, PersonDriver
 from sam_tui.core.workflow.drivers.run import RunContext, StepDriver, StepRun
 from sam_tui.core.workflow.drivers.tool import ToolDriver
-from sam_tui.core.workflow.drivers.witness import Witness
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView, Ticket
@@ -32,7 +32,7 @@ class Runner:
     def __init__(self, workflows: Workflows, context: RunContext, bus: Bus) -> None:
         self._workflows = workflows
         self._context = context
-        self._witness = Witness(workflows, bus)
+        self._recorder = EvidenceRecorder(workflows, bus)
 
     async def run(self, execution_id: str) -> ExecutionView:
         """Drive it, and say how it stands then: ended, or ``paused`` with a reason.
@@ -45,10 +45,10 @@ class Runner:
                 raise execution_held(execution_id)
             try:
                 context = replace(self._context, parent=self._parent(execution_id))
-                run = StepRun(self._workflows, context, self._witness)
+                run = StepRun(self._workflows, context, self._recorder)
                 return await _ExecutionRun(run, execution_id).to_its_end()
             finally:
-                self._witness.close()
+                self._recorder.close()
 
     def _parent(self, execution_id: str) -> ConversationId:
         """Without a conversation to belong to, the run has one of its own, by its own name."""

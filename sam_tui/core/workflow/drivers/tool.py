@@ -27,7 +27,7 @@ class ToolDriver:
         plan = executor.plan(
             call_of(ticket, CallId(mint("call"))), self._run.gate(conversation, ticket)
         )
-        self._run.witness.watch(conversation)
+        self._run.recorder.watch(conversation)
         cut_off = self._run.workflows.claims.begin_call(ticket.execution_id, ticket.step)
         if cut_off is not None:
             self._run.context.report(f"{ticket.step}: {cut_off.message}")

@@ -26,8 +26,8 @@ _FORBIDDEN = ("workflow", "JARVIS", "IronManusStateGraph")
 class DelegationContext:
     """What delegation is done with.
 
-    ``gate`` gives the gate of a conversation that was made for one execution's step, and witnesses
-    its calls; ``flush`` writes down what was witnessed so far; ``model`` is opened where none runs.
+    ``gate`` gives the gate of a conversation that was made for one execution's step, and records
+    its calls; ``flush`` writes down what was recorded so far; ``model`` is opened where none runs.
     """
 
     subagents: Subagents

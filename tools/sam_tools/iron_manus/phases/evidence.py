@@ -14,7 +14,7 @@ from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.workflows import EvidenceRow
 from sam_tui.core.redaction.forms import FORMS
 from sam_tui.core.redaction.shield import Shield
-from sam_tui.core.workflow.notes import Witnessed
+from sam_tui.core.workflow.notes import RecordedCall
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 
@@ -65,18 +65,18 @@ class SessionEvidence:
         if not data:
             raise _invalid(name, "is empty")
         digest = hashlib.sha256(data).hexdigest()
-        self._witness(
+        self._add(
             caller, FILE, f"{where.display_path} ({len(data)} bytes, sha256 {digest})", digest
         )
 
     def add_handoff(self, caller: ConversationId, file: HandoffFile) -> None:
         """A hand-off file that was written just now."""
         subject = f"{file.path} ({file.size} bytes, sha256 {file.sha256})"
-        self._witness(caller, FILE, subject, file.sha256)
+        self._add(caller, FILE, subject, file.sha256)
 
     def add_agent(self, caller: ConversationId, subject: str, *, ok: bool, text: str) -> None:
         """How a delegated agent ended."""
-        self._workflows.notes.witness(caller, Witnessed(AGENT, subject, ok, None, text))
+        self._workflows.notes.add_evidence(caller, RecordedCall(AGENT, subject, ok, None, text))
 
     def of(self, session: ManusSession) -> EvidenceSummary:
         """What there is for the open attempt of a session."""
@@ -94,8 +94,8 @@ class SessionEvidence:
         )
         return next((row for row in reversed(rows) if row.operation == AGENT), None)
 
-    def _witness(self, caller: ConversationId, kind: str, subject: str, text: str) -> None:
-        self._workflows.notes.witness(caller, Witnessed(kind, subject, True, None, text))
+    def _add(self, caller: ConversationId, kind: str, subject: str, text: str) -> None:
+        self._workflows.notes.add_evidence(caller, RecordedCall(kind, subject, True, None, text))
 
 
 def require_evidence(session: ManusSession, seen: EvidenceSummary) -> None:

@@ -1,7 +1,7 @@
 """Evidence: what the host itself saw a step do, so that no guard has to believe a report.
 
 A call counts for the attempt that its conversation has claimed. The gate of a conversation comes
-from here, so that the witness begins to listen before the first call of a phase runs.
+from here, so that the recorder begins to listen before the first call of a phase runs.
 """
 
 from sam_tui.core.bus import Bus, Subscription
@@ -9,21 +9,21 @@ from sam_tui.core.display import Terminal
 from sam_tui.core.events import ToolFinished
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.gate import UNGATED
-from sam_tui.core.workflow.notes import Witnessed
+from sam_tui.core.workflow.notes import RecordedCall
 from sam_tui.core.workflow.service import Workflows
 
 
-class Witness:
-    """Hears the calls of conversations that work on a step. It listens only while there are any."""
+class EvidenceRecorder:
+    """Records the calls of conversations that work on a step. It subscribes only while there are any."""
 
     def __init__(self, workflows: Workflows, bus: Bus) -> None:
         self._workflows = workflows
         self._bus = bus
-        self._heard: Subscription | None = None
+        self._subscription: Subscription | None = None
         self._watched: set[str] = set()
 
     def gate(self, conversation: str, scope: tuple[str, str] | None = None) -> Gate:
-        """The gate of a conversation; calls that it lets through during a phase are witnessed."""
+        """The gate of a conversation; calls that it lets through during a phase are recorded."""
         decide = self._workflows.gate(conversation, scope)
 
         def watched(key: str) -> str:
@@ -39,32 +39,32 @@ class Witness:
             self._watched.discard(conversation)
         else:
             self._watched.add(conversation)
-        if self._watched and self._heard is None:
-            self._heard = self._bus.subscribe()
-        elif not self._watched and self._heard is not None:
-            self._heard.close()
-            self._heard = None
+        if self._watched and self._subscription is None:
+            self._subscription = self._bus.subscribe()
+        elif not self._watched and self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
 
     def flush(self) -> None:
         """Write down everything heard. Called before a step hands in its output."""
-        for event in self._heard.drain() if self._heard else ():
+        for event in self._subscription.drain() if self._subscription else ():
             if not isinstance(event, ToolFinished) or event.conversation not in self._watched:
                 continue
             # A verb of the engine bears out nothing: else every advance would vouch for itself.
             if event.operation.partition(".")[0] not in UNGATED:
-                self._workflows.notes.witness(event.conversation, seen(event))
+                self._workflows.notes.add_evidence(event.conversation, recorded_call(event))
 
     def close(self) -> None:
         """Hear nothing more."""
         self.flush()
-        if self._heard is not None:
-            self._heard.close()
-            self._heard = None
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
 
 
-def seen(event: ToolFinished) -> Witnessed:
+def recorded_call(event: ToolFinished) -> RecordedCall:
     """A finished call as evidence: a command by its text and exit code, anything else by its line."""
     card = next((d for d in event.display if isinstance(d, Terminal)), None)
     code = card.exit_code if card else None
     subject = card.command if card else event.summary
-    return Witnessed(event.operation, subject, event.ok and code in (None, 0), code, event.text)
+    return RecordedCall(event.operation, subject, event.ok and code in (None, 0), code, event.text)
