@@ -15,8 +15,7 @@ from pathlib import Path
 
 from sam_tui import sqlite
 from sam_tui.adapters.workflows.migrations import NewerWorkflowDatabase, migrate, pending
-from sam_tui.adapters.workflows.reader import SqliteReader
-from sam_tui.adapters.workflows.rows import columns, upsert, values
+from sam_tui.adapters.workflows.reader import SqliteReader, columns, upsert, values
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ports.workflows import (
     ArtifactRow,

@@ -1,7 +1,7 @@
 """workflow: start, follow and advance a workflow from within a conversation; never gated itself."""
 
 import json
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +15,49 @@ from sam_tools.workflow.arguments import (
     Steering,
     WorkflowStart,
 )
-from sam_tools.workflow.report import status_text, ticket_text
 from sam_tui.core.display import Table, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
+from sam_tui.core.workflow.gate import spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.verbs import FOR_MODELS
 
 if TYPE_CHECKING:
     from sam_tui.core.workflow.drivers.person import Person
     from sam_tui.core.workflow.service import Workflows
-    from sam_tui.core.workflow.views import Advanced, Ticket
+    from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView, Ticket
+
+
+def status_text(view: "ExecutionView", steps: "Sequence[StepView]") -> str:
+    """Where an execution stands, step by step."""
+    lines = [f"{view.workflow} ({view.id}): {view.state}, {view.progress} steps. {view.reason}"]
+    for step in steps:
+        lines.append(f"- {step.id}: {step.status}" + (f" ({step.error})" if step.error else ""))
+        lines += [f"  - {task.title}: {task.status}" for task in step.tasks]
+    if view.question is not None:
+        lines.append(f"It asks: {view.question.prompt}; a person decides.")
+    return "\n".join(lines)
+
+
+def ticket_text(ticket: "Ticket") -> str:
+    """A step that may be worked on: its tools, its task, and what to hand in."""
+    parts = [
+        f"STEP {ticket.step} (attempt {ticket.attempt}). Tools allowed: {spelled(ticket.tools)}."
+    ]
+    if ticket.persona_text:
+        parts.append(ticket.persona_text)
+    parts.append(ticket.instructions)
+    if ticket.kind == "human":
+        parts.append("Advance with any output: the person is asked then.")
+    if ticket.kind == "tool":
+        arguments = json.dumps(ticket.arguments, ensure_ascii=False)
+        parts.append(f"Call {ticket.tool} with {arguments}; advance with what it came to.")
+    if ticket.output_schema is not None:
+        schema = json.dumps(ticket.output_schema, ensure_ascii=False, separators=(",", ":"))
+        parts.append(f"Output: {schema}")
+    return "\n\n".join(parts)
+
 
 _ABOUT = (
     "Work by phases: start a workflow, do the step it gives you with the tools it allows, advance"
