@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from sam_tui.assembly import Options, build
+from sam_tui.cli.main import main
+from sam_tui.core.events import ToolFinished
 from tests.fakes.openai_server import Call, FakeServer, Reply
 from tests.terminal.session_kit import DEADLINE, SHELLS
 from tests.terminal.typing_kit import AGENT_KEYS, READS, WIDTHS, Person, leaked
@@ -54,7 +56,11 @@ def reading(session: str, chance: random.Random) -> list[Call]:
 @pytest.mark.parametrize("keys", ["emacs", "vi"])
 @pytest.mark.parametrize("shell", SHELLS)
 async def test_nothing_that_is_typed_while_holding_is_in_any_later_request(
-    shell: str, keys: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shell: str,
+    keys: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     home = home_of(tmp_path, shell, keys)
     monkeypatch.setenv("HOME", str(home))
@@ -67,6 +73,8 @@ async def test_nothing_that_is_typed_while_holding_is_in_any_later_request(
         )
         runtime = build(options, {"HOME": str(home)})
         conversation = runtime.open_session()
+        # What clients of MCP are notified of, and what a headless run prints.
+        events = runtime.bus.subscribe()
         server.replies += [Reply(calls=(Call("create_session", {}),)), Reply(text="Yours.")]
         await conversation.run("Open a terminal.")
         (session,) = runtime.terminals.of(conversation.conversation)
@@ -92,5 +100,13 @@ async def test_nothing_that_is_typed_while_holding_is_in_any_later_request(
                 await session.quiet(silence=0.05, within=DEADLINE)
             await session.settled(within=DEADLINE)
         await runtime.close()
+        heard = events.drain()
+        assert any(isinstance(event, ToolFinished) for event in heard)
+        assert not leaked(repr(heard), person.secrets), person.trace
+    data = ["--data-dir", str(tmp_path / "data")]
+    assert main(["audit", "export", *data]) == main(["sessions", "list", "--json", *data]) == 0
+    exported = capsys.readouterr().out
+    assert str(conversation.conversation) in exported
+    assert not leaked(exported, person.secrets), person.trace
     stored = [path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file()]
     assert not leaked(b"".join(stored).decode(errors="replace"), person.secrets), person.trace
