@@ -268,7 +268,11 @@ def _type_secretly(me: Person) -> None:
             seat.paste(f"echo {secret}; echo {typed}")
             seat.press("enter")
         case _:
-            seat.type(f"read -s secret; echo {typed}\r{secret}\r")
+            asks, asked = me.mark()
+            seat.type(f"echo {asks}; read -s secret; echo {typed}\r")
+            # Before it runs, the shell's editor has the terminal, and an Enter ends no line for others.
+            seat.shows(asked)
+            seat.type(f"{secret}\r")
     seat.shows(printed)
     me.expect("secret lines that are no commands", 0, seat.text().count("not found"))
     resized(me)

@@ -1,4 +1,5 @@
-"""Operations on rectangles (VT420: DECFRA, DECERA, DECSERA, DECCRA), which the library has not.
+"""Operations on rectangles and columns (VT420: DECFRA, DECERA, DECSERA, DECCRA, DECIC, DECDC), which the
+library has not.
 
 They are made of what it has: moving, printing and erasing, with modes put aside meanwhile. The checksum of
 a rectangle (DECRQCRA) is left out: it would tell any program what others have left on the screen.
@@ -127,6 +128,28 @@ class Rectangles:
                     self._erase(row, first, end)
                     self._terminal.feed(_at(row, first) + text)
             self._terminal.feed(b"\x1b[" + pen + sets)
+
+    def shift(self, body: bytes) -> None:
+        """DECIC, DECDC, DECBI, DECFI: put in or take out columns of the region, or go by one."""
+        column, row = self._terminal.cursor
+        columns = self._terminal.size[0]
+        top, bottom = _numbers(self._ask(b"r"))
+        left, right = _numbers(self._ask(b"s")) if self._terminal.mode(_MARGINS) else (1, columns)
+        edge = {b"6": left - 1, b"9": right - 1}.get(body, column)
+        if body in (b"6", b"9"):
+            if column != edge or not top <= row + 1 <= bottom:
+                self._terminal.feed(b"\x1b[D" if body == b"6" else b"\x1b[C")
+                return
+            column, count = left - 1, 1
+        else:
+            count = int(body[1:-2] or 1) or 1
+        self._left -= (bottom - top + 1) * columns
+        if self._left < 0 or not (left <= edge + 1 <= right and top <= row + 1 <= bottom):
+            return
+        change = b"@" if body.endswith((b"6", b"}")) else b"P"
+        with self._steady():
+            for number in range(top - 1, bottom):
+                self._terminal.feed(_at(number, column) + b"\x1b[%d" % min(count, columns) + change)
 
     def _drawn(self, left: int, right: int, top: int, bottom: int) -> list[bytes]:
         return drawn_as_output(self._terminal, (left, top), (right, bottom))

@@ -44,6 +44,7 @@ _FULL_RESET = b"\x1bc\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b]112\x1b\\"
 """RIS; the library leaves the colours that programs chose."""
 _REPORTS = {
     b"[?15n": b"[?13n",  # DSR: no printer
+    b"[?62n": b"[0*{",  # no room for macros
     b"[?25n": b"[?20n",  # keys are not locked
     b"[?26n": b"[?27;1;0;0n",  # a keyboard
     b"[?53n": b"[?50n",  # no locator
@@ -247,6 +248,10 @@ class Sequences:
         """DECFRA, DECERA, DECSERA, DECCRA."""
         self._rectangles.act(body)
 
+    def shift_columns(self, body: bytes) -> None:
+        """DECIC, DECDC, DECBI, DECFI."""
+        self._rectangles.shift(body)
+
     def keep_title(self, body: bytes) -> None:
         """XTWINOPS: put the window's title aside, or take the last one back."""
         if body.startswith(b"[22"):
@@ -345,6 +350,8 @@ _KNOWN: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
     b"[14;2t": Sequences.report_size,
     b"[15t": Sequences.report_size,
     b"[19t": Sequences.report_size,
+    b"6": Sequences.shift_columns,
+    b"9": Sequences.shift_columns,
     b"H": Sequences.set_stop,
     b"[g": Sequences.set_stop,
     b"[0g": Sequences.set_stop,
@@ -362,6 +369,7 @@ _FORMS: tuple[tuple[re.Pattern[bytes], Callable[[Sequences, bytes], None]], ...]
         (rb"\]4;(?:.*;)?(?:25[6-9]|260);.*", Sequences.special_colour),
         (rb"P\+q.*", Sequences.tell_capabilities),
         (rb"P\$q.*", Sequences.tell_setting),
+        (rb"\[\d{0,5}'[}~]", Sequences.shift_columns),
         (rb"\[[012]?\*x", Sequences.set_extent),
         (rb"\[[0-9;]*\$[xz{v]", Sequences.rectangle),
         (rb"\[2[23](?:;[02]?(?:;\d*)?)?t", Sequences.keep_title),
