@@ -107,6 +107,7 @@ async def test_an_event_without_an_end_is_cut_off(house: House, site: Site) -> N
         site.flood = b"data: " + b"x" * 1_000_000
         done = await sam.call("mcp__web__echo", a=1)
         assert not done.finished.ok
+        assert re.search(r"went away while it worked: \w", done.finished.text), done.finished.text
         assert site.flooded < 100_000_000
         site.flood = b""
         assert await sam.text("mcp__web__echo", a=2) == '{"a": 2}'

@@ -150,8 +150,9 @@ class Connection:
                 return await life.call(tool, arguments, context.emit)
             except Lost:
                 await self._gone()
+                why = self._error or "its connection broke"
                 raise ToolError(
-                    f"The MCP server {self.name} went away while it worked: {self._error}.",
+                    f"The MCP server {self.name} went away while it worked: {why}.",
                     hint="Whether the call was carried out is not known. The next one starts it anew.",
                 ) from None
         finally:
