@@ -26,7 +26,7 @@ from sam_tui.ui.controllers.screen_actions import ScreenActions
 from sam_tui.ui.driver.keys import name_alt_keys
 from sam_tui.ui.driver.output import lasting
 from sam_tui.ui.driver.sequences import clipboard_sequences
-from sam_tui.ui.front import Front, Launch, Starting
+from sam_tui.ui.front import Front, Invocation, Starting
 from sam_tui.ui.key_guard import Keyboard, Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, LeavingAsked, PromptSubmitted
 from sam_tui.ui.screens.chat import ChatScreen, Returned, writes
@@ -102,7 +102,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.use_command_palette = True
         self._set_looks()
         self._start = start
-        self._launch = Launch(
+        self._invocation = Invocation(
             f"sam {version} · F1 shows keys and commands",
             ConversationId(conversation) if conversation is not None else None,
             resume,
@@ -156,7 +156,7 @@ class SamApp(App[None], inherit_bindings=False):
         from sam_tui.ui.workbench import Workbench
 
         self.phase = workbench = Workbench(self._front, runtime)
-        workbench.begin(self._launch, starting.commands)
+        workbench.begin(self._invocation, starting.commands)
         gc.collect()
         gc.freeze()
 

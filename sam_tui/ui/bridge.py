@@ -37,7 +37,7 @@ from sam_tui.core.verdict import Decision
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.inquiries import InquiryQueue
-from sam_tui.ui.controllers.turns import Turns
+from sam_tui.ui.controllers.turns import TurnRunner
 from sam_tui.ui.controllers.workflows import WorkflowRuns
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.todo_panel import done_of
@@ -54,6 +54,18 @@ _TurnEvent = (
     | TurnFinished
 )
 _ToolEvent = ToolStarted | ToolProgressed | ToolFinished | DecisionMade
+_TerminalEvent = TerminalOpened | TerminalPassed | TerminalClosed
+_ConversationEvent = (
+    _TurnEvent
+    | _ToolEvent
+    | _TerminalEvent
+    | HookStarted
+    | HookFinished
+    | TodosChanged
+    | Reminded
+    | HistoryShortened
+    | SubagentStarted
+)
 
 
 def decision_words(decision: Decision) -> str:
@@ -87,7 +99,7 @@ class Bridge:
         context: Context,
         current: CurrentConversation,
         inquiries: InquiryQueue,
-        turns: Turns,
+        turns: TurnRunner,
         workflows: WorkflowRuns,
     ) -> None:
         self._context = context
@@ -119,8 +131,14 @@ class Bridge:
                 self._workflows.moved()
             case Noticed():
                 self._screen.transcript.add_notice(event.level, event.text)
-            case _ if event.conversation != self._current.id:
+            case _ if event.conversation == self._current.id:
+                self._apply_shown(event)
+            case _:
                 return
+
+    def _apply_shown(self, event: _ConversationEvent) -> None:
+        """An event of the conversation on show."""
+        match event:
             case ToolStarted() | ToolProgressed() | ToolFinished() | DecisionMade():
                 self._apply_tool(event)
             case HookStarted() | HookFinished():
@@ -224,7 +242,7 @@ class Bridge:
             case _:
                 assert_never(event)
 
-    def _apply_terminal(self, event: TerminalOpened | TerminalPassed | TerminalClosed) -> None:
+    def _apply_terminal(self, event: _TerminalEvent) -> None:
         """An ended session stays on show, with how it ended, until the agent opens another."""
         session = self._context.runtime.terminals.find(event.session)
         if session is not None and self._screen.terminals.agent.session is not session:

@@ -34,7 +34,7 @@ class Front:
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class Invocation:
     """What the program was started for: a conversation to go on with, or ``resume`` to pick one."""
 
     greeting: str

@@ -1,5 +1,6 @@
-"""Messages between our widgets."""
+"""Messages between our widgets, and signals between controllers."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -7,6 +8,22 @@ from textual.message import Message
 if TYPE_CHECKING:
     from sam_tui.core.ids import InquiryId
     from sam_tui.core.inquiry import Answer
+
+
+class Signal:
+    """Calls whoever watches, at once and in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._watchers: list[Callable[[], object]] = []
+
+    def watch(self, watcher: Callable[[], object]) -> None:
+        """Have this called from now on."""
+        self._watchers.append(watcher)
+
+    def send(self) -> None:
+        """Call them."""
+        for watcher in self._watchers:
+            watcher()
 
 
 class PromptSubmitted(Message):

@@ -18,15 +18,15 @@ from sam_tui.ui.controllers.conversation_actions import ConversationActions
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.inquiries import InquiryQueue
-from sam_tui.ui.controllers.models import Models
+from sam_tui.ui.controllers.models import ModelChoice
 from sam_tui.ui.controllers.servers import pick_server
 from sam_tui.ui.controllers.terminals.actions import TerminalActions
 from sam_tui.ui.controllers.terminals.requests import TerminalRequests
 from sam_tui.ui.controllers.terminals.shells import Shells
 from sam_tui.ui.controllers.terminals.status import TerminalStatus
-from sam_tui.ui.controllers.turns import GROUP, Turns
+from sam_tui.ui.controllers.turns import GROUP, TurnRunner
 from sam_tui.ui.controllers.workflows import WorkflowRuns
-from sam_tui.ui.front import Front, Launch
+from sam_tui.ui.front import Front, Invocation
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PromptSubmitted
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import Returned
@@ -53,9 +53,9 @@ class Workbench:
         self._context = context = Context(front.app, front.screen, runtime)
         patience = front.keyboard.patience
         self.current = CurrentConversation()
-        self._models = Models(context, self.current, patience)
+        self._models = ModelChoice(context, self.current, patience)
         self.conversations = Conversations(context, self.current, self._models, front.queue)
-        self.turns = Turns(context, self.conversations, self._models, front.queue)
+        self.turns = TurnRunner(context, self.conversations, self._models, front.queue)
         self._workflows = WorkflowRuns(context, self.current, self.conversations)
         self._authorization = Authorization(context, patience)
         self._background = Background(context, self.current)
@@ -101,27 +101,27 @@ class Workbench:
         """The names of all that can be performed."""
         return frozenset(self._actions)
 
-    def begin(self, launch: Launch, commands: Sequence[SlashCommand]) -> None:
+    def begin(self, invocation: Invocation, commands: Sequence[SlashCommand]) -> None:
         """Listen to events, open what the program was started for, and do what was typed meanwhile."""
         runtime, screen = self._context.runtime, self._front.screen
         screen.run_worker(self._bridge.run(runtime.bus.subscribe()), name="bridge")
         runtime.servers.begin()
         screen.status.standing.sandbox = runtime.commands.expected.kind
         self._shells.want_current()
-        self._context.notice(launch.greeting)
+        self._context.notice(invocation.greeting)
         drawn_to = sys.__stderr__
         if drawn_to is not None and not charsets.holds_marks(drawn_to.encoding):
             self._context.notice(charsets.WARNING, "warning")
         self._authorization.announce()
-        if launch.conversation is not None:
-            self.conversations.open(launch.conversation)
-        elif launch.resume:
+        if invocation.conversation is not None:
+            self.conversations.open(invocation.conversation)
+        elif invocation.resume:
             self.conversations.choose()
         for command in commands:
             self.obey(command)
         if runtime.model is None:
             self._models.choose()
-        elif not self._front.queue.waiting and not launch.resume:
+        elif not self._front.queue.waiting and not invocation.resume:
             self._authorization.ask_again()
         screen.status.activity.end()
         screen.status.show()

@@ -11,7 +11,7 @@ from sam_tui.core.errors import ConversationInUse, SamError, UsageError
 from sam_tui.core.usage import Usage
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
-from sam_tui.ui.controllers.models import Models
+from sam_tui.ui.controllers.models import ModelChoice
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Choice
@@ -55,7 +55,11 @@ class Conversations:
     """Opens sessions. A conversation comes to be with its first prompt, not before."""
 
     def __init__(
-        self, context: Context, current: CurrentConversation, models: Models, queue: PromptQueue
+        self,
+        context: Context,
+        current: CurrentConversation,
+        models: ModelChoice,
+        queue: PromptQueue,
     ) -> None:
         self._context = context
         self._runtime = context.runtime

@@ -1,13 +1,14 @@
 """Which model answers."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import ModelAuthError, SamError
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.key_guard import Patience
+from sam_tui.ui.messages import Signal
 from sam_tui.ui.screens.dialogs import Choice, Picker
 from sam_tui.ui.screens.forms import HostQuestion, KeyForm
 
@@ -23,7 +24,7 @@ _NONE_FOUND = f"No model was found. {_HINT}"
 _NONE_CHOSEN = "No model is chosen yet: /model offers some, /model provider/name takes any."
 
 
-class Models:
+class ModelChoice:
     """Offers what the catalogue found, and switches to what is chosen."""
 
     def __init__(self, context: Context, current: CurrentConversation, patience: Patience) -> None:
@@ -36,14 +37,11 @@ class Models:
         self._offer: ModelOffer | None = None
         """The one in use, once it was chosen here."""
         self._asking = False
-        self._watchers: list[Callable[[], object]] = []
+        self.chosen = Signal()
+        """Sent after the person chose a model."""
         self._runtime.engine.mending.ask = self._mend
         model = self._runtime.model
         self._screen.status.standing.model = model.name if model is not None else ""
-
-    def watch(self, chosen: Callable[[], object]) -> None:
-        """Have this called whenever the person chose a model."""
-        self._watchers.append(chosen)
 
     def choose(self, name: str = "") -> None:
         """Use the model of this name, such as ``openai/gpt-4o``; without one let the person pick."""
@@ -115,8 +113,7 @@ class Models:
             return
         self._offer = offer
         self._switch(model, key)
-        for chosen in self._watchers:
-            chosen()
+        self.chosen.send()
 
     def _switch(self, model: "Model", key: str) -> None:
         before = self._runtime.model

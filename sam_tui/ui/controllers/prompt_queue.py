@@ -1,7 +1,8 @@
 """Prompts that wait above the prompt until they are sent."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from sam_tui.ui.messages import Signal
 from sam_tui.ui.widgets.prompt import PromptBox
 
 
@@ -14,11 +15,8 @@ class PromptQueue:
         """To be sent one after the other, oldest first."""
         self._unsent: list[str] = []
         """Prompts of an earlier run of the program: they are never sent unasked."""
-        self._watchers: list[Callable[[], object]] = []
-
-    def watch(self, changed: Callable[[], object]) -> None:
-        """Have this called after every change."""
-        self._watchers.append(changed)
+        self.changed = Signal()
+        """Sent after every change."""
 
     @property
     def all(self) -> list[str]:
@@ -28,17 +26,17 @@ class PromptQueue:
     def add(self, text: str) -> None:
         """Let a prompt wait behind the others."""
         self.waiting.append(text)
-        self._changed()
+        self._show()
 
     def send_first(self) -> None:
         """The oldest is sent: it waits no more."""
         self.waiting.pop(0)
-        self._changed()
+        self._show()
 
     def hold(self, unsent: Sequence[str]) -> None:
         """Show prompts that were never sent, until the person takes them back."""
         self._unsent = list(unsent)
-        self._changed()
+        self._show()
 
     def take_back(self) -> bool:
         """Put everything into the prompt, before what is written there; whether anything waited."""
@@ -47,7 +45,7 @@ class PromptQueue:
             return False
         area.put("\n".join([*texts, area.text] if area.text else texts))
         self._unsent, self.waiting = [], []
-        self._changed()
+        self._show()
         return True
 
     def take_last(self) -> None:
@@ -55,9 +53,8 @@ class PromptQueue:
         texts = self.waiting or self._unsent
         if texts:
             self._box.area.put(texts.pop())
-            self._changed()
+            self._show()
 
-    def _changed(self) -> None:
+    def _show(self) -> None:
         self._box.show_queue(self.all)
-        for changed in self._watchers:
-            changed()
+        self.changed.send()

@@ -7,7 +7,7 @@ from textual.worker import Worker
 from sam_tui.core.errors import SamError
 from sam_tui.ui.controllers.context import Context, ended
 from sam_tui.ui.controllers.conversations import Conversations
-from sam_tui.ui.controllers.models import Models
+from sam_tui.ui.controllers.models import ModelChoice
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
 
 if TYPE_CHECKING:
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 GROUP = "turn"
 
 
-class Turns:
+class TurnRunner:
     """Sends prompts one after the other; each is kept until it is stored as part of the conversation."""
 
     def __init__(
-        self, context: Context, conversations: Conversations, models: Models, queue: PromptQueue
+        self,
+        context: Context,
+        conversations: Conversations,
+        models: ModelChoice,
+        queue: PromptQueue,
     ) -> None:
         self._app = context.app
         self._screen = context.screen
@@ -31,8 +35,8 @@ class Turns:
         self._closed = False
         self._started = ""
         """The prompt of the turn that has just begun; empty once it is stored."""
-        queue.watch(self._keep)
-        models.watch(self.pump)  # prompts may have waited for a model
+        queue.changed.watch(self._keep)
+        models.chosen.watch(self.pump)  # prompts may have waited for a model
 
     @property
     def running(self) -> bool:

@@ -41,7 +41,7 @@ class WorkflowRuns:
         """The screen of runs, while it is open."""
         self._driven: dict[str, Worker[None]] = {}
         self._due = False
-        current.watch(self.show_phase)
+        current.changed.watch(self.show_phase)
         self._verbs: dict[str, Callable[[str], None]] = {
             "new": lambda _: self._offer(),
             "go": self._go,

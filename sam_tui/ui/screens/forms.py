@@ -1,7 +1,7 @@
 """Forms: whether the conversation may go to another host, a key for a host, parameters of a workflow."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -23,7 +23,7 @@ class ParamForm(ModalScreen[dict[str, str] | None]):
     BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
     AUTO_FOCUS = "Input"
 
-    def __init__(self, workflow: str, params: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, workflow: str, params: Mapping[str, Mapping[str, object]]) -> None:
         super().__init__()
         self._workflow = workflow
         self._params = params
@@ -61,15 +61,17 @@ class ParamForm(ModalScreen[dict[str, str] | None]):
         self.dismiss({name: f.value for name, f in self._fields.items() if f.value.strip()})
 
 
-def _default(about: Mapping[str, Any]) -> str:
+def _default(about: Mapping[str, object]) -> str:
     value = about.get("default")
     return value if isinstance(value, str) else ""
 
 
-def _label(name: str, about: Mapping[str, Any]) -> Content:
+def _label(name: str, about: Mapping[str, object]) -> Content:
     need = "" if about.get("required") else " (may stay empty)"
-    choices = about.get("choices") or ()
-    offered = f" · one of {', '.join(map(str, choices))}" if choices else ""
+    choices = about.get("choices")
+    offered = ""
+    if isinstance(choices, Sequence) and choices:
+        offered = f" · one of {', '.join(map(str, cast('Sequence[object]', choices)))}"
     words = one_line(f"{about.get('description', '')}{offered}", 160)
     return Content.assemble((name, "bold"), (need, "$text-disabled"), f"  {words}")
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 
@@ -135,5 +135,5 @@ def event_lines(events: "Sequence[EventRow]") -> Content:
 
 
 def _words(data: str) -> str:
-    fields: dict[str, Any] = json.loads(data)
+    fields: dict[str, object] = json.loads(data)
     return one_line("  ".join(f"{name} {value}" for name, value in fields.items()), 80)

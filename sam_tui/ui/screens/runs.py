@@ -187,12 +187,10 @@ class RunsScreen(Screen[None]):
             return ReaderPart(chunk.text, chunk.start, chunk.total)
 
         if isinstance(item, str):
-            self._show(Reader(item, artifact))
-            return
-        text = f"{item.severity} · {item.category} · {item.review}\n\n{item.content}"
-        self._show(Reader(item.title, whole(text)))
-
-    def _show(self, reader: Reader) -> None:
+            reader = Reader(item, artifact)
+        else:
+            text = f"{item.severity} · {item.category} · {item.review}\n\n{item.content}"
+            reader = Reader(item.title, whole(text))
         self.app.push_screen(reader)  # pyright: ignore[reportUnknownMemberType]
 
     def _fill(self, execution: str = "") -> None:

@@ -141,7 +141,7 @@ class CursorPane(BlockPane):
         block = self.ledger[index]
         opened = not expanded(block)
         screen_row = self.ledger.top(index) - self.scroll_offset.y
-        self.update_block(index, replace(block, expanded=opened))
+        self.ledger.update(index, replace(block, expanded=opened))
         if not 0 <= screen_row < self.size.height:
             self.settle()
         else:

@@ -195,10 +195,7 @@ class Splitter:
         """A list: each item but an open last one is finished."""
         head = tokens[0]
         assert head.map is not None
-        items = [t.map[0] for t in tokens if t.type == "list_item_open" and t.map]
-        if len({len(lines[i]) - len(lines[i].lstrip(" ")) for i in items}) > 1:
-            # Where items are indented unevenly, what belongs to which depends on the first.
-            items = items[:1]
+        items = _item_lines(tokens, lines)
         number = self._number
         if number is None and head.type == "ordered_list_open":
             number = int(head.attrs.get("start", 1))
@@ -291,3 +288,13 @@ def split(source: str) -> list[Piece]:
     """A whole answer as pieces."""
     splitter = Splitter()
     return splitter.feed(source) + splitter.finish()
+
+
+def _item_lines(tokens: Sequence["Token"], lines: list[str]) -> list[int]:
+    """The lines on which the items of a list begin.
+
+    Where items are indented unevenly, what belongs to which depends on the first: it is the only one.
+    """
+    items = [t.map[0] for t in tokens if t.type == "list_item_open" and t.map]
+    indents = {len(lines[i]) - len(lines[i].lstrip(" ")) for i in items}
+    return items if len(indents) <= 1 else items[:1]

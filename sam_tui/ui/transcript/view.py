@@ -245,7 +245,7 @@ class Transcript(CursorPane):
 
     def _update(self, index: int, block: Block) -> None:
         top, total = self.ledger.top(index), self.ledger.total
-        self.update_block(index, block)
+        self.ledger.update(index, block)
         self.place_view()
         self.refresh_rows(top, total)
 
@@ -294,11 +294,11 @@ class Transcript(CursorPane):
         index = self.ledger.from_order(answer.order)
         top, total = self.ledger.top(index), self.ledger.total
         present = self.ledger.find(answer.order) is not None
-        before = self.rows_of(index) if present and self._drawn(index) else []
+        before = self.rows_of(index) if present and self.ledger.measured(index) else []
         for piece in [*pieces, *([opened] if opened else [])]:
             block = Block(answer.order, answer.group, piece.content, piece.gap)
             if present:
-                self.update_block(index, block)
+                self.ledger.update(index, block)
                 present = False
             else:
                 self.insert_block(index, block)
@@ -310,9 +310,6 @@ class Transcript(CursorPane):
             self.remove_block(index)
         self.place_view()
         self.refresh_rows(top + self._unchanged(top, before), total)
-
-    def _drawn(self, index: int) -> bool:
-        return self.ledger.measured(index)
 
     def _unchanged(self, top: int, before: "list[Row]") -> int:
         """How many rows from ``top`` on look as before."""

@@ -152,10 +152,6 @@ class Viewport(ScrollView, can_focus=True):
         if self._anchor[0] >= index and len(self.ledger) > 1:
             self._anchor = (self._anchor[0] + 1, self._anchor[1])
 
-    def update_block(self, index: int, block: Block) -> None:
-        """Exchange a block's content; its height is exact when it was before and is seen."""
-        self.ledger.update(index, block)
-
     def remove_block(self, index: int) -> None:
         """Take a block out."""
         self._kept.pop(self.ledger[index].order, None)

@@ -101,20 +101,44 @@ class PromptArea(Composer):
     def takes(self, event: events.Key) -> bool:
         """The keys that mean something else here than in a text area."""
         self.hint()
-        marked, file = self.menu.marked, self.files.marked
-        match event.key:
-            case "up" | "down" if marked is not None:
-                self.menu.move(-1 if event.key == "up" else 1)
-            case "up" | "down" if file is not None:
-                self.files.move(-1 if event.key == "up" else 1)
-            case "tab" if file is not None:
+        return (
+            self._takes_in_files(event.key)
+            or self._takes_in_menu(event.key)
+            or self._takes_in_text(event.key)
+        )
+
+    def _takes_in_files(self, key: str) -> bool:
+        file = self.files.marked
+        if file is None:
+            return False
+        match key:
+            case "up" | "down":
+                self.files.move(-1 if key == "up" else 1)
+            case "tab":
                 self.take_file(file)
-            case "escape" if file is not None:
+            case "escape":
                 self.files.close()
-            case "tab" if marked is not None and self.menu.moved:
+            case _:
+                return False
+        return True
+
+    def _takes_in_menu(self, key: str) -> bool:
+        marked = self.menu.marked
+        if marked is None:
+            return False
+        match key:
+            case "up" | "down":
+                self.menu.move(-1 if key == "up" else 1)
+            case "tab" if self.menu.moved:
                 self._complete(marked)
-            case "escape" if marked is not None:
+            case "escape":
                 self.menu.close()
+            case _:
+                return False
+        return True
+
+    def _takes_in_text(self, key: str) -> bool:
+        match key:
             case "up":
                 return self._older()
             case "down":
@@ -122,8 +146,8 @@ class PromptArea(Composer):
             case "tab" if self.fitting:
                 self.put(slash.completed(self.text, self._source.skills()))
             case "question_mark" | "ctrl+d" if not self.text:
-                self.post_message(ActionAsked("help" if event.key == "question_mark" else "quit"))
-            case key if key in _PASSED_ON:
+                self.post_message(ActionAsked("help" if key == "question_mark" else "quit"))
+            case _ if key in _PASSED_ON:
                 self.post_message(ActionAsked(_PASSED_ON[key]))
             case _:
                 return False
@@ -203,11 +227,8 @@ class PromptArea(Composer):
             self.post_message(ActionAsked("unqueue"))
             return True
         at = len(self.past) if self._at is None else self._at
-        if at == 0 and not self._all_past:
-            self._all_past = True
-            newest_first = dict.fromkeys(reversed(self._source.earlier()))
-            fresh = [text for text in newest_first if text not in self.past][::-1]
-            self.past[:0], at = fresh, len(fresh)
+        if at == 0:
+            at = self._recall_earlier()
         if at == 0:
             return self._at is not None or not self.text
         if self._at is None:
@@ -216,6 +237,16 @@ class PromptArea(Composer):
         self.put(self.past[self._at])
         self.move_cursor((0, 0))
         return True
+
+    def _recall_earlier(self) -> int:
+        """Put prompts of earlier conversations before these, once; how many they are."""
+        if self._all_past:
+            return 0
+        self._all_past = True
+        newest_first = dict.fromkeys(reversed(self._source.earlier()))
+        fresh = [text for text in newest_first if text not in self.past][::-1]
+        self.past[:0] = fresh
+        return len(fresh)
 
     def _newer(self) -> bool:
         if self._at is None or not self.navigator.is_last_wrapped_line(self.cursor_location):

@@ -121,7 +121,13 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         """Replace the list, and keep what the person looks at in view, else the item in progress."""
         before = [item.id for item in self.items]
         self.items = tuple(items)
-        ids = [item.id for item in items]
+        self._select_among([item.id for item in items], before)
+        self._draw()
+        running = next((item.id for item in items if item.status == "in-progress"), None)
+        self._keep_in_view(self.selected if self._has_keys else running)
+
+    def _select_among(self, ids: list[int], before: list[int]) -> None:
+        """Keep the selection, or take the neighbour of an item that went, or an awaited new one."""
         new = [id_ for id_ in ids if id_ not in before]
         if self._await_new and new:
             self.selected, self._await_new = new[-1], False
@@ -132,9 +138,6 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
             self._armed = None
         if self._editing and self._editing not in ids:
             self._end_edit()
-        self._draw()
-        running = next((item.id for item in items if item.status == "in-progress"), None)
-        self._keep_in_view(self.selected if self._has_keys else running)
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Show which item the keys are about; without them nothing is about to be removed any more."""

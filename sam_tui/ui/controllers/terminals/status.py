@@ -51,8 +51,9 @@ def session_notice(session: "TerminalSession", name: str, *, watched: bool) -> S
     last = commands[-1] if commands else None
     if state.name == "finished":
         return None if watched or last is None else _ended(last, name)
-    running = last is not None and last.exit_code is None
-    command = one_line(last.command, _COMMAND) if last is not None and running else "a program"
+    command = "a program"
+    if last is not None and last.exit_code is None:
+        command = one_line(last.command, _COMMAND)
     if state.name != "waiting":
         return _working(state, f"{name}: {command}", agents=agents)
     if watched:

@@ -69,7 +69,7 @@ View = Literal["choices", "comment", "scopes"]
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class ApprovalButton:
     """What a button does: its name, its words, and its words where there is little room."""
 
     name: str
@@ -77,53 +77,69 @@ class Deed:
     brief: str
 
 
-def deeds_of(request: ApprovalRequest) -> dict[str, Deed]:
+def buttons_of(request: ApprovalRequest) -> dict[str, ApprovalButton]:
     """The buttons of a request by their keys.
 
     1 to 4 always mean the same: once, for some minutes, deny, deny with a comment; 5 opens what is
     wider; from 6 on stand other ways to say yes that the request brings.
     """
     offered = request.choices or (ScopeChoice("once", "this call only", "once"),)
+    names = {choice.id for choice in offered}
     minutes = max(1, round(request.seconds / 60))
     span = "1 minute" if minutes == 1 else f"{minutes} minutes"
-    answers: dict[str, Deed] = {}
-    if any(choice.id == "once" for choice in offered):
-        answers["1"] = Deed("once", "1 Once", "1 Once")
-    if request.timed_scope or any(choice.id == "timed" for choice in offered):
-        answers["2"] = Deed("timed", f"2 For {span}", f"2 {minutes} min")
-    answers["3"] = Deed("deny", "3 Deny", "3 Deny")
-    answers["4"] = Deed("comment", "4 Deny, and say why", "4 Why")
+    buttons: dict[str, ApprovalButton] = {}
+    if "once" in names:
+        buttons["1"] = ApprovalButton("once", "1 Once", "1 Once")
+    if request.timed_scope or "timed" in names:
+        buttons["2"] = ApprovalButton("timed", f"2 For {span}", f"2 {minutes} min")
+    buttons["3"] = ApprovalButton("deny", "3 Deny", "3 Deny")
+    buttons["4"] = ApprovalButton("comment", "4 Deny, and say why", "4 Why")
     if any(choice.span in _SPANS for choice in offered):
-        answers["5"] = Deed("wider", "5 Wider …", "5 More")
+        buttons["5"] = ApprovalButton("wider", "5 Wider …", "5 More")
+    return buttons | _other_buttons(offered)
+
+
+def _other_buttons(offered: Sequence[ScopeChoice]) -> dict[str, ApprovalButton]:
+    """Those for ways to say yes that have no key of their own."""
     others = [c for c in offered if c.id not in ("once", "timed") and c.span not in _SPANS]
+    buttons: dict[str, ApprovalButton] = {}
     for key, choice in zip("6789", others, strict=False):
         label = visible_line(choice.label or choice.id.capitalize())
-        answers[key] = Deed(choice.id, f"{key} {label}", f"{key} {label[:_BRIEF]}")
-    return answers
+        buttons[key] = ApprovalButton(choice.id, f"{key} {label}", f"{key} {label[:_BRIEF]}")
+    return buttons
 
 
 def covered_lines(request: ApprovalRequest) -> Content:
     """What each way to say yes would cover, by its key."""
     rows: list[Content] = []
     choices = {choice.id: choice for choice in request.choices}
-    for key, answer in deeds_of(request).items():
-        choice = choices.get(answer.name)
-        words = choice.words if choice else ""
-        if answer.name == "timed":
-            words = request.timed_scope or words
-        if answer.name == "wider":
-            words = _wider_words(request)
+    for key, button in buttons_of(request).items():
+        choice = choices.get(button.name)
+        words = _covered_words(request, button, choice)
         if not words or words == "this call only":
             continue
         figures = figures_of(choice) if choice else ""
         rows.append(
             Content.assemble(
-                (f"{key} {'offers' if answer.name == 'wider' else 'covers'} ", "$text-muted"),
+                (f"{key} {'offers' if button.name == 'wider' else 'covers'} ", "$text-muted"),
                 visible_line(words),
                 (f"  {figures}" if figures else "", "$text-muted"),
             )
         )
     return Content("\n").join(rows)
+
+
+def _covered_words(
+    request: ApprovalRequest, button: ApprovalButton, choice: ScopeChoice | None
+) -> str:
+    words = choice.words if choice else ""
+    match button.name:
+        case "timed":
+            return request.timed_scope or words
+        case "wider":
+            return _wider_words(request)
+        case _:
+            return words
 
 
 def _wider_words(request: ApprovalRequest) -> str:
@@ -190,7 +206,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         self._scopes: ScopeView | None = None
         self._comment = Input(placeholder="What should be done instead?", id="reason")
         self._view: View = "choices"
-        self._deeds = deeds_of(request)
+        self._buttons = buttons_of(request)
 
     def compose(self) -> ComposeResult:
         """Details with the preview, what the buttons cover, the buttons, the comment line."""
@@ -202,8 +218,8 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
                 yield Static(diffs_content(self._request.preview), markup=False, id="preview")
         yield Static(covered, markup=False, classes="covered -outer")
         with Horizontal(id="choices"):
-            for answer in self._deeds.values():
-                yield Button(Content(answer.words), id=answer.name, compact=True)
+            for button in self._buttons.values():
+                yield Button(Content(button.words), id=button.name, compact=True)
         yield self._comment
 
     def on_mount(self) -> None:
@@ -215,14 +231,14 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         self.around = 4 if self._view == "scopes" else 6
         super().on_resize()
         width = self.size.width
-        tight = sum(len(answer.words) + _AROUND_LABEL for answer in self._deeds.values()) > width
-        grid = tight and sum(len(answer.brief) + 2 for answer in self._deeds.values()) > width
+        tight = sum(len(button.words) + _AROUND_LABEL for button in self._buttons.values()) > width
+        grid = tight and sum(len(button.brief) + 2 for button in self._buttons.values()) > width
         self.set_class(tight, "-tight")
         self.set_class(grid, "-grid")
         self.set_class(self.screen.size.height < (_SHORT_GRID if grid else _SHORT), "-short")
-        for answer in self._deeds.values():
-            label = answer.brief if tight else answer.words
-            self.query_one(f"#{answer.name}", Button).label = Content(label)
+        for button in self._buttons.values():
+            label = button.brief if tight else button.words
+            self.query_one(f"#{button.name}", Button).label = Content(label)
 
     def on_key(self, event: events.Key) -> None:
         """Digits choose, Esc denies, arrows scroll or move; nothing else means anything."""
@@ -237,11 +253,15 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self._move(_MOVES[event.key])
         elif self._view == "scopes":
             self._scope_key(event.key)
-        elif event.key in _SCROLLS:
-            self._details.scroll_relative(y=_SCROLLS[event.key], animate=False)
-        elif event.key in self._deeds or event.key in ("escape", "ctrl+c"):
+        else:
+            self._choice_key(event.key)
+
+    def _choice_key(self, key: str) -> None:
+        if key in _SCROLLS:
+            self._details.scroll_relative(y=_SCROLLS[key], animate=False)
+        elif key in self._buttons or key in ("escape", "ctrl+c"):
             if self.guard.hears():
-                self._choose(self._deeds[event.key].name if event.key in self._deeds else "deny")
+                self._choose(self._buttons[key].name if key in self._buttons else "deny")
         else:
             self.guard.rearm()
 

@@ -21,7 +21,7 @@ from sam_tui.ui.widgets.terminal.cells import Link, Painter, laid_over, links_of
 from sam_tui.ui.widgets.terminal.underlines import underlined
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.processes.screens import ShownSession
+    from sam_tui.core.ports.processes.screens import Screen, ShownSession
     from sam_tui.ui.widgets.terminal.browser import Browser
     from sam_tui.ui.widgets.terminal.selection import Marking, Stretch
 
@@ -133,31 +133,37 @@ class TerminalCanvas(Widget):
         if self.displayed is None or not self.looked_at:
             return
         began = time.monotonic()
-        screen, width = self.displayed.screen, self.row_width
-        rows = screen.dirty_rows()
-        regions: list[Region] = []
-        for y, runs in rows:
-            if y < len(self._strips):
-                self._strips[y] = self._painter.strip(runs, width)
-                self._note_links(y, links_of(runs))
-                regions.append(self._place(y))
-        cursor = screen.cursor
-        if cursor != self._cursor:
-            cursor_rows = {
-                position[1] for position in (cursor, self._cursor) if position is not None
-            }
-            regions.extend(self._place(y) for y in cursor_rows)
-            self._cursor = cursor
-            self.stir()
-        if rows and self.browser is not None:
+        changed = self._take_rows(self.displayed.screen)
+        regions = [*changed, *self._follow_cursor(self.displayed.screen)]
+        if changed and self.browser is not None:
             self.browser.finding.renew()
-        if (rows and self._overlays_moved()) or 2 * len(regions) > self.size.height:
+        if (changed and self._overlays_moved()) or 2 * len(regions) > self.size.height:
             self.refresh()
         elif regions:
             self.refresh(*(r for r in regions if 0 <= r.y < self.size.height))
         self.painted()
         self._due = began + _FRAME
         self.call_after_refresh(self._drawn, began)
+
+    def _take_rows(self, screen: "Screen") -> list[Region]:
+        """Make the rows ready that changed; where they are drawn."""
+        regions: list[Region] = []
+        for y, runs in screen.dirty_rows():
+            if y < len(self._strips):
+                self._strips[y] = self._painter.strip(runs, self.row_width)
+                self._note_links(y, links_of(runs))
+                regions.append(self._place(y))
+        return regions
+
+    def _follow_cursor(self, screen: "Screen") -> list[Region]:
+        """The rows that the cursor left and came to."""
+        cursor, before = screen.cursor, self._cursor
+        if cursor == before:
+            return []
+        self._cursor = cursor
+        self.stir()
+        rows = {position[1] for position in (cursor, before) if position is not None}
+        return [self._place(y) for y in rows]
 
     def _drawn(self, began: float) -> None:
         """A frame is out: the next waits longer where it took long, for others want the loop too."""
@@ -289,15 +295,15 @@ class TerminalCanvas(Widget):
             base = self.rich_style
             text = f" {self._waiting}" if session is None and y == 0 else ""
             return Strip([Segment(text, base)]).adjust_cell_length(self.size.width, base)
-        strip = self._with_overlays(self._strips[y], y)
+        return self._with_cursor(self._with_overlays(self._strips[y], y), y, session.screen)
+
+    def _with_cursor(self, strip: Strip, y: int, screen: "Screen") -> Strip:
         if self.browser is not None:
             column, row = self.browser.position
             return with_cursor(strip, column, "block") if row - self._top == y else strip
-        if self._cursor is None or self._cursor[1] != y or not self.has_focus or self.ended:
+        seen = self.has_focus and not self.ended and not self._blinks % 2
+        if self._cursor is None or self._cursor[1] != y or not seen:
             return strip
-        if self._blinks % 2:
-            return strip
-        screen = session.screen
         return with_cursor(strip, self._cursor[0], screen.cursor_shape, screen.cursor_colour)
 
     def _with_overlays(self, strip: Strip, y: int) -> Strip:

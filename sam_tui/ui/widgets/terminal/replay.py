@@ -1,5 +1,6 @@
 """A recording in a tab of its own: played, paused, sought, and held away from the terminal around."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -42,6 +43,7 @@ class ReplayView(TerminalView):
         self.name_shown = f"replay: {one_line(playback.name.removesuffix('.cast'), _NAME)}"
         self._drawn_of: tuple[object, tuple[int, int]] = (None, (0, 0))
         self._ticking: Timer | None = None
+        self._player_keys = self._key_table()
 
     def on_mount(self) -> None:
         """Begin to play."""
@@ -110,16 +112,16 @@ class ReplayView(TerminalView):
         super().look_back(on)
 
     def _relabel(self) -> None:
-        """Time and keys in the border; once a second while it plays, and after every deed."""
+        """Time and keys in the border; once a second while it plays, and after every key."""
         playback = self.playback
         if self._ticking is not None:
             (self._ticking.resume if playback.playing and self.looked_at else self._ticking.pause)()
-        label = self._told()
+        label = self._words_now()
         if label != self.label:
             self.label = label
             self.post_message(Relabelled())
 
-    def _told(self) -> str:
+    def _words_now(self) -> str:
         playback = self.playback
         if self.browser is not None:
             return f"{self.browser.words}"
@@ -144,36 +146,50 @@ class ReplayView(TerminalView):
 
     def takes(self, event: events.Key) -> bool:
         """The keys of the player; all others are the workbench's."""
-        playback = self.playback
         if self.browser is not None:
             self.browse(self.browser, event)
             return True
-        match event.key:
-            case "space":
-                (playback.pause if playback.playing else playback.play)()
-            case "left" | "right" | "shift+left" | "shift+right":
-                leap = _LEAP if event.key.startswith("shift") else _STEP
-                playback.seek(playback.at + (-leap if event.key.endswith("left") else leap))
-            case "home" | "0":
-                playback.seek(0.0)
-            case "end":
-                playback.seek(playback.length if playback.length is not None else float("inf"))
-            case "plus" | "equals_sign" | "up":
-                playback.speed = next((s for s in _SPEEDS if s > playback.speed), _SPEEDS[-1])
-            case "minus" | "down":
-                slower = [s for s in _SPEEDS if s < playback.speed]
-                playback.speed = slower[-1] if slower else _SPEEDS[0]
-            case "e":
-                self.post_message(ActionAsked("export", self.path))
-            case "q" | "escape":
-                self.post_message(ActionAsked("tab_close"))
-            case key if key == LEAVE:
-                self.screen.set_focus(None)
-                self.post_message(ActionAsked("leave_terminal"))
-            case _:
-                return False
+        action = self._player_keys.get(event.key)
+        if action is None:
+            return False
+        action()
         self._relabel()
         return True
+
+    def _key_table(self) -> dict[str, Callable[[], object]]:
+        """What each key of the player does."""
+        playback = self.playback
+        keys: dict[str, Callable[[], object]] = {
+            "space": lambda: (playback.pause if playback.playing else playback.play)(),
+            "left": lambda: self._seek(-_STEP),
+            "right": lambda: self._seek(_STEP),
+            "shift+left": lambda: self._seek(-_LEAP),
+            "shift+right": lambda: self._seek(_LEAP),
+            "home": lambda: playback.seek(0.0),
+            "end": self._seek_end,
+            "plus": self._faster,
+            "minus": self._slower,
+            "e": lambda: self.post_message(ActionAsked("export", self.path)),
+            "q": lambda: self.post_message(ActionAsked("tab_close")),
+            LEAVE: self._leave,
+        }
+        same = {"0": "home", "equals_sign": "plus", "up": "plus", "down": "minus", "escape": "q"}
+        return keys | {key: keys[twin] for key, twin in same.items()}
+
+    def _seek(self, seconds: float) -> None:
+        self.playback.seek(self.playback.at + seconds)
+
+    def _seek_end(self) -> None:
+        length = self.playback.length
+        self.playback.seek(length if length is not None else float("inf"))
+
+    def _faster(self) -> None:
+        speed = self.playback.speed
+        self.playback.speed = next((s for s in _SPEEDS if s > speed), _SPEEDS[-1])
+
+    def _slower(self) -> None:
+        speed = self.playback.speed
+        self.playback.speed = next((s for s in reversed(_SPEEDS) if s < speed), _SPEEDS[0])
 
     def hover(self, x: int, y: int) -> None:
         """Links of a recording lead nowhere."""
