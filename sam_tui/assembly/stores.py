@@ -140,13 +140,13 @@ class Stores(Lazy, ABC):
         """ripgrep."""
         from sam_tui.adapters.search import RipgrepSearch
 
-        return RipgrepSearch(sieve=self._readable)
+        return RipgrepSearch(search_filter=self._readable)
 
     def _readable(self, folder: "Location") -> "Callable[[str], bool]":
         """Tells which files of a folder a search may show."""
-        from sam_tui.core.authorization.policy.search_filter import sieve
+        from sam_tui.core.authorization.policy.search_filter import search_filter
 
-        return sieve(self.guard.policy, folder)
+        return search_filter(self.guard.policy, folder)
 
     @property
     @once

@@ -75,7 +75,7 @@ class RipgrepSearch:
     """Searches by ripgrep: .gitignore honoured, hidden and binary files skipped, no links followed.
 
     ``seconds`` is how long one search may take. ``binary`` overrides where ripgrep is looked for.
-    ``sieve`` tells for a folder which of its files may be shown: the others are as if not there.
+    ``search_filter`` tells for a folder which of its files may be shown: the others are as if not there.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class RipgrepSearch:
         *,
         binary: str | None = None,
         seconds: float = 10.0,
-        sieve: Callable[[Location], Shows] | None = None,
+        search_filter: Callable[[Location], Shows] | None = None,
     ) -> None:
         self._binary = binary
         self._seconds = seconds
-        self._sieve = sieve
+        self._search_filter = search_filter
 
     async def files(
         self, where: Location, pattern: str, *, limit: int, offset: int, on_count: Hear = unheard
@@ -98,7 +98,7 @@ class RipgrepSearch:
         Raises ``ToolError`` for an unusable glob and when the time is up.
         """
         glob = Glob(pattern)
-        arguments = [*_ALWAYS, "--files", "--null", *_sieve(glob)]
+        arguments = [*_ALWAYS, "--files", "--null", *_search_filter(glob)]
         if glob.hidden:
             arguments += ["--hidden", "--glob=!.git"]
         with opened(where) as opening:
@@ -168,8 +168,12 @@ class RipgrepSearch:
         return sorted(matching, key=_order)[offset : offset + limit], total
 
     def _shown(self, where: Location) -> Shows:
-        """The sieve of a folder; each file is looked at once a search."""
-        return _everything if self._sieve is None else functools.cache(self._sieve(where))
+        """The filter of a folder; each file is looked at once a search."""
+        return (
+            _everything
+            if self._search_filter is None
+            else functools.cache(self._search_filter(where))
+        )
 
     async def _collect(self, hunt: _Hunt) -> None:
         """Add hits in parallel first: fast, but in no order.
@@ -242,10 +246,10 @@ def _grep_arguments(request: GrepRequest, include: Glob | None) -> list[str]:
         arguments.append("--ignore-case")
     if "\n" in request.pattern or (request.regex and "\\n" in request.pattern):
         arguments.append("--multiline")
-    return arguments + (_sieve(include) if include else [])
+    return arguments + (_search_filter(include) if include else [])
 
 
-def _sieve(glob: Glob) -> list[str]:
+def _search_filter(glob: Glob) -> list[str]:
     """Let ripgrep skip by name what cannot match. A type does not override .gitignore; -g would."""
     names = glob.names
     return [*(f"--type-add=wanted:{name}" for name in names), "--type=wanted"] if names else []

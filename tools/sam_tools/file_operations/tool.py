@@ -3,16 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sam_tools.file_operations.commits import Commits
-from sam_tools.file_operations.diagnosing import Diagnosing
-from sam_tools.file_operations.editing import Editing
-from sam_tools.file_operations.indexing import Indexing
-from sam_tools.file_operations.moving import Moving
-from sam_tools.file_operations.patching import Patching
-from sam_tools.file_operations.reading import Reading
-from sam_tools.file_operations.recall import Recall
-from sam_tools.file_operations.searching import Searching
-from sam_tools.file_operations.several import SeveralReplacements
+from sam_tools.file_operations.changes import Commits
+from sam_tools.file_operations.diagnostics import Diagnosing
+from sam_tools.file_operations.edits import Editing, SeveralReplacements
+from sam_tools.file_operations.index_search import Indexing
+from sam_tools.file_operations.moves import Moving
+from sam_tools.file_operations.patches import Patching
+from sam_tools.file_operations.reads import Reading
+from sam_tools.file_operations.search import Recall, Searching
 from sam_tools.file_operations.usages import Usages
 from sam_tui.core.ports.code import EditableFiles, EditJournal, Insight
 from sam_tui.core.ports.files import Search

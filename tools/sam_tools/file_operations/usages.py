@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sam_tools.file_operations.arguments import ListUsages
 from sam_tools.file_operations.names import counted, named
-from sam_tools.file_operations.recall import Recall
+from sam_tools.file_operations.search import Recall
 from sam_tui.core.accesses import Access, Location, Read
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.code import Symbols, SymbolUsage

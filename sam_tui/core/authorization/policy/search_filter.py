@@ -10,7 +10,7 @@ _ASKED_FOR_THE_FOLDER = ("read-outside", "read-above-secrets")
 """What the search itself was allowed, or it would not run."""
 
 
-def sieve(policy: Policy, where: Location) -> Callable[[str], bool]:
+def search_filter(policy: Policy, where: Location) -> Callable[[str], bool]:
     """Tells of a path relative to a folder whether its content may be shown.
 
     Secrets, the program's own data and what a rule asks or denies are left out, unless a rule of

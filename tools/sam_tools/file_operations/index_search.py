@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from sam_tools.file_operations.arguments import SearchIndex, SemanticSearch
 from sam_tools.file_operations.names import counted, sized
-from sam_tools.file_operations.recall import Recall
+from sam_tools.file_operations.search import Recall
 from sam_tui.core.accesses import Location, Read
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.code import CodeIndex, FileFilter, IndexedFile, Passage

@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from sam_tools.file_operations.arguments import DeleteFile, RenameFile
-from sam_tools.file_operations.changes import difference
-from sam_tools.file_operations.commits import Commits
-from sam_tools.file_operations.content import Replaced, standing
+from sam_tools.file_operations.changes import Commits, difference
+from sam_tools.file_operations.document import Replaced, standing
 from sam_tools.file_operations.names import basename, named
 from sam_tui.core.accesses import Location, Write
 from sam_tui.core.display import Diff

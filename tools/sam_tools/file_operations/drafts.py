@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sam_tools.file_operations.changes import difference, lf
-from sam_tools.file_operations.content import MOST_READ, snapshot_of, text_in
-from sam_tools.file_operations.document import decoded
+from sam_tools.file_operations.document import MOST_READ, decoded, snapshot_of, text_in
 from sam_tools.file_operations.names import counted
 from sam_tools.file_operations.patch import FilePatch, Patch, created, patched
 from sam_tui.core.accesses import Location

@@ -5,11 +5,11 @@ import posixpath
 from collections.abc import Callable, Mapping, Sequence
 
 from sam_tools.file_operations.arguments import ApplyPatch
-from sam_tools.file_operations.commits import Commits
-from sam_tools.file_operations.drafting import PatchDraft
+from sam_tools.file_operations.changes import Commits
+from sam_tools.file_operations.drafts import PatchDraft
 from sam_tools.file_operations.names import basename, counted
 from sam_tools.file_operations.patch import Patch, parse
-from sam_tools.file_operations.replacing import as_stored
+from sam_tools.file_operations.replacement import as_stored
 from sam_tui.core.accesses import Access, Location, Read, Write
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.assembly import Options, build
-from sam_tui.core.authorization.policy.search_filter import sieve
+from sam_tui.core.authorization.policy.search_filter import search_filter
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
 from tests.guard.ward import Ward
@@ -22,7 +22,7 @@ KEPT_BACK = '[[rule]]\neffect = "{effect}"\npath = "private"\n'
 
 def shown(here: Ward) -> set[str]:
     where = here.workspace.locate(".")
-    shows = sieve(here.guard.policy, where)
+    shows = search_filter(here.guard.policy, where)
     return {path for path in FILES if shows(path)}
 
 
@@ -41,13 +41,13 @@ def test_a_search_outside_shows_files_but_neither_secrets_nor_own_data(
     tmp_path: Path, trusted: bool
 ) -> None:
     here = Ward(tmp_path, trusted=trusted)
-    shows = sieve(here.guard.policy, here.workspace.locate(".."))
+    shows = search_filter(here.guard.policy, here.workspace.locate(".."))
     assert shows("out/x.txt") and shows("./home/notes.txt")
     for path in ("home/.ssh/config", "./home/.ssh/id_rsa", "home/cert.pem", "out/.env"):
         assert not shows(path), path
-    below = sieve(here.guard.policy, here.workspace.locate("../home/.ssh"))
+    below = search_filter(here.guard.policy, here.workspace.locate("../home/.ssh"))
     assert not below("config")
-    assert not sieve(here.guard.policy, here.workspace.locate(".."))("own/sam.db")
+    assert not search_filter(here.guard.policy, here.workspace.locate(".."))("own/sam.db")
 
 
 @pytest.mark.requirement("guard:searches")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sam_tools.file_operations.arguments import ListDir, ReadFile
-from sam_tools.file_operations.content import MOST_READ, Content, text_of
+from sam_tools.file_operations.document import MOST_READ, Content, text_of
 from sam_tools.file_operations.names import basename, counted, named, sized
 from sam_tui.core.accesses import Read
 from sam_tui.core.ports.code import EditableFiles
