@@ -2,7 +2,7 @@
 
 import tempfile
 
-from sam_tools import build_tools
+from sam_tools import offers
 from sam_tui.assembly import Options, build
 from sam_tui.assembly.catalogue import FILE, text_of
 
@@ -11,7 +11,8 @@ def main() -> None:
     """Build a runtime over an empty folder and write down what its tools say of themselves."""
     with tempfile.TemporaryDirectory() as folder:
         runtime = build(Options(folder, f"{folder}/data"), {"HOME": folder})
-        FILE.write_text(text_of(build_tools(runtime.parts)), encoding="utf-8")
+        tools = [offer.tool() for offer in offers(runtime.parts, {})]
+        FILE.write_text(text_of(tools), encoding="utf-8")
         runtime.parts.close()
 
 

@@ -1,6 +1,6 @@
 """Options -> Runtime: the one place that knows every leaf.
 
-options  what a front end was asked for; places: the folders and files it works with
+options  what a front end was asked for; configuration: the folders and files it works with
 stores   what is kept and read, each made when it is first asked for, and so below
 sandbox  processes; models: models and the web; policy: the guard
 agent    tools, hooks, reminders, subagents, servers, turns; runtime: what a front end gets

@@ -32,7 +32,7 @@ from sam_tui.core.tooling.short_list import CALL, FIND
 if TYPE_CHECKING:
     from sam_tui.adapters.plugins import Plugins
     from sam_tui.adapters.skills import FileSkills
-    from sam_tui.assembly.places import Places
+    from sam_tui.assembly.configuration import Configuration
     from sam_tui.core.authorization.guard import Guard
     from sam_tui.core.inquiry import Inquiry
     from sam_tui.core.ports.prompts import Instructions
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 class Agent(Providers):
     """All parts of one runtime: the ``Services`` of its tools, and what answers a prompt."""
 
-    def __init__(self, places: "Places") -> None:
-        super().__init__(places)
+    def __init__(self, configuration: "Configuration") -> None:
+        super().__init__(configuration)
         self.budgets = Budgets()
-        options = places.options
+        options = configuration.options
         self.inquiries = Inquiries(
             self.bus,
             self.clock,
@@ -71,14 +71,14 @@ class Agent(Providers):
     @once
     def _built_in(self) -> "list[Offer]":
         """The tools that come with the program."""
-        return [*offers(self, adverts()), *profile_offers(self.places.options.profile, self)]
+        return [*offers(self, adverts()), *profile_offers(self.configuration.options.profile, self)]
 
     @property
     @once
     def executor(self) -> Executor:
         """Runs every call."""
         tools = built_ins_first(self._built_in, self.plugins.tools)
-        registry = Registry(tools, disabled=self.places.options.disabled_tools)
+        registry = Registry(tools, disabled=self.configuration.options.disabled_tools)
         surroundings = CallSurroundings(
             self.guard,
             self.results,
@@ -94,7 +94,7 @@ class Agent(Providers):
     @once
     def engine(self) -> TurnEngine:
         """Runs every turn."""
-        options = self.places.options
+        options = self.configuration.options
         requests = RequestBuilder(
             system_prompt(self._guidance(), self.workspace),
             self.executor.registry.schemas_json,
@@ -116,7 +116,7 @@ class Agent(Providers):
             options.workflow_mode,
             self.servers.arrive,
             lambda text: worded(text, self._offered_skills),
-            self.places.layers.limits.answers,
+            self.configuration.layers.limits.answers,
         )
 
     @property
@@ -143,7 +143,7 @@ class Agent(Providers):
 
         The first time raises ``ConfigurationError`` for a file that counts and cannot be used.
         """
-        return self._hooking if "_hooking" in self.made or self.places.has_hooks else None
+        return self._hooking if "_hooking" in self.loaded or self.configuration.has_hooks else None
 
     @property
     @once
@@ -152,14 +152,14 @@ class Agent(Providers):
         from sam_tui.adapters.policy.readable_paths import NamedReads
         from sam_tui.core.tooling.hooks import Hooking
 
-        folders, root = self.places.folders, self.workspace.root
+        folders, root = self.configuration.folders, self.workspace.root
         named = NamedReads(folders.home, self.workspace.roots)
         hooks = FileHooks(
             folders.config_dir,
             root,
             files=self.files,
             commands=lambda: self.commands,
-            trust=self.places.trust,
+            trust=self.configuration.trust,
             reads=lambda line: named.of_line(line, root),
         )
         user = os.path.join(folders.config_dir, "hooks.json")
@@ -176,7 +176,7 @@ class Agent(Providers):
 
     def instructions(self) -> "Instructions | None":
         """The instructions, or None as long as there is none to read."""
-        there = "_instructions" in self.made or self.places.has_instructions
+        there = "_instructions" in self.loaded or self.configuration.has_instructions
         return self._instructions if there else None
 
     @property
@@ -185,17 +185,17 @@ class Agent(Providers):
         from sam_tui.adapters.instructions import FileInstructions
         from sam_tui.adapters.instructions.files import Sources
 
-        trust = self.places.trust
+        trust = self.configuration.trust
         sources = Sources(self.files, trust.vouches, trust.nested, self.shield.redact)
         return FileInstructions(
-            self.places.folders.config_dir,
+            self.configuration.folders.config_dir,
             self.workspace.root,
             sources,
             trusted=lambda: trust.trusted,
         )
 
     def _guidance(self) -> str:
-        options = self.places.options
+        options = self.configuration.options
         return guidance(self.prompts, options.system_prompt, options.personality)
 
     def _offered_skills(self) -> "FileSkills | None":
@@ -203,7 +203,7 @@ class Agent(Providers):
 
     def _workflow_mode(self, conversation: ConversationId) -> bool:
         errand = self.subagents.workflow_mode(conversation)
-        return self.places.options.workflow_mode if errand is None else errand
+        return self.configuration.options.workflow_mode if errand is None else errand
 
     def _facts(self, conversation: ConversationId) -> dict[str, str]:
         """What the model is told of where it works."""
@@ -220,7 +220,7 @@ class Agent(Providers):
             self.storage.documents,
             self.storage.memories,
             self.prompts,
-            FileReminders(f"{self.places.options.data_dir}/reminders"),
+            FileReminders(f"{self.configuration.options.data_dir}/reminders"),
             self.todos,
             self._workflow_mode,
             self.workflows.digest,
@@ -232,6 +232,6 @@ class Agent(Providers):
 
     async def end_processes(self) -> None:
         """End every server, task, command and terminal that was begun."""
-        if "servers" in self.made:
+        if "servers" in self.loaded:
             await self.servers.close()
         await super().end_processes()

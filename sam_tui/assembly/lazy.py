@@ -13,7 +13,7 @@ class Lazy:
     """Makes each of its parts once; what was never asked for costs nothing at the end either."""
 
     def __init__(self) -> None:
-        self.made: dict[str, Any] = {}
+        self.loaded: dict[str, Any] = {}
         """The parts that are there, by name: looking at it makes none."""
         self._closing = contextlib.ExitStack()
 
@@ -37,8 +37,8 @@ def once(make: Callable[[Owner], Part]) -> Callable[[Owner], Part]:
 
     @wraps(make)
     def part(owner: Owner) -> Part:
-        if name not in owner.made:
-            owner.made[name] = make(owner)
-        return owner.made[name]
+        if name not in owner.loaded:
+            owner.loaded[name] = make(owner)
+        return owner.loaded[name]
 
     return part

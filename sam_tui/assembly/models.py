@@ -23,7 +23,7 @@ class Providers(Processes):
         from sam_tui.adapters.llm.catalog import ProviderCatalog
         from sam_tui.adapters.llm.choice import Wish
 
-        options = self.places.options
+        options = self.configuration.options
         timeout = options.request_timeout or DEFAULT_TIMEOUT
         wish = Wish(options.model, options.api_base, options.api_key, options.provider, timeout)
         return ProviderCatalog(self.environ, wish=wish)
@@ -31,7 +31,7 @@ class Providers(Processes):
     @property
     def default_model(self) -> str:
         """The model that was asked for."""
-        return self.places.options.model
+        return self.configuration.options.model
 
     def open_model(self, name: str, options: Mapping[str, Any] | None = None) -> "Model":
         """The model of that name, reached as the person asked for theirs. Raises ``SamError``."""
@@ -49,7 +49,7 @@ class Providers(Processes):
         from sam_tui.adapters.images import EndpointImages, image_settings
         from sam_tui.adapters.web import GuardedWeb, search_from, serpapi_from
 
-        local = frozenset(self.places.layers.user.local)
+        local = frozenset(self.configuration.layers.user.local)
         web, environ = GuardedWeb(clock=self.clock, allowed=local), self.environ
         settings, images = image_settings(environ), None
         if settings is not None:

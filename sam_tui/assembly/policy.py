@@ -5,8 +5,8 @@ from dataclasses import replace
 from sam_tui.adapters.policy import FileLedger, Layers, make_policy, renewed
 from sam_tui.adapters.policy.package_sources import PackageSources
 from sam_tui.adapters.shell import BashParser
+from sam_tui.assembly.configuration import Configuration
 from sam_tui.assembly.models import Providers
-from sam_tui.assembly.places import Places
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Limits
 from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.grants.source_offers import no_sources
@@ -29,8 +29,13 @@ def make_guard(parts: Providers, inquiries: Inquiries) -> Guard:
 
     It decides anew as soon as the folder is trusted, or is so no longer.
     """
-    places = parts.places
-    options, folders, layers, trust = places.options, places.folders, places.layers, places.trust
+    configuration = parts.configuration
+    options, folders, layers, trust = (
+        configuration.options,
+        configuration.folders,
+        configuration.layers,
+        configuration.trust,
+    )
 
     def follow(state: TrustState) -> None:
         guard.use_policy(_policy(parts, renewed(layers, folders, trust.folder, state)))
@@ -43,7 +48,7 @@ def make_guard(parts: Providers, inquiries: Inquiries) -> Guard:
     sources = PackageSources(lambda: parts.commands, parts.workspace.root, folders.home)
     terms = GuardTerms(
         layers.seconds or TIMED_SECONDS,
-        places.sandbox_terms.network or DEFAULT_NETWORK,
+        configuration.sandbox_terms.network or DEFAULT_NETWORK,
         options.rehearse,
         sources.hosts if asks else no_sources,
         parts.decisions,
@@ -58,8 +63,8 @@ def make_guard(parts: Providers, inquiries: Inquiries) -> Guard:
 
 def _policy(parts: Providers, layers: Layers) -> Policy:
     """What the layers say, with what is looked at when something is judged."""
-    places = parts.places
-    network = places.sandbox_terms.network or DEFAULT_NETWORK
+    configuration = parts.configuration
+    network = configuration.sandbox_terms.network or DEFAULT_NETWORK
 
     def watched() -> bool:
         return parts.commands.confinement.kind == "live"
@@ -74,9 +79,9 @@ def _policy(parts: Providers, layers: Layers) -> Policy:
 
     policy = make_policy(
         layers,
-        places.folders,
+        configuration.folders,
         parts.workspace,
-        mode=places.options.mode,
+        mode=configuration.options.mode,
         sandboxed=lambda: parts.commands.confinement.kind != "none",
         parser=BashParser(),
     )
@@ -89,9 +94,9 @@ def _policy(parts: Providers, layers: Layers) -> Policy:
     )
 
 
-def limits_of(places: Places) -> Limits:
+def limits_of(configuration: Configuration) -> Limits:
     """What a turn may spend: as flags say, else the files. What a person set the model cannot raise."""
-    options, limits = places.options, places.layers.limits
+    options, limits = configuration.options, configuration.layers.limits
     turns = options.max_turns or limits.max_turns
     raised = MOST_STEPS if limits.raise_to is None else limits.raise_to
     return Limits(

@@ -5,8 +5,8 @@ import threading
 from collections.abc import Mapping
 
 from sam_tui.assembly.agent import Agent
+from sam_tui.assembly.configuration import Configuration
 from sam_tui.assembly.options import Options
-from sam_tui.assembly.places import Places
 from sam_tui.assembly.policy import limits_of
 from sam_tui.core.runtime import Runtime
 
@@ -16,12 +16,12 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
 
     Raises ``SamError`` for a workspace, database, model or prompt that cannot be used.
     """
-    places = Places.of(options, environ)
-    parts = Agent(places)
+    configuration = Configuration.of(options, environ)
+    parts = Agent(configuration)
     try:
         model = parts.open_model(options.model) if options.model else None
         registry = parts.executor.registry
-        if places.sandbox_terms.kind == "strict":
+        if configuration.sandbox_terms.kind == "strict":
             parts.sandbox  # noqa: B018 # whoever wants it strict wants nothing to begin without it
         parts.hooks()  # a file that is there and cannot be used is no start
         return Runtime(
@@ -29,11 +29,11 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
             model,
             registry,
             parts.guard,
-            places.trust,
+            configuration.trust,
             parts.executor,
             parts.engine,
             parts.servers,
-            limits=limits_of(places),
+            limits=limits_of(configuration),
             topic=options.topic,
             plugins=parts.plugins.reports,
         )

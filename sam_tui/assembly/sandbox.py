@@ -32,12 +32,12 @@ class Processes(Stores):
         from sam_tui.adapters.policy import sandbox_plan
         from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 
-        places = self.places
+        configuration = self.configuration
         plan = sandbox_plan(
-            places.sandbox_terms,
+            configuration.sandbox_terms,
             self.guard.policy,
-            places.folders.home,
-            local=places.layers.user.local,
+            configuration.folders.home,
+            local=configuration.layers.user.local,
         )
         sandbox = Sandbox(
             kind=plan.kind, secrets=plan.secrets, opened=plan.opened, caches=plan.caches
@@ -54,7 +54,7 @@ class Processes(Stores):
         from sam_tui.adapters.policy.readable_paths import free_reads
         from sam_tui.core.ports.processes.sandbox import ReadTerms
 
-        home, policy = self.places.folders.home, self.guard.policy
+        home, policy = self.configuration.folders.home, self.guard.policy
         restricted = not policy.trusted and policy.mode != "bypass"
         return ReadTerms(home, free_reads(home, os.environ), self.workspace.roots, restricted)
 
@@ -76,14 +76,14 @@ class Processes(Stores):
         from sam_tui.adapters.terminal.holders.client import Holders
         from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 
-        options = self.places.options
+        options = self.configuration.options
         holders = Holders(f"{options.data_dir}/terminals") if options.keeps_terminals else None
         return PtyTerminals(self.sandbox, holders)
 
     def leaders(self) -> Sequence[int]:
         """The processes that lead the sessions of confined commands and terminals; starts nothing."""
-        commands = self.commands.leaders if "commands" in self.made else ()
-        sessions = self.terminals.leaders() if "terminals" in self.made else ()
+        commands = self.commands.leaders if "commands" in self.loaded else ()
+        sessions = self.terminals.leaders() if "terminals" in self.loaded else ()
         return (*commands, *sessions)
 
     @property
@@ -96,7 +96,7 @@ class Processes(Stores):
 
     def ended_beside(self, conversation: "ConversationId") -> "Sequence[BackgroundCommand]":
         """What ended in the background and was not read; asking starts nothing."""
-        return self.background.unread(conversation) if "background" in self.made else ()
+        return self.background.unread(conversation) if "background" in self.loaded else ()
 
     @property
     @once
@@ -112,7 +112,7 @@ class Processes(Stores):
         """Recordings of terminals."""
         from sam_tui.adapters.terminal.recordings.library import CastRecordings
 
-        folder = f"{self.places.options.data_dir}/recordings"
+        folder = f"{self.configuration.options.data_dir}/recordings"
         recordings = CastRecordings(folder, self.environ, self.workspace.root)
         return self.closed(recordings, recordings.close)
 
@@ -138,13 +138,13 @@ class Processes(Stores):
         """Build tasks that are known."""
         from sam_tui.adapters.tasks import FileTaskBook
 
-        return FileTaskBook(f"{self.places.options.data_dir}/tasks", self.workspace.root)
+        return FileTaskBook(f"{self.configuration.options.data_dir}/tasks", self.workspace.root)
 
     async def end_processes(self) -> None:
         """End every task, command and terminal that was begun."""
-        if "tasks" in self.made:
+        if "tasks" in self.loaded:
             await self.tasks.close()
-        if "background" in self.made:
+        if "background" in self.loaded:
             await self.background.close_all()
-        if "terminals" in self.made:
+        if "terminals" in self.loaded:
             await self.terminals.close_all()

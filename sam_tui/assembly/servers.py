@@ -43,11 +43,11 @@ class GuardedServers:
     """The ``McpServers`` port. Without a file that names a server nothing is loaded."""
 
     def __init__(self, parts: Providers, executor: "Executor", inquiries: Inquiries) -> None:
-        options = parts.places.options
+        options = parts.configuration.options
         self._parts = parts
         self._options = options
-        self._folders = parts.places.folders
-        self._trust = parts.places.trust
+        self._folders = parts.configuration.folders
+        self._trust = parts.configuration.trust
         self._executor = executor
         self._inquiries = inquiries
         self._guard = parts.guard
@@ -196,7 +196,7 @@ class GuardedServers:
         from sam_tui.adapters.web import GuardedWeb
 
         named = frozenset({_origin(settings.url)} if settings.source != "project" else ())
-        local = frozenset(self._parts.places.layers.user.local)
+        local = frozenset(self._parts.configuration.layers.user.local)
         if _is_address(settings.url):
             return GuardedWeb(allowed=local | named)
         return GuardedWeb(allowed=local, named=named)

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from sam_tui.assembly.configuration import Configuration
 from sam_tui.assembly.lazy import Lazy, once
-from sam_tui.assembly.places import Places
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 class Stores(Lazy, ABC):
     """The part of a runtime that needs no process. What is secret is known before all else."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, configuration: Configuration) -> None:
         super().__init__()
-        self.places = places
-        self.workspace = places.workspace
-        self.environ = places.environ
+        self.configuration = configuration
+        self.workspace = configuration.workspace
+        self.environ = configuration.environ
         self.clock = SystemClock()
         self.bus = Bus()
         self.publish = self.bus.publish
-        secrets = {**secrets_of_environment(self.environ), "api-key": places.options.api_key}
+        secrets = {**secrets_of_environment(self.environ), "api-key": configuration.options.api_key}
         self.shield = Shield(secrets, source=SettingsFiles(self.workspace.root).changed)
         self.shield.refresh()
 
@@ -56,7 +56,7 @@ class Stores(Lazy, ABC):
         """Every store of the conversations' database."""
         from sam_tui.adapters.storage import open_storage
 
-        options = self.places.options
+        options = self.configuration.options
         data, program = options.data_dir, options.program
         storage = open_storage(data, now=self.clock.now, embedder=self._embedder, program=program)
         return self.closed(storage, storage.close)
@@ -94,7 +94,7 @@ class Stores(Lazy, ABC):
         """Prompts as files: built-in, the person's and, where it is trusted, the folder's."""
         from sam_tui.adapters.prompts import FilePrompts
 
-        folder, trust = f"{self.places.options.data_dir}/prompts", self.places.trust
+        folder, trust = f"{self.configuration.options.data_dir}/prompts", self.configuration.trust
         return FilePrompts(folder, self.workspace.root, self.storage.choices, trust.vouches)
 
     @property
@@ -103,9 +103,9 @@ class Stores(Lazy, ABC):
         """Skills: the person's and, where it is trusted, the folder's."""
         from sam_tui.adapters.skills import FileSkills
 
-        trust = self.places.trust
+        trust = self.configuration.trust
         return FileSkills(
-            self.places.folders.config_dir,
+            self.configuration.folders.config_dir,
             self.workspace.root,
             files=self.files,
             trusted=lambda: trust.trusted,
@@ -117,7 +117,7 @@ class Stores(Lazy, ABC):
     @once
     def has_skills(self) -> bool:
         """Whether there are folders for skills at the start."""
-        return self.places.has_skills
+        return self.configuration.has_skills
 
     @property
     @once
@@ -154,7 +154,7 @@ class Stores(Lazy, ABC):
         """Edits that can be undone."""
         from sam_tui.adapters.code import SqliteJournal
 
-        journal = SqliteJournal(self.places.options.data_dir, self.files)
+        journal = SqliteJournal(self.configuration.options.data_dir, self.files)
         return self.closed(journal, journal.close)
 
     @property
@@ -163,7 +163,7 @@ class Stores(Lazy, ABC):
         """What is known about the code of the workspace."""
         from sam_tui.adapters.code import open_insight
 
-        data, root = self.places.options.data_dir, self.workspace.root
+        data, root = self.configuration.options.data_dir, self.workspace.root
         insight = open_insight(data, root, self.files, self.search, embedder=self._embedder)
         return self.closed(insight, insight.index.close)
 
@@ -179,5 +179,5 @@ class Stores(Lazy, ABC):
     @once
     def workflows(self) -> LazyWorkflows:
         """Runs of workflows: their store is not looked at before the first is used."""
-        workflows = LazyWorkflows(self.places.workflows, self.clock, self.bus)
+        workflows = LazyWorkflows(self.configuration.workflows, self.clock, self.bus)
         return self.closed(workflows, workflows.close)

@@ -179,10 +179,6 @@ class Runtime:
         """The permission mode that holds now."""
         return self.guard.policy.mode
 
-    def use_mode(self, mode: "PermissionMode") -> None:
-        """Change the permission mode for the calls that follow."""
-        self.guard.use_mode(mode)
-
     def use_model(self, model: "Model") -> None:
         """The model of sessions opened from now on."""
         self.model = model

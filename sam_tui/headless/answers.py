@@ -10,7 +10,7 @@ What no entry matches is left unanswered, which denies it. A reply to an approva
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -125,18 +125,23 @@ def _load(path: str) -> list[Any]:
     return cast("list[Any]", value)
 
 
+def _fault(fields: Mapping[str, Any]) -> str:
+    """What is wrong with the fields of an entry, in words; empty where nothing is."""
+    for name in ("match", "reply"):
+        if not isinstance(fields.get(name), str):
+            return f"“{name}” must be a text"
+    unknown = sorted(set(fields) - {"match", "reply", "scope"})
+    if unknown:
+        return f"“{unknown[0]}” means nothing here"
+    return "" if fields["reply"].strip() else "“reply” is empty"
+
+
 def _entry(where: str, raw: Any, operations: Sequence[str]) -> AnswerEntry:
     if not isinstance(raw, dict):
         raise ConfigurationError(f"{where} is not an object.", hint=_FORM)
     fields = cast("dict[str, Any]", raw)
-    for name in ("match", "reply"):
-        if not isinstance(fields.get(name), str):
-            raise ConfigurationError(f"{where}: “{name}” must be a text.", hint=_FORM)
-    unknown = sorted(set(fields) - {"match", "reply", "scope"})
-    if unknown:
-        raise ConfigurationError(f"{where}: “{unknown[0]}” means nothing here.", hint=_FORM)
-    if not fields["reply"].strip():
-        raise ConfigurationError(f"{where}: “reply” is empty.", hint=_FORM)
+    if fault := _fault(fields):
+        raise ConfigurationError(f"{where}: {fault}.", hint=_FORM)
     try:
         pattern = re.compile(fields["match"])
     except re.error as error:

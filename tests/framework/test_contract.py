@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from sam_tools import build_tools
+from sam_tools import offers
 from sam_tui.assembly.catalogue import FILE, text_of
 from sam_tui.core.agent.tokens import text_tokens
 from sam_tui.core.runtime import Runtime
@@ -114,7 +114,8 @@ def test_tools_and_operations_are_those_of_the_seed_in_its_order(full: Runtime) 
 
 @pytest.mark.requirement("framework:catalogue")
 def test_what_is_advertised_before_a_tool_is_made_is_what_the_tool_says(still: Runtime) -> None:
-    assert FILE.read_text(encoding="utf-8") == text_of(build_tools(still.parts)), "make catalogue"
+    tools = [offer.tool() for offer in offers(still.parts, {})]
+    assert FILE.read_text(encoding="utf-8") == text_of(tools), "make catalogue"
 
 
 @pytest.mark.requirement("framework:order")

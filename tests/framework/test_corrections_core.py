@@ -231,7 +231,7 @@ async def test_c27_two_runtimes_and_two_conversations_share_no_state(
         await bench.good("store_memory", content="the arm turns")
         await bench.good("store", key="k", content="v")
         await bench.good("grep_search", query="TESTMARKER")
-        bench.runtime.use_mode("plan")
+        bench.runtime.guard.use_mode("plan")
         assert (await other.data("search_memory", query="arm"))["memories"] == []
         assert (await other.data("list_keys"))["keys"] == []
         assert (await other.data("get_search_results"))["operation"] == ""

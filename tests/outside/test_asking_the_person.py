@@ -60,10 +60,10 @@ async def test_unattended_it_is_denied_at_once(desk: Desk) -> None:
 async def test_modes_rules_and_protected_places_decide_before_anybody_is_asked(desk: Desk) -> None:
     desk.always = YES
     desk.open()
-    desk.runtime.use_mode("auto")
+    desk.runtime.guard.use_mode("auto")
     await desk.run(f"echo x > {desk.outside}/victim")
     assert desk.decisions()[-1].rule == "mode:auto"
-    desk.runtime.use_mode("ask")
+    desk.runtime.guard.use_mode("ask")
     for place in (desk.folder / "data/new", desk.folder / "home/.ssh/authorized_keys", "/dev/mem"):
         Path(place).parent.mkdir(exist_ok=True)
         await desk.run(f"echo x > {place}")

@@ -234,7 +234,7 @@ async def test_a_server_that_was_started_unheld_is_held_once_the_mode_says_so(
     async with house.open(mode="bypass") as sam:
         await sam.arrive()
         assert await sam.text("mcp__one__echo", text="free") == "free"
-        sam.runtime.use_mode("ask")
+        sam.runtime.guard.use_mode("ask")
         house.person.choice = Approval("scope", scope="session")
         assert await sam.text("mcp__one__echo", text="held") == "held"
         house.person.choice = Approval("once")

@@ -1,9 +1,12 @@
 """A tiny host for the transcript."""
 
+from itertools import groupby
+
 from textual.app import App, ComposeResult
 from textual.widgets import Input
 
 from sam_tui.ui.transcript import Transcript
+from sam_tui.ui.transcript.blocks import User
 
 
 class Host(App[None]):
@@ -51,3 +54,15 @@ class Host(App[None]):
             rows += [row.text.rstrip() for row in self.pane.rows_of(index)]
             index += 1
         return rows
+
+
+def source_text(pane: Transcript) -> str:
+    """The whole conversation as plain text: a message of the person's with ``>`` before its lines."""
+    parts: list[str] = []
+    for _, blocks in groupby(pane.ledger, key=lambda block: block.group):
+        block = next(blocks)
+        source = pane.source_of(block)
+        if isinstance(block.content, User):
+            source = "\n".join(f"> {line}" for line in source.split("\n"))
+        parts.append(source.rstrip("\n"))
+    return "\n\n".join(parts) + "\n" if parts else ""

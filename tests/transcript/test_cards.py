@@ -14,7 +14,7 @@ from sam_tui.core.messages import (
 )
 from sam_tui.core.todos.item import Todo
 from sam_tui.ui.transcript import Transcript
-from tests.transcript.hosting import Host
+from tests.transcript.hosting import Host, source_text
 
 CALL = CallId("call_1")
 
@@ -255,7 +255,7 @@ async def test_a_stored_conversation_shows_calls_with_their_results() -> None:
             "▌ do it", "↻ todos ▸", "∴ thought · 2 words ▸", "I will.", '✓ read {"p": 1} ▸',
             "○ write {}  no result ▸", "Done.",
         ]  # fmt: skip
-        assert host.pane.source_text().startswith(
+        assert source_text(host.pane).startswith(
             "> do it\n\n[todos] none\n\nthinking hard\n\nI will.\n"
         )
 
@@ -269,7 +269,7 @@ async def test_clear_leaves_nothing_and_the_pane_goes_on() -> None:
         host.pane.clear()
         await pilot.pause()
         assert host.text().strip() == ""
-        assert host.pane.source_text() == ""
+        assert source_text(host.pane) == ""
         host.pane.stream_text("new text")
         host.pane.end_answer()
         assert "new text" in host.text()
@@ -329,7 +329,7 @@ async def test_a_long_prompt_folds_to_its_head_and_opens_by_key_and_click() -> N
         at = next(y for y, row in enumerate(host.seen()) if "more lines" in row)
         await pilot.click(Transcript, offset=(5, at))
         assert host.everything()[-1].endswith("line 4999")
-        assert host.pane.source_text().count("> line") == 5000
+        assert source_text(host.pane).count("> line") == 5000
         host.pane.clear()
         host.pane.add_user("x" * 100_000)
         assert host.everything()[-1].strip() == "… 99000 more characters"

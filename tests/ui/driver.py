@@ -14,6 +14,7 @@ from sam_tui.ui.app import SamApp
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.workbench import Workbench
 from tests.fakes.engine_kit import RawModel
+from tests.transcript.hosting import source_text
 
 DEADLINE = 15.0
 
@@ -126,7 +127,7 @@ class Driver:
 
     def transcript(self) -> str:
         """All that was said, as text."""
-        return self.app.chat.transcript.source_text()
+        return source_text(self.app.chat.transcript)
 
 
 @asynccontextmanager

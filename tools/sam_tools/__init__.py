@@ -28,14 +28,6 @@ def offers(services: Services, adverts: Mapping[str, Advert]) -> list[Offer]:
     return listed
 
 
-def build_tools(services: Services) -> list[Tool]:
-    """Every built-in tool, made."""
-    tools = [make(services) for make in MAKERS.values()]
-    if services.online.images:
-        tools.insert(_SEEDS, _image_generation(services))
-    return tools
-
-
 def profile_offers(profile: str, services: Services) -> list[Offer]:
     """The tools that a profile has beside the built-in ones, made; for most profiles none."""
     if profile not in (*PROFILES, "all"):

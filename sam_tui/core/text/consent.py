@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -54,16 +55,18 @@ def consents(text: str) -> bool | None:
         return False
     if not words or len(plain) > _LONGEST or _asks_or_draws(plain):
         return None
-    remaining, agreed = f" {' '.join(words)} ", False
-    for phrase in _PHRASES:
-        agreed = agreed or f" {phrase} " in remaining
-        remaining = remaining.replace(f" {phrase} ", "  ")
-    for phrase in _THANKS:
-        remaining = remaining.replace(f" {phrase} ", "  ")
-    left = remaining.split()
-    if not all(word in _CONSENT or word in _FILLER for word in left):
-        return None
-    return True if agreed or any(word in _CONSENT for word in left) else None
+    sentence = f" {' '.join(words)} "
+    after_phrases = _removed(_PHRASES, sentence)
+    left = set(_removed(_THANKS, after_phrases).split())
+    agrees = after_phrases != sentence or left & _CONSENT
+    return True if agrees and left <= _CONSENT | _FILLER else None
+
+
+def _removed(phrases: Iterable[str], sentence: str) -> str:
+    """The sentence without some phrases of whole words."""
+    for phrase in phrases:
+        sentence = sentence.replace(f" {phrase} ", "  ")
+    return sentence
 
 
 def _plain(text: str) -> str:

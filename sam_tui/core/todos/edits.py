@@ -1,6 +1,6 @@
 """What a person changes about a todo list, under the same rules as the model, and how it is told."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -76,20 +76,28 @@ def differences(span: EditSpan, named: Callable[[Todo], str]) -> list[str]:
     rows = [f"removed {named(item)}" for id_, item in old.items() if id_ not in new]
     rows += [f"added {named(item)}" for id_, item in new.items() if id_ not in old]
     for id_, item in new.items():
-        was = old.get(id_, item)
-        if was.title != item.title:
-            rows.append(f"{named(was)} is now called {named(item)}")
-        if was.status != item.status or (id_ not in old and item.status != "not-started"):
-            rows.append(f"{named(item)} is now {item.status}")
-        removed = [other for other in was.dependencies if other not in item.dependencies]
-        if removed:
-            rows.append(f"{named(item)} no longer waits for {', '.join(map(str, removed))}")
-    order = [id_ for id_ in new if id_ in old]
-    if order != [id_ for id_ in old if id_ in new]:
+        rows += _changes(old.get(id_), item, named)
+    common = old.keys() & new.keys()
+    if [id_ for id_ in new if id_ in common] != [id_ for id_ in old if id_ in common]:
         order_words = [str(id_) for id_ in new][:_ORDER_SHOWN]
         more = ", …" if len(new) > _ORDER_SHOWN else ""
         rows.append(f"the order is now {', '.join(order_words)}{more}")
     return rows
+
+
+def _changes(before: Todo | None, item: Todo, named: Callable[[Todo], str]) -> Iterator[str]:
+    """What is different about one item; ``before`` is None for one that was added."""
+    if before is None:
+        if item.status != "not-started":
+            yield f"{named(item)} is now {item.status}"
+        return
+    if before.title != item.title:
+        yield f"{named(before)} is now called {named(item)}"
+    if before.status != item.status:
+        yield f"{named(item)} is now {item.status}"
+    removed = [str(other) for other in before.dependencies if other not in item.dependencies]
+    if removed:
+        yield f"{named(item)} no longer waits for {', '.join(removed)}"
 
 
 def _applied(items: tuple[Todo, ...], edit: TodoEdit) -> tuple[Todo, ...]:

@@ -184,29 +184,28 @@ class Hooking:
 
     def _together(self, answers: Sequence[HookAnswer], asker: Asker) -> Said:
         """One answer of many: no before ask before yes, and only the person's own hooks say yes."""
-        words: dict[HookWord, HookAnswer] = {}
         for answer in answers:
             self._tell(answer, asker)
-            if answer.word and (answer.word != "allow" or self._may_allow(answer.hook)):
-                words.setdefault(answer.word, answer)
-        for word in ("deny", "ask", "allow"):
-            if (decisive := words.get(word)) is not None:
-                break
-        else:
-            word, decisive = "", None
-        halting = next((a for a in answers if a.halt), None)
+        decisive = min(filter(self._counts, answers), key=_strictness, default=None)
+        halting = next((answer for answer in answers if answer.halt), None)
         named = decisive or halting
-        reasons = dict.fromkeys(a.reason for a in answers if a.word == word and a.reason)
         return Said(
-            word,
-            self.clean("\n".join(reasons)) if decisive else "",
+            decisive.word if decisive else "",
+            self._reasons(decisive.word, answers) if decisive else "",
             self._name(named.hook) if named else "",
-            tuple(self._note(a) for a in answers if a.context),
+            tuple(self._note(answer) for answer in answers if answer.context),
             self.clean(halting.halt) if halting else "",
         )
 
-    def _may_allow(self, hook: Hook) -> bool:
-        return self.own_yes and hook.source == "user"
+    def _counts(self, answer: HookAnswer) -> bool:
+        """Whether a hook decides anything with its answer, and may."""
+        may_allow = self.own_yes and answer.hook.source == "user"
+        return bool(answer.word) and (answer.word != "allow" or may_allow)
+
+    def _reasons(self, word: HookWord, answers: Sequence[HookAnswer]) -> str:
+        """What the hooks that answered so say of it, each reason once."""
+        reasons = dict.fromkeys(a.reason for a in answers if a.word == word and a.reason)
+        return self.clean("\n".join(reasons))
 
     def _tell(self, answer: HookAnswer, asker: Asker) -> None:
         name = self._name(answer.hook)
@@ -224,6 +223,11 @@ class Hooking:
 
     def _name(self, hook: Hook) -> str:
         return self.guard.shield.redact(gist(hook.command, _RULE))
+
+
+def _strictness(answer: HookAnswer) -> int:
+    """The lower, the stricter; of equals the first counts."""
+    return ("deny", "ask", "allow").index(answer.word)
 
 
 @dataclass(slots=True)

@@ -96,18 +96,19 @@ def _tidy(prop: Any, definitions: Mapping[str, Any]) -> Any:
     node = cast("dict[str, Any]", prop)
     if "$ref" in node:
         target = definitions[node["$ref"].rsplit("/", 1)[-1]]
-        return _tidy({**target, **{k: v for k, v in node.items() if k != "$ref"}}, definitions)
+        return _tidy({**target, **_without("$ref", node)}, definitions)
     branches = [b for b in node.get("anyOf", []) if b.get("type") != "null"]
     if len(branches) == 1:
-        others = {k: v for k, v in node.items() if k != "anyOf"}
-        return _tidy({**branches[0], **others}, definitions)
-    if "properties" in node:
-        inner = {k: _tidy(v, definitions) for k, v in node["properties"].items()}
-        tidy: dict[str, Any] = {"type": "object", "properties": inner}
-        if node.get("required"):
-            tidy["required"] = list(node["required"])
-        return tidy
-    return {k: _tidy(v, definitions) for k, v in node.items() if k not in _NOISE}
+        return _tidy({**branches[0], **_without("anyOf", node)}, definitions)
+    if "properties" not in node:
+        return {k: _tidy(v, definitions) for k, v in node.items() if k not in _NOISE}
+    inner = {k: _tidy(v, definitions) for k, v in node["properties"].items()}
+    required = {"required": list(node["required"])} if node.get("required") else {}
+    return {"type": "object", "properties": inner, **required}
+
+
+def _without(key: str, node: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in node.items() if k != key}
 
 
 def _shape(prop: Mapping[str, Any]) -> str:

@@ -148,7 +148,7 @@ class Authorization:
         self._use_mode(_ROUND[(at + 1) % len(_ROUND)])
 
     def _use_mode(self, mode: "PermissionMode") -> None:
-        self._runtime.use_mode(mode)
+        self._runtime.guard.use_mode(mode)
         self._standing.mode = mode
         self._context.screen.status.show()
 

@@ -204,20 +204,6 @@ class Transcript(CursorPane):
         self.forget_blocks()
         self.settle()
 
-    def source_text(self) -> str:
-        """The whole conversation as plain text."""
-        parts: list[str] = []
-        group = None
-        for block in self.ledger:
-            if block.group == group:
-                continue
-            group = block.group
-            source = self.source_of(block)
-            if isinstance(block.content, User):
-                source = "\n".join(f"> {line}" for line in source.split("\n"))
-            parts.append(source.rstrip("\n"))
-        return "\n\n".join(parts) + "\n" if parts else ""
-
     def source_of(self, block: Block) -> str:
         """The source of the block's group: of an answer, what the model wrote."""
         answer = self._answer

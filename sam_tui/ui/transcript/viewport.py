@@ -103,11 +103,6 @@ class Viewport(ScrollView, can_focus=True):
             self._kept.popitem(last=False)
         return rows
 
-    @property
-    def kept_count(self) -> int:
-        """How many blocks have their rows in memory."""
-        return len(self._kept)
-
     def is_kept(self, block: Block) -> bool:
         """Whether the block's rows are in memory."""
         cached = self._kept.get(block.order)

@@ -15,7 +15,7 @@ INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Configuration:
     """What everything else is made from; nothing of it changes while the runtime is there."""
 
     options: Options
@@ -26,7 +26,7 @@ class Places:
     trust: FolderTrust
 
     @classmethod
-    def of(cls, options: Options, environ: Mapping[str, str]) -> "Places":
+    def of(cls, options: Options, environ: Mapping[str, str]) -> "Configuration":
         """Opened and read. Raises ``SamError`` for a workspace or a policy that cannot be used."""
         workspace = Workspace.open(options.workspace, options.add_dirs)
         folders = AppFolders.of(environ, options.data_dir)
