@@ -109,8 +109,15 @@ def htop(me: Person) -> None:
         me.seat.press(me.chance.choice(("down", "up", "pagedown", "f6", "escape")))
         me.seat.rest(0.3)
     me.seat.press("escape")
-    me.seat.rest(0.3)
-    me.seat.type("q")
+
+    def ended() -> bool:
+        # An escape and a q that it reads at once are one key with Alt to it.
+        me.seat.rest(1.0)
+        me.seat.type("q")
+        return "F1Help" not in me.seat.text()
+
+    me.seat.until(ended, "htop does not end")
+    me.seat.press("ctrl+u")
     me.leave()
     me.command("true")
 
