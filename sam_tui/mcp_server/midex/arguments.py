@@ -30,7 +30,7 @@ class NextStep(Arguments):
     )
 
 
-class OneExecution(Arguments):
+class MidexExecution(Arguments):
     """Arguments of verbs on an execution; ``word`` is what the verb takes besides."""
 
     execution_id: str = Field(min_length=1)
@@ -41,7 +41,7 @@ class OneExecution(Arguments):
         return ""
 
 
-class Reason(OneExecution):
+class MidexReason(MidexExecution):
     """Arguments of pause and abandon."""
 
     reason: str = ""
@@ -52,7 +52,7 @@ class Reason(OneExecution):
         return self.reason
 
 
-class StepChoice(OneExecution):
+class MidexStep(MidexExecution):
     """Arguments of ``workflow.retry``."""
 
     step_name: str = Field(default="", description="the one that failed, unless given")
@@ -63,7 +63,11 @@ class StepChoice(OneExecution):
         return self.step_name
 
 
-STEERING: dict[str, type[OneExecution]] = {"": OneExecution, "reason": Reason, "step": StepChoice}
+STEERING: dict[str, type[MidexExecution]] = {
+    "": MidexExecution,
+    "reason": MidexReason,
+    "step": MidexStep,
+}
 """What a verb takes, by its word."""
 
 

@@ -31,9 +31,9 @@ from sam_tui.mcp_server.midex import forms as forms
 from sam_tui.mcp_server.midex.arguments import (
     STEERING,
     AddFinding,
+    MidexExecution,
     MidexStart,
     NextStep,
-    OneExecution,
     ReadArtifact,
     SearchFindings,
     UpdateFinding,
@@ -174,10 +174,10 @@ class MidexToolbox:
                 self._runtime.workflows.flush()
         return self._opened(self._workflows.advance(arguments.token, output), request)
 
-    def _steering(self, verb: str) -> Callable[[OneExecution, ToolRequest], Awaitable[Answer]]:
+    def _steering(self, verb: str) -> Callable[[MidexExecution, ToolRequest], Awaitable[Answer]]:
         """What carries out a verb of the table."""
 
-        async def steer(arguments: OneExecution, request: ToolRequest) -> Answer:
+        async def steer(arguments: MidexExecution, request: ToolRequest) -> Answer:
             done = await steer_with_person(
                 self._workflows, self._person(request), verb, arguments.execution_id, arguments.word
             )

@@ -225,11 +225,7 @@ def learned(rows: list[Row], parameters: Row) -> Row:
     kind = parameters.get("model_type") or (
         "regression" if target in numeric_columns(rows) else "classification"
     )
-    whole = [
-        ([n for name in features if (n := number(row.get(name))) is not None], row.get(target))
-        for row in rows
-    ]
-    usable = [(x, y) for x, y in whole if len(x) == len(features) and y not in (None, "")]
+    usable = _samples(rows, features, target)
     share = float(parameters.get("test_size", 0.2))
     if not 0 < share < 1 or len(usable) < 5:
         raise Unusable("at least five whole rows, and a test_size between 0 and 1")
@@ -247,6 +243,16 @@ def learned(rows: list[Row], parameters: Row) -> Row:
 
 
 Sample = list[tuple[list[float], Any]]
+
+
+def _samples(rows: list[Row], features: list[str], target: str) -> Sample:
+    """The rows that have a number for every feature, and a value of the target."""
+    samples = [([number(row.get(name)) for name in features], row.get(target)) for row in rows]
+    return [
+        ([n for n in x if n is not None], y)
+        for x, y in samples
+        if None not in x and y not in (None, "")
+    ]
 
 
 def _regression(train: Sample, test: Sample) -> Row:

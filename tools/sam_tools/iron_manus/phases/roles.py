@@ -6,7 +6,7 @@ persona of their own changes the role as well.
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
@@ -219,26 +219,31 @@ def named_choice(name: str, why: str = "") -> RoleChoice | str:
 
 def _scored(objective: str, reasons: list[str]) -> RoleChoice:
     spoken = f" {' '.join(_WORD.findall(objective.lower()))} "
-    interface = [term for term, _ in UI_TERMS if _says(spoken, term)]
-    hits: dict[str, list[tuple[str, int]]] = {}
-    for role in ROLES.values():
-        terms = role.terms if interface or not role.needs_ui else ()
-        if said := [(term, weight) for term, weight in terms if _says(spoken, term)]:
-            hits[role.name] = said
+    interface = _spoken(UI_TERMS, spoken)
+    hits = {
+        role.name: said
+        for role in ROLES.values()
+        if (interface or not role.needs_ui) and (said := _spoken(role.terms, spoken))
+    }
     if not hits:
         reasons.append(f"no word of the objective speaks for a role: {_FALLBACK}")
         return RoleChoice(_FALLBACK, "words", tuple(reasons))
-    scores = {name: sum(w for _, w in hits[name]) + ROLES[name].needs_ui for name in hits}
+    scores = {name: sum(said.values()) + ROLES[name].needs_ui for name, said in hits.items()}
     # Of equals the more special one, then the first in the roles' order.
     best = max(scores, key=lambda name: (scores[name], ROLES[name].needs_ui))
     if ROLES[best].needs_ui:
         reasons.append(f"about a user interface: {', '.join(interface)}")
-    evidence = ", ".join(f"{term} (+{weight})" for term, weight in hits[best])
+    evidence = ", ".join(f"{term} (+{weight})" for term, weight in hits[best].items())
     reasons.append(f"{best} scores {scores[best]}: {evidence}")
     others = sorted((n for n in scores if n != best), key=lambda n: -scores[n])
     if others:
         reasons.append("behind it: " + ", ".join(f"{n} {scores[n]}" for n in others))
     return RoleChoice(best, "words", tuple(reasons), scores)
+
+
+def _spoken(terms: Sequence[tuple[str, int]], text: str) -> dict[str, int]:
+    """The terms that a text of single-spaced words holds, with their weights."""
+    return {term: weight for term, weight in terms if _says(text, term)}
 
 
 def _named_in(objective: str) -> str:

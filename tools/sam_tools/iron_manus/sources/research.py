@@ -94,11 +94,6 @@ class ResearchTools:
         pairs = await self._fetched(fetchable, arguments, context)
         needs_text = arguments.validation_required
         used = [(s, got) for s, got in pairs if got.ok and (got.text.strip() or not needs_text)]
-        statements = [
-            Statement(source.entry.name, got.text[:_READ], coverage(arguments.objective, got.text))
-            for source, got in used
-        ]
-        together = synthesize(statements, "weighted", threshold=0.0)
         data: dict[str, Any] = {
             "note": OUTSIDE,
             "objective": arguments.objective,
@@ -106,8 +101,9 @@ class ResearchTools:
             "sources": [self._source(source, got, arguments, context) for source, got in pairs],
             "skipped": {source.entry.name: source.skipped for source in picked if source.skipped},
         }
-        if together is not None:
-            data["comparison"] = compared(together)
+        comparison = _comparison(arguments.objective, used)
+        if comparison is not None:
+            data["comparison"] = comparison
         rows = tuple((source.entry.name, "ok" if got.ok else got.fault) for source, got in pairs)
         return answer(data, Table(("source", "outcome"), rows), ok=bool(used))
 
@@ -198,6 +194,16 @@ def chosen(arguments: ApiTask) -> tuple[Chosen, ...]:
         )
         for candidate in ranking
     )
+
+
+def _comparison(objective: str, used: Sequence[tuple[Chosen, Fetched]]) -> dict[str, Any] | None:
+    """What the words of the sources show; None where none of them says anything."""
+    statements = [
+        Statement(source.entry.name, got.text[:_READ], coverage(objective, got.text))
+        for source, got in used
+    ]
+    together = synthesize(statements, "weighted", threshold=0.0)
+    return None if together is None else compared(together)
 
 
 def _chosen(entry: ApiEntry, values: Mapping[str, str], why: str) -> Chosen:
