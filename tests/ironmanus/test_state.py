@@ -1,6 +1,9 @@
 """The state graph and the health check: what the store says, and what really works."""
 
 import os
+import resource
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -115,7 +118,8 @@ async def test_a_session_can_be_begun_from_here(desk: Desk) -> None:
 
 
 @pytest.mark.requirement("ironmanus:health")
-async def test_health_touches_the_real_things(desk: Desk) -> None:
+async def test_health_touches_the_real_things(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    had_at_most(monkeypatch, 500)
     await desk.begin()
     found = await desk.answer("HealthCheck", detailed=True)
     assert found["status"] == "healthy"
@@ -126,6 +130,32 @@ async def test_health_touches_the_real_things(desk: Desk) -> None:
     assert found["sessions"] == {"running": 1}
     assert str(os.getpid()) in found["checks"]["process"]["message"]
     assert not (desk.folder / "iron-manus-sessions" / ".check").exists()
+
+
+def had_at_most(monkeypatch: pytest.MonkeyPatch, mebibytes: int) -> None:
+    """Let the system say that this process has had so much memory: what ran before in it counts, too."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    usage = SimpleNamespace(ru_maxrss=mebibytes * 1024 * 1024 // unit)
+
+    def measured(_: int) -> SimpleNamespace:
+        return usage
+
+    monkeypatch.setattr(resource, "getrusage", measured)
+
+
+@pytest.mark.requirement("ironmanus:health")
+@pytest.mark.parametrize(
+    ("mebibytes", "status", "whole"),
+    [(512, "pass", "healthy"), (513, "warn", "healthy"), (1025, "fail", "unhealthy")],
+)
+async def test_memory_that_grows_is_a_warning_and_then_a_fault(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, mebibytes: int, status: str, whole: str
+) -> None:
+    had_at_most(monkeypatch, mebibytes)
+    found = (await desk.call("HealthCheck")).data
+    memory = found["checks"]["memory"]
+    assert (memory["status"], found["status"]) == (status, whole)
+    assert memory["message"] == f"at most {mebibytes} MiB so far"
 
 
 @pytest.mark.requirement("ironmanus:health")
