@@ -194,19 +194,23 @@ def _played(messages: Sequence[Message]) -> Played:
     return Played()
 
 
-def _holds(when: When | None, messages: Sequence[Message]) -> bool:
-    if when is None:
-        return True
+def _last_exchange(messages: Sequence[Message]) -> tuple[str, ToolMessage | None]:
+    """The last prompt, and the last result behind it that no answer followed."""
     result: ToolMessage | None = None
-    prompt = ""
     answered = False
     for message in reversed(messages):
         answered = answered or isinstance(message, AssistantMessage)
         if isinstance(message, ToolMessage) and result is None and not answered:
             result = message
         if isinstance(message, UserMessage):
-            prompt = message.text
-            break
+            return message.text, result
+    return "", result
+
+
+def _holds(when: When | None, messages: Sequence[Message]) -> bool:
+    if when is None:
+        return True
+    prompt, result = _last_exchange(messages)
     if when.last_tool and (result is None or result.name != when.last_tool):
         return False
     if when.ok is not None and (result is None or result.ok != when.ok):

@@ -78,6 +78,21 @@ def checkable(schema: Any, depth: int = 0) -> dict[str, Any]:
     if not isinstance(schema, dict) or depth > _DEEPEST or "$ref" in schema:
         return {}
     node = cast("dict[str, Any]", schema)
+    checked = _scalar_keywords(node)
+    if isinstance(node.get("properties"), dict):
+        properties = cast("dict[str, Any]", node["properties"])
+        checked["properties"] = {n: checkable(p, depth + 1) for n, p in properties.items()}
+    if required := [name for name in _listed(node.get("required")) if isinstance(name, str)]:
+        checked["required"] = required
+    if isinstance(node.get("items"), dict):
+        checked["items"] = checkable(node["items"], depth + 1)
+    if node.get("additionalProperties") is False and "patternProperties" not in node:
+        checked["additionalProperties"] = False
+    return checked
+
+
+def _scalar_keywords(node: dict[str, Any]) -> dict[str, Any]:
+    """Type, choices and bounds, where they are well formed."""
     checked: dict[str, Any] = {}
     if kinds := [kind for kind in _listed(node.get("type")) if kind in _TYPES]:
         checked["type"] = kinds
@@ -88,15 +103,6 @@ def checkable(schema: Any, depth: int = 0) -> dict[str, Any]:
     for key in _NUMBERS:
         if isinstance(node.get(key), int | float) and not isinstance(node[key], bool):
             checked[key] = node[key]
-    if isinstance(node.get("properties"), dict):
-        properties = cast("dict[str, Any]", node["properties"])
-        checked["properties"] = {n: checkable(p, depth + 1) for n, p in properties.items()}
-    if required := [name for name in _listed(node.get("required")) if isinstance(name, str)]:
-        checked["required"] = required
-    if isinstance(node.get("items"), dict):
-        checked["items"] = checkable(node["items"], depth + 1)
-    if node.get("additionalProperties") is False and "patternProperties" not in node:
-        checked["additionalProperties"] = False
     return checked
 
 

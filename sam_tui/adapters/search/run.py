@@ -30,13 +30,30 @@ class OpenedPlace:
 @contextmanager
 def opened(where: Location) -> Generator[OpenedPlace, None, None]:
     """Hold the folder (or file) at a location open, entered step by step without following links."""
+    try:
+        descriptor = _descend(where)
+        try:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                yield OpenedPlace("/", descriptor)
+            else:
+                by_descriptor = str(_BY_DESCRIPTOR / str(descriptor))
+                yield OpenedPlace(by_descriptor if _BY_DESCRIPTOR.is_dir() else where.real, None)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError as error:
+        raise _refused(where, "not found") from error
+    except OSError as error:
+        raise _refused(where, (error.strerror or str(error)).lower()) from error
+
+
+def _descend(where: Location) -> int:
+    """A descriptor of the folder (or file). Raises OSError, and ``ToolError`` for what is neither."""
     root = where.root or "/"
     parts = [part for part in where.real[len(root.rstrip("/")) :].split("/") if part]
-    descriptor = -1
+    descriptor = os.open(root, _ENTER | os.O_DIRECTORY)
     try:
-        descriptor = os.open(root, _ENTER | os.O_DIRECTORY)
-        for index, part in enumerate(parts):
-            last = index == len(parts) - 1
+        for index, part in enumerate(parts, 1):
+            last = index == len(parts)
             below = os.open(part, _ENTER | (0 if last else os.O_DIRECTORY), dir_fd=descriptor)
             mode = os.fstat(below).st_mode
             if last and stat.S_ISREG(mode):
@@ -46,18 +63,10 @@ def opened(where: Location) -> Generator[OpenedPlace, None, None]:
             descriptor = below
             if not stat.S_ISDIR(mode) and not (last and stat.S_ISREG(mode)):
                 raise _refused(where, "is neither a folder nor a file, or changed under the check")
-        if parts and stat.S_ISREG(os.fstat(descriptor).st_mode):
-            yield OpenedPlace("/", descriptor)
-        else:
-            by_descriptor = str(_BY_DESCRIPTOR / str(descriptor))
-            yield OpenedPlace(by_descriptor if _BY_DESCRIPTOR.is_dir() else where.real, None)
-    except FileNotFoundError as error:
-        raise _refused(where, "not found") from error
-    except OSError as error:
-        raise _refused(where, (error.strerror or str(error)).lower()) from error
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _refused(where: Location, why: str) -> ToolError:

@@ -120,6 +120,16 @@ def _closed_up(pieces: Sequence[str]) -> Iterator[str]:
         yield piece
 
 
+def _shape_lines(shape: Any) -> Iterator[str]:
+    """A table, or the paragraphs of a text frame as list items."""
+    if getattr(shape, "has_table", False):
+        yield "\n" + markdown_table([c.text for c in row.cells] for row in shape.table.rows)
+    elif getattr(shape, "has_text_frame", False):
+        for paragraph in shape.text_frame.paragraphs:
+            if paragraph.text.strip():
+                yield f"{'  ' * (paragraph.level or 0)}- {' '.join(paragraph.text.split())}"
+
+
 def _slide(slide: Any, number: int) -> Iterator[str]:
     title = slide.shapes.title
     heading = " ".join(title.text_frame.text.split()) if title is not None else ""
@@ -127,12 +137,7 @@ def _slide(slide: Any, number: int) -> Iterator[str]:
     for shape in _shapes(slide.shapes, 0):
         if title is not None and shape.shape_id == title.shape_id:
             continue
-        if getattr(shape, "has_table", False):
-            yield "\n" + markdown_table([c.text for c in row.cells] for row in shape.table.rows)
-        elif getattr(shape, "has_text_frame", False):
-            for paragraph in shape.text_frame.paragraphs:
-                if paragraph.text.strip():
-                    yield f"{'  ' * (paragraph.level or 0)}- {' '.join(paragraph.text.split())}"
+        yield from _shape_lines(shape)
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = slide.notes_slide.notes_text_frame.text.strip()
         if notes:

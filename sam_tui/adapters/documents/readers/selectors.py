@@ -49,6 +49,17 @@ class Selector:
         return cls(" | ".join(paths), split["attribute"].lower() if split else "")
 
 
+_PLAIN_PSEUDO_CLASSES = {
+    "first-child": "not(preceding-sibling::*)",
+    "last-child": "not(following-sibling::*)",
+    "only-child": "not(preceding-sibling::*) and not(following-sibling::*)",
+    "first-of-type": "not(preceding-sibling::{same})",
+    "last-of-type": "not(following-sibling::{same})",
+    "empty": "not(node())",
+}
+"""Pseudo-classes without an argument; ``same``: elements of the same name."""
+
+
 def _alternatives(path: str) -> list[str]:
     """Split at commas that stand outside brackets, parentheses and quotes."""
     parts = re.findall(r"""(?:\[[^\]]*\]|\([^)]*\)|"[^"]*"|'[^']*'|[^,])+""", path)
@@ -96,27 +107,15 @@ def _condition(piece: re.Match[str], tag: str, text: str) -> str:
         return _attribute(piece)
     name, argument = piece["pseudo"], (piece["argument"] or "").strip()
     same = "*" if tag == "*" else f"*[self::{tag}]"
-    match name:
-        case "first-child":
-            return "not(preceding-sibling::*)"
-        case "last-child":
-            return "not(following-sibling::*)"
-        case "only-child":
-            return "not(preceding-sibling::*) and not(following-sibling::*)"
-        case "first-of-type":
-            return f"not(preceding-sibling::{same})"
-        case "last-of-type":
-            return f"not(following-sibling::{same})"
-        case "empty":
-            return "not(node())"
-        case "not":
-            inner, end = _compound(argument, 0)
-            if end != len(argument):
-                raise _unknown(text, piece.start())
-            return f"not(self::{inner})"
-        case _:
-            among = "*" if name == "nth-child" else same
-            return _nth(argument, f"(count(preceding-sibling::{among}) + 1)", text, piece.start())
+    if name in _PLAIN_PSEUDO_CLASSES:
+        return _PLAIN_PSEUDO_CLASSES[name].format(same=same)
+    if name == "not":
+        inner, end = _compound(argument, 0)
+        if end != len(argument):
+            raise _unknown(text, piece.start())
+        return f"not(self::{inner})"
+    among = "*" if name == "nth-child" else same
+    return _nth(argument, f"(count(preceding-sibling::{among}) + 1)", text, piece.start())
 
 
 def _attribute(piece: re.Match[str]) -> str:
