@@ -137,6 +137,8 @@ async def test_ordinary_work_reads_the_system_and_its_toolchains_without_a_quest
         "env PATH=/usr/bin:/bin sh -c 'ls / /etc > /dev/null'",
         "mkfifo pipe && (echo through > pipe & cat pipe)",
         "bash -c 'cat <(echo substituted)' && cat <<< text | cat /dev/stdin",
+        "setsid sleep 60 & cat /proc/$!/environ > /dev/null && : < /proc/self/ns/net"
+        "; ended=$?; kill $!; exit $ended",
     ]
     if shutil.which("node"):
         programs.append('node -e \'require("fs").readFileSync("plain.txt")\'')
@@ -147,6 +149,17 @@ async def test_ordinary_work_reads_the_system_and_its_toolchains_without_a_quest
             program,
             result.output,
         )
+
+
+@pytest.mark.requirement("sandbox:reads")
+async def test_of_other_processes_a_command_reads_what_everybody_may(
+    run: Run, box: Sandbox, bystander: subprocess.Popen[bytes]
+) -> None:
+    there = f"/proc/{bystander.pid}"
+    result = await run(f"cat {there}/comm; cat {there}/environ {there}/maps {there}/fd/0", box=box)
+    first, *rest = result.output.splitlines()
+    assert first == "sleep"
+    assert rest and all("denied" in line for line in rest)
 
 
 @pytest.mark.requirement("sandbox:outside-unchanged")

@@ -58,7 +58,7 @@ def judge_read(watch: Watch, call: Notification, target: Target, named: Named, f
             _hand_over(watch, call, opened, flags)
             return
     with file_calls.acting_as(watch.rights(call)):
-        handle = _behind(target, named, path, flags & os.O_NOFOLLOW)
+        handle = _behind(watch, target, named, path, flags & os.O_NOFOLLOW)
     try:
         _judge_object(watch, call, target, handle, flags)
     finally:
@@ -102,7 +102,7 @@ def _is_content(real: str) -> bool:
     return os.path.exists(real) and not os.path.isdir(real)
 
 
-def _behind(target: Target, named: Named, path: str, nofollow: int) -> int:
+def _behind(watch: Watch, target: Target, named: Named, path: str, nofollow: int) -> int:
     """An O_PATH descriptor of what a path leads to for its caller. Raises OSError."""
     flags = os.O_PATH | nofollow
     try:
@@ -119,7 +119,7 @@ def _behind(target: Target, named: Named, path: str, nofollow: int) -> int:
     if not resolved.special:
         return open_exactly(resolved.real, flags | os.O_NOFOLLOW)
     handle = os.open(resolved.link, flags | os.O_CLOEXEC)
-    if not _may_see(target, resolved.link):
+    if not _may_see(watch, target, resolved.link):
         os.close(handle)
         raise PermissionError(errno.EACCES, "Permission denied")
     return handle
@@ -129,7 +129,7 @@ def _name(handle: int) -> str:
     return os.readlink(f"/proc/self/fd/{handle}")
 
 
-def _may_see(target: Target, real: str) -> bool:
+def _may_see(watch: Watch, target: Target, real: str) -> bool:
     """Whether the caller may look at that of a process: of its own run's, or what all may see.
 
     To be asked while a descriptor is held: so the number cannot mean another process by then.
@@ -137,7 +137,10 @@ def _may_see(target: Target, real: str) -> bool:
     match = _PROCESS.match(real)
     if match is None or match[2] in _FOR_ALL:
         return True
-    return int(match[1]) == target.process or belongs(target.thread, int(match[1]))
+    pid = int(match[1])
+    if pid == target.process or belongs(target.thread, pid):
+        return True
+    return bool(watch.census.state_of(pid))
 
 
 def _judge_object(
@@ -150,10 +153,10 @@ def _judge_object(
     if stat.S_ISLNK(status.st_mode):
         raise OSError(errno.ELOOP, "Too many levels of symbolic links")
     if name[:1] != "/" or (gone and name.startswith(_MEMORY_FILE)) or stat.S_ISDIR(status.st_mode):
-        if not _may_see(target, f"{name}/"):
+        if not _may_see(watch, target, f"{name}/"):
             raise PermissionError(errno.EACCES, "Permission denied")
         _open_held(watch, call, handle, name, flags)
-    elif watch.reads.is_hidden(name) or not _may_see(target, name):
+    elif watch.reads.is_hidden(name) or not _may_see(watch, target, name):
         raise PermissionError(errno.EACCES, "Permission denied")
     elif stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
         _open_device(watch, call, target, handle, flags)

@@ -131,13 +131,20 @@ class Census:
         supervisor = os.getpid()
         for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
             pid = int(entry) if entry.isdecimal() else 0
-            if pid > after and pid != supervisor and (fields := stat_fields(pid)) is not None:
-                began = self._sessions.get(int(fields[_SESSION]))
-                # The number of a session is given anew only once nobody is in it; whoever came before
-                # the session was known is none of it.
-                mine = began is not None and int(fields[_STARTED]) >= began
-                if (mine and (not self._held or is_held(pid))) or self._marked(pid):
-                    yield pid, fields[_STATE]
+            if pid > after and pid != supervisor and (state := self.state_of(pid)):
+                yield pid, state
+
+    def state_of(self, pid: int) -> bytes:
+        """The state of one of its processes; empty for any other number."""
+        fields = stat_fields(pid)
+        if fields is None:
+            return b""
+        began = self._sessions.get(int(fields[_SESSION]))
+        # The number of a session is given anew only once nobody is in it; whoever came before the
+        # session was known is none of it.
+        mine = began is not None and int(fields[_STARTED]) >= began
+        member = (mine and (not self._held or is_held(pid))) or self._marked(pid)
+        return fields[_STATE] if member else b""
 
     def _marked(self, pid: int) -> bool:
         if not self._mark:
