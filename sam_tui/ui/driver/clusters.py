@@ -115,7 +115,8 @@ def _pieces(text: str, column: int, end: int) -> list[str]:
     spans, _ = split_graphemes(text)
     taken = False
     for number, (first, last, cells) in enumerate(spans, 1):
-        character = text[first:last]
+        # One character where there is one: some terminals put a mark elsewhere near the right edge.
+        character = normalize("NFC", text[first:last])
         if taken or not cells:  # marks that were cut off from their letter would join another
             taken = False
         elif not DISPUTED.search(character):
@@ -128,8 +129,7 @@ def _pieces(text: str, column: int, end: int) -> list[str]:
             pieces.append(f"{blanks}\x1b[{column + 1}G{character}")
             pieces.append(f"\x1b[{column + len(blanks) + 1}G")
         else:
-            composed = normalize("NFC", character)
-            first_alone = "" if DISPUTED.match(composed) else composed[:1]
+            first_alone = "" if DISPUTED.match(character) else character[:1]
             pieces.append(fitted(first_alone, cells))
         column += cells
     return pieces
