@@ -64,8 +64,9 @@ async def test_a_drag_marks_and_copies_with_soft_wraps_joined(stage: Stage) -> N
         view = await in_shell(me)
         long = "w" * (view.size.width + 3)
         await shows(me, view, f"ab {long} end\\nsecond")
+        await me.until(lambda: "second" in drawn(view))
         await drag(me, view, (3, 0), (5, 2))
-        assert me.app.clipboard == f"{long} end\nsecond"
+        await me.until(lambda: me.app.clipboard == f"{long} end\nsecond")
         assert view.session is not None and view.session.selection == me.app.clipboard
         style = next(s.style for s in view.render_line(2) if s.text.startswith("second"))
         other = next(s.style for s in view.render_line(0) if s.text.startswith("ab"))
