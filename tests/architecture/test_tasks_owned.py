@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("sam_tui", "tools/sam_tools", "reminders/sam_reminders")
 OWNERS = {
     "sam_tui/adapters/mcp_client/connection.py": "a connection lives until it is closed",
-    "sam_tui/adapters/mcp_client/life.py": "a call and its limit end together",
+    "sam_tui/adapters/mcp_client/lifetime.py": "a call and its limit end together",
     "sam_tui/adapters/mcp_client/pool.py": "what is left is closed meanwhile, and awaited at the end",
     "sam_tui/adapters/tasks/runs.py": "a build task goes on after its call, until it is stopped",
     "sam_tui/adapters/terminal/commands/background.py": "it goes on after its call, until it is stopped",
@@ -21,9 +21,9 @@ OWNERS = {
     "sam_tui/adapters/terminal/sandbox/supervision.py": "a question to the person ends with its run",
     "sam_tui/adapters/terminal/sessions/attachment.py": "a window plays a session until one of them ends",
     "sam_tui/adapters/terminal/sessions/turns.py": "tidies after a turn; the next one awaits it",
-    "sam_tui/cli/demo_command.py": "the demo's pilot ends with the workbench",
-    "sam_tui/cli/tools_command.py": "a call that signals cancel",
-    "sam_tui/cli/workflow_command.py": "a run that signals cancel",
+    "sam_tui/cli/commands/demo.py": "the demo's pilot ends with the workbench",
+    "sam_tui/cli/commands/tools.py": "a call that signals cancel",
+    "sam_tui/cli/commands/workflow.py": "a run that signals cancel",
     "sam_tui/core/agent/lease.py": "the look for another writer ends with the block",
     "sam_tui/headless/run.py": "the turn that signals cancel, and what tells of it",
     "sam_tui/mcp_server/calls.py": "a call goes on while its client is away; the table of calls ends it",

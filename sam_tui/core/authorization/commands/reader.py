@@ -190,18 +190,10 @@ def _part(
     if reached := _reached(files):
         classes, why = (classes - READ_ONLY) | _NETWORK, f"it speaks to {reached[0]}"
     operands = inner.words[1:]
-    written = scene.table.program(name).writes
     plain = judged.exact and classes != READ_ONLY  # then every word may be a file of the folder
-    words = [
-        o for w in operands if _pathlike(o := _operand(w)) or (plain and w.text[:1] not in "-+")
-    ]
-    paths = [_named(word, scene, writes=bool(written)) for word in words]
-    if plain and written == "here":
-        paths.append(_named(Word("."), scene, writes=True))
+    paths = _paths(operands, scene, scene.table.program(name).writes, plain=plain)
     paths += [_named(word, scene) for word in values if word.static and _pathlike(word)]
-    code = [
-        w.text for w in (*operands, *values) if not w.static or any(c in w.text for c in " ;(\n")
-    ]
+    code = [word.text for word in (*operands, *values) if _is_code(word)]
     hosts = [host for word in operands if (host := host_of(word.text))]
     return CommandPart(
         (name, *(word.text for word in operands)),
@@ -213,6 +205,24 @@ def _part(
         (*hosts, *reached),
         tuple(code),
     )
+
+
+def _paths(operands: Sequence[Word], scene: _Scene, writes: str, *, plain: bool) -> list[NamedPath]:
+    """The files that operands name; with ``plain`` every one of them that is no option."""
+    words = [
+        path
+        for word in operands
+        if _pathlike(path := _operand(word)) or (plain and word.text[:1] not in "-+")
+    ]
+    paths = [_named(word, scene, writes=bool(writes)) for word in words]
+    if plain and writes == "here":
+        paths.append(_named(Word("."), scene, writes=True))
+    return paths
+
+
+def _is_code(word: Word) -> bool:
+    """Whether a word is no plain path."""
+    return not word.static or any(mark in word.text for mark in " ;(\n")
 
 
 def _judged(inner: Inner, functions: Sequence[str], table: CommandTable) -> tuple[str, Traits]:

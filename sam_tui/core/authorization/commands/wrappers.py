@@ -143,50 +143,65 @@ class _Stripped:
 
 
 def _stripped(name: str, words: Sequence[Word], wraps: Wrapping) -> _Stripped:
-    takes_value, flags, before = wraps.options.valued, wraps.options.flags, wraps.before
-    stripped = _Stripped()
-    index = 1
+    stripped, before, index = _Stripped(), wraps.before, 1
     while index < len(words):
-        text = words[index].text
+        word = words[index]
+        text = word.text
         if text == "--":
             index += 1
             break
-        variable, equals, value = text.partition("=")
-        if name == "env" and text.startswith(("-S", "--split-string")):
-            attached = (equals and value) or text[2:] if text != "-S" else ""
-            script = Word(attached) if attached else (words[index + 1 : index + 2] or (None,))[0]
-            stripped.script = (
-                _joined([script, *words[index + (1 if attached else 2) :]]) if script else None
-            )
-            return stripped
-        if name == "flock" and not before and text in ("-c", "--command"):
-            stripped.script = _joined(words[index + 1 :])
+        if (handed := _handed_over(name, words[index:], before)) is not None:
+            stripped.script = handed[0]
             return stripped
         if text.startswith("-") and len(text) > 1:
+            known = _understood(word, wraps.options.valued, wraps.options.flags)
             moved = name == "env" and text.startswith(("-C", "--ch"))
-            stripped.exact = (
-                stripped.exact and not moved and _understood(words[index], takes_value, flags)
-            )
-            index += 2 if text in takes_value else 1
-        elif name in ("env", "sudo", "doas") and equals and variable.isidentifier():
-            stripped.assignments.append((variable, Word(value, words[index].static)))
-            index += 1
+            stripped.exact = stripped.exact and known and not moved
+            index += text in wraps.options.valued
+        elif (variable := _assignment(name, word)) is not None:
+            stripped.assignments.append(variable)
         elif before:
             before -= 1
-            index += 1
         else:
             break
+        index += 1
     inner = tuple(words[index:])
     if wraps.joins:
-        until = next(
-            (at for at, word in enumerate(inner) if word.text.startswith(":::")), len(inner)
-        )
-        stripped.script = _joined(inner[:until]) if inner else None
-        return stripped
-    if name == "xargs" and inner:
-        inner = (*(_LATER if _replaced(word.text, words) else word for word in inner), _LATER)
-    stripped.words = inner
+        stripped.script = _joined(_until_arguments(inner)) if inner else None
+    elif name == "xargs" and inner:
+        later = (_LATER if _replaced(word.text, words) else word for word in inner)
+        stripped.words = (*later, _LATER)
+    else:
+        stripped.words = inner
     return stripped
+
+
+def _handed_over(name: str, words: Sequence[Word], before: int) -> tuple[Word | None] | None:
+    """The text that ``env -S`` and ``flock FILE -c`` hand over; None where these words are no such
+    option, a tuple of None where its text is missing."""
+    text = words[0].text
+    if name == "env" and text.startswith(("-S", "--split-string")):
+        _, equals, value = text.partition("=")
+        attached = (equals and value) or text[2:] if text != "-S" else ""
+        parts = [Word(attached), *words[1:]] if attached else words[1:]
+        return (_joined(parts) if parts else None,)
+    if name == "flock" and not before and text in ("-c", "--command"):
+        return (_joined(words[1:]),)
+    return None
+
+
+def _assignment(name: str, word: Word) -> tuple[str, Word] | None:
+    """The variable that a word before a program sets."""
+    variable, equals, value = word.text.partition("=")
+    if name in ("env", "sudo", "doas") and equals and variable.isidentifier():
+        return variable, Word(value, word.static)
+    return None
+
+
+def _until_arguments(words: Sequence[Word]) -> Sequence[Word]:
+    """The words before the ``:::`` of ``parallel``."""
+    ends = (at for at, word in enumerate(words) if word.text.startswith(":::"))
+    return words[: next(ends, len(words))]
 
 
 def _replaced(text: str, words: Sequence[Word]) -> bool:
