@@ -176,8 +176,8 @@ class Agent(Providers):
 
     def instructions(self) -> "Instructions | None":
         """The instructions, or None as long as there is none to read."""
-        there = "_instructions" in self.loaded or self.configuration.has_instructions
-        return self._instructions if there else None
+        readable = "_instructions" in self.loaded or self.configuration.has_instructions
+        return self._instructions if readable else None
 
     @property
     @once

@@ -338,12 +338,12 @@ class Executor:
         )
         output = ""
 
-        def tell(text: str) -> None:
+        def publish(text: str) -> None:
             nonlocal output
             output = (output + text)[-OUTPUT_KEPT:]
             self._bus.publish(ToolProgressed(conversation, call.id, text))
 
-        progress = MaskedStream(self.shield, tell)
+        progress = MaskedStream(self.shield, publish)
         root = self._guard.workspace.root
         context = ToolContext(conversation, call.id, root, permit, progress.add)
         try:

@@ -4,13 +4,15 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sam_tui.core.tooling.contract import Operation, Tool
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+
+Value = TypeVar("Value")
 
 _NOISE = ("title", "default")
 
@@ -107,7 +109,7 @@ def _tidy(prop: Any, definitions: Mapping[str, Any]) -> Any:
     return {"type": "object", "properties": inner, **required}
 
 
-def _without(key: str, node: Mapping[str, Any]) -> dict[str, Any]:
+def _without(key: str, node: Mapping[str, Value]) -> dict[str, Value]:
     return {k: v for k, v in node.items() if k != key}
 
 
