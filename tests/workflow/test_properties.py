@@ -113,10 +113,10 @@ class Executions(RuleBasedStateMachine):
         """Answer a question."""
         self.attempt("decide", choice)
 
-    @rule(verb=st.sampled_from(["pause", "resume", "diverge", "fail"]))
+    @rule(verb=st.sampled_from(["pause", "resume"]))
     def move(self, verb: str) -> None:
         """Change the state."""
-        self.attempt(verb, *(["because"] if verb in ("diverge", "fail") else []))
+        self.attempt(verb)
 
     @precondition(lambda self: len(self.used) > 6)
     @rule()
