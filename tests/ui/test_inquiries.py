@@ -317,6 +317,26 @@ async def test_a_question_does_not_take_the_keys_from_a_terminal_in_use(stage: S
 
 
 @pytest.mark.requirement("ui:keys-stay")
+async def test_a_question_leaves_the_keys_to_a_terminal_entered_before_it_was_drawn(
+    stage: Stage,
+) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.until(lambda: me.app.chat.terminals.shell.session is not None)
+        asking = ask(me, REQUEST)
+        while panel(me) is None:  # noqa: ASYNC110 # the very moment before it is drawn
+            await asyncio.sleep(0)
+        me.app.chat.terminals.shell.focus()
+        await me.until(lambda: (found := panel(me)) and found.size.height)
+        await me.pilot.pause()
+        assert isinstance(me.app.focused, TerminalView) and not asking.done()
+        await me.pilot.press("ctrl+right_square_bracket", "ctrl+right_square_bracket")
+        await me.until(lambda: isinstance(me.app.focused, ApprovalPanel))
+        await me.pilot.press("3")
+        await asking
+
+
+@pytest.mark.requirement("ui:keys-stay")
 async def test_a_question_waits_behind_a_dialog_and_is_deaf_to_the_key_that_closed_it(
     stage: Stage,
 ) -> None:

@@ -59,11 +59,14 @@ class InquiryQueue:
 
     def _show(self, inquiry: Inquiry) -> None:
         patience = self._keyboard.patience
-        in_terminal = isinstance(self._screen.focused, TerminalView)
-        self._panel = panel_for(inquiry, patience, grabs=not in_terminal)
+        self._panel = panel_for(inquiry, patience, grabs=self._grabs)
         self._screen.show_question(self._panel)
         self._count()
         self._timer = after(self._screen, patience.reminder, self._remind)
+
+    def _grabs(self) -> bool:
+        """Whether a question may take the keys: not from a terminal, whose program gets what is typed."""
+        return not isinstance(self._screen.focused, TerminalView)
 
     def _take_down(self, panel: InquiryPanel) -> None:
         self._panel = None

@@ -1,6 +1,6 @@
 """Asks whether a call may run, and how much more may run without asking."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -198,7 +198,12 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
     heading = "Approve?"
 
     def __init__(
-        self, inquiry: Inquiry, request: ApprovalRequest, patience: Patience, *, grabs: bool
+        self,
+        inquiry: Inquiry,
+        request: ApprovalRequest,
+        patience: Patience,
+        *,
+        grabs: Callable[[], bool],
     ) -> None:
         super().__init__(inquiry, patience, grabs=grabs)
         self._request = request

@@ -1,5 +1,7 @@
 """What every question in place of the prompt shares: its place in the row, and its guard."""
 
+from collections.abc import Callable
+
 from textual import events
 from textual.containers import Vertical
 from textual.content import Content
@@ -21,18 +23,18 @@ class InquiryPanel(Vertical):
     around = 6
     """Rows besides what scrolls: border, what is covered, space, choices, comment."""
 
-    def __init__(self, inquiry: Inquiry, patience: Patience, *, grabs: bool) -> None:
+    def __init__(self, inquiry: Inquiry, patience: Patience, *, grabs: Callable[[], bool]) -> None:
         super().__init__(classes="inquiry")
         self.inquiry: InquiryId = inquiry.id
         self.guard = KeyGuard(patience)
         self._grabs = grabs
-        """Whether the keys come here at once; not while the person types into a terminal."""
+        """Whether the keys come here once this is drawn; not while the person types into a terminal."""
 
     def on_show(self) -> None:
         """Take the keys, and be deaf to those pressed before this was drawn."""
         self.guard.rearm()
         self.call_after_refresh(self.guard.rearm)
-        if self._grabs:
+        if self._grabs():
             self.take_focus()
 
     def number_among(self, number: int, total: int) -> None:

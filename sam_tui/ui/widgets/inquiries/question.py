@@ -1,5 +1,7 @@
 """The questions that wait for the person, in place of the prompt."""
 
+from collections.abc import Callable
+
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -23,7 +25,7 @@ class QuestionPanel(InquiryPanel):
     heading = "The agent asks"
 
     def __init__(
-        self, inquiry: Inquiry, question: Question, patience: Patience, *, grabs: bool
+        self, inquiry: Inquiry, question: Question, patience: Patience, *, grabs: Callable[[], bool]
     ) -> None:
         super().__init__(inquiry, patience, grabs=grabs)
         self._question = question
@@ -73,8 +75,8 @@ class QuestionPanel(InquiryPanel):
             self.border_subtitle = Content(f"That will not do. {self._offered()}")
 
 
-def panel_for(inquiry: Inquiry, patience: Patience, *, grabs: bool) -> InquiryPanel:
-    """The panel that asks this inquiry; with ``grabs`` it takes the keys at once."""
+def panel_for(inquiry: Inquiry, patience: Patience, *, grabs: Callable[[], bool]) -> InquiryPanel:
+    """The panel that asks this inquiry; where ``grabs`` says so it takes the keys once it is drawn."""
     match inquiry.request:
         case ApprovalRequest() as request:
             return ApprovalPanel(inquiry, request, patience, grabs=grabs)
