@@ -330,7 +330,7 @@ async def test_a_question_leaves_the_keys_to_a_terminal_entered_before_it_was_dr
         await me.until(lambda: (found := panel(me)) and found.size.height)
         await me.pilot.pause()
         assert isinstance(me.app.focused, TerminalView) and not asking.done()
-        await me.pilot.press("ctrl+right_square_bracket", "ctrl+right_square_bracket")
+        await me.pilot.press(*["ctrl+right_square_bracket"] * 2)
         await me.until(lambda: isinstance(me.app.focused, ApprovalPanel))
         await me.pilot.press("3")
         await asking
