@@ -317,9 +317,7 @@ async def test_a_question_does_not_take_the_keys_from_a_terminal_in_use(stage: S
 
 
 @pytest.mark.requirement("ui:keys-stay")
-async def test_a_question_leaves_the_keys_to_a_terminal_entered_before_it_was_drawn(
-    stage: Stage,
-) -> None:
+async def test_a_question_leaves_the_keys_to_a_terminal_entered_meanwhile(stage: Stage) -> None:
     async with driven(app_over(stage)) as me:
         await me.ready()
         await me.until(lambda: me.app.chat.terminals.shell.session is not None)
