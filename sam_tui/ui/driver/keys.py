@@ -155,7 +155,10 @@ def read_input(
         waiting.register(descriptor, selectors.EVENT_READ)
         while not ended.is_set():
             if waiting.select(ESCAPE_WITHIN if parser.waits else _LOOK):
-                data = os.read(descriptor, _READ)
+                try:
+                    data = os.read(descriptor, _READ)
+                except OSError:  # some systems say so of a terminal that is gone
+                    return
                 if not data:
                     return
                 if text := pastes.tamed(decode(data)):

@@ -159,7 +159,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
                     loop.call_soon_threadsafe(lambda: app.refresh(repaint=True, layout=True))
 
             self._file: Any = Forgiving(self._file, gone, behind)
-            self._behind = behind
+            self._gone, self._behind = gone, behind
 
         def write(self, data: str) -> None:
             """Write what is drawn, where it belongs whatever this terminal makes of its characters."""
@@ -181,9 +181,11 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             self._file.finish(_LAST_SECONDS)
 
         def run_input_thread(self) -> None:
-            """Read as ``read_input`` does."""
+            """Read as ``read_input`` does; input ends with the terminal."""
             from sam_tui.ui.driver.keys import read_input
 
             read_input(self.fileno, self.exit_event, self.process_message, debug=self._debug)
+            if not self.exit_event.is_set():
+                self._gone()
 
     return LastingDriver
