@@ -61,15 +61,15 @@ class Forgiving:
 
     With the file itself the driver's queue would be full as soon as the terminal reads nothing (a stalled
     connection), and then whoever draws waits, and with it all work and every signal. Once the file
-    cannot be written to, or holds more than anybody would want to see, all else is dropped. ``gone`` is
+    cannot be written to, or holds more than anybody would want to see, the rest is dropped. ``on_hang_up`` is
     called for the first, and ``behind`` when the terminal reads again after the second.
     """
 
     def __init__(
-        self, file: IO[str], on_gone: Callable[[], None], behind: Callable[[], None]
+        self, file: IO[str], on_hang_up: Callable[[], None], behind: Callable[[], None]
     ) -> None:
         self._file = file
-        self._gone = on_gone
+        self._hung_up = on_hang_up
         self._behind = behind
         self._waiting: deque[bytes] = deque()
         self._size = 0
@@ -126,7 +126,7 @@ class Forgiving:
                     self._lost = True
                     self._waiting.clear()
                     self._changed.notify_all()
-                self._gone()
+                self._hung_up()
                 return
             with self._changed:
                 self._size -= count
@@ -150,7 +150,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
             loop, app = asyncio.get_running_loop(), self._app
 
-            def gone() -> None:
+            def hung_up() -> None:
                 with suppress(RuntimeError):  # it has ended already
                     loop.call_soon_threadsafe(lambda: app.exit(None, TERMINATED))
 
@@ -158,8 +158,8 @@ def lasting(driver: type[Driver]) -> type[Driver]:
                 with suppress(RuntimeError):
                     loop.call_soon_threadsafe(lambda: app.refresh(repaint=True, layout=True))
 
-            self._file: Any = Forgiving(self._file, gone, behind)
-            self._gone, self._behind = gone, behind
+            self._file: Any = Forgiving(self._file, hung_up, behind)
+            self._hung_up, self._behind = hung_up, behind
 
         def write(self, data: str) -> None:
             """Write what is drawn, where it belongs whatever this terminal makes of its characters."""
@@ -186,6 +186,6 @@ def lasting(driver: type[Driver]) -> type[Driver]:
 
             read_input(self.fileno, self.exit_event, self.process_message, debug=self._debug)
             if not self.exit_event.is_set():
-                self._gone()
+                self._hung_up()
 
     return LastingDriver
