@@ -61,7 +61,7 @@ class Forgiving:
 
     With the file itself the driver's queue would be full as soon as the terminal reads nothing (a stalled
     connection), and then whoever draws waits, and with it all work and every signal. Once the file
-    cannot be written to, or holds more than anybody would want to see, the rest is dropped. ``on_hang_up`` is
+    cannot be written to, or holds too much, the rest is dropped. ``on_hang_up`` is
     called for the first, and ``behind`` when the terminal reads again after the second.
     """
 
