@@ -6,7 +6,7 @@ What is found here is a courtesy to the person; what a command can reach is held
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from sam_tui.core.authorization.commands.inspection import Traits, traits
@@ -51,20 +51,6 @@ _SYSTEM_FOLDERS = frozenset((
 _HARMLESS = frozenset(("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"))
 
 
-@dataclass(slots=True)
-class _Scene:
-    """Where the reader stands in a text: the folder, as far as ``cd`` lets it be known."""
-
-    parse: Callable[[str], ShellText]
-    table: CommandTable
-    base: str
-    home: str
-    depth: int = 0
-    parts: list[CommandPart] = field(default_factory=list[CommandPart])
-    parsed: bool = True
-    tainted: str = ""
-
-
 class CommandReader:
     """Reads commands with a parser; texts parsed lately are kept.
 
@@ -94,130 +80,185 @@ def read_command(
     text: str, parse: Callable[[str], ShellText], table: CommandTable, *, base: str, home: str
 ) -> CommandReading:
     """What a text does, run in the folder ``base``, as far as the table knows its programs."""
-    scene = _Scene(parse, table, base, home)
-    _read(text, scene)
-    parts = scene.parts
-    if scene.tainted:
-        why = f"{scene.tainted} is changed, so a name may mean another program"
-        parts = [
-            replace(part, classes=WORKSPACE_WRITE, why=why, exact_words=False)
-            if part.calm
-            else part
-            for part in parts
-        ]
-    return CommandReading(text, tuple(parts), scene.parsed, scene.tainted)
+    reading = _TextReader(parse, table, base, home)
+    reading.read(text)
+    return reading.result(text)
 
 
-def _read(text: str, scene: _Scene) -> None:
-    if scene.depth > _DEEPEST:
-        scene.parsed = False
-        return
-    shell = scene.parse(text)
-    if function_bomb(shell):
-        bomb = traits("destructive", "a function that calls itself without end")
-        scene.parts.append(CommandPart(("fork bomb",), bomb.classes, bomb.why, exact=False))
-    if shell.unparsable:
-        scene.parsed = False
-        scene.parts.extend(_suspects(text, scene.table))
-    if shell.evaluates:
-        why = "what a variable holds may be run where it is worked out"
-        scene.parts.append(CommandPart((), WORKSPACE_WRITE, why, exact=False))
-    for command in shell.commands:
-        _read_simple(command, shell, scene)
+class _TextReader:
+    """Reads one text from top to bottom. ``base`` is the folder, as far as ``cd`` lets it be known."""
 
+    def __init__(
+        self, parse: Callable[[str], ShellText], table: CommandTable, base: str, home: str
+    ) -> None:
+        self._parse = parse
+        self._table = table
+        self._base = base
+        self._home = home
+        self._depth = 0
+        self._parts: list[CommandPart] = []
+        self._parsed = True
+        self._tainted = ""
 
-def _read_simple(command: SimpleCommand, shell: ShellText, scene: _Scene) -> None:
-    scene.tainted = scene.tainted or taints(command.assignments, scene.table)
-    files = tuple(_redirected(redirection, scene) for redirection in command.redirections)
-    values = tuple(word for _, word in command.assignments)
-    if not command.words:
-        scene.parts.append(_bare(files, values, scene))
-        return
-    for inner in unwrap(command, shell, scene.table):
-        changed = taints(inner.assignments, scene.table) or renamed(inner, scene.table)
-        scene.tainted = scene.tainted or changed
-        if inner.script is not None:
-            _read_script(inner.script, scene)
-            if files:
-                scene.parts.append(_bare(files, (), scene))
+    def result(self, text: str) -> CommandReading:
+        """What was read so far, as what ``text`` does."""
+        parts = self._parts
+        if self._tainted:
+            why = f"{self._tainted} is changed, so a name may mean another program"
+            parts = [
+                replace(part, classes=WORKSPACE_WRITE, why=why, exact_words=False)
+                if part.calm
+                else part
+                for part in parts
+            ]
+        return CommandReading(text, tuple(parts), self._parsed, self._tainted)
+
+    def read(self, text: str) -> None:
+        """Read a text, and the scripts that it hands to shells."""
+        if self._depth > _DEEPEST:
+            self._parsed = False
+            return
+        shell = self._parse(text)
+        if function_bomb(shell):
+            bomb = traits("destructive", "a function that calls itself without end")
+            self._parts.append(CommandPart(("fork bomb",), bomb.classes, bomb.why, exact=False))
+        if shell.unparsable:
+            self._parsed = False
+            self._parts.extend(_suspects(text, self._table))
+        if shell.evaluates:
+            self._add_unknown("what a variable holds may be run where it is worked out")
+        for command in shell.commands:
+            self._read_simple(command, shell)
+
+    def _add_unknown(self, why: str, *code: str) -> None:
+        self._parts.append(CommandPart((), WORKSPACE_WRITE, why, exact=False, code=code))
+
+    def _read_simple(self, command: SimpleCommand, shell: ShellText) -> None:
+        self._tainted = self._tainted or taints(command.assignments, self._table)
+        files = tuple(self._redirected(redirection) for redirection in command.redirections)
+        values = tuple(word for _, word in command.assignments)
+        if not command.words:
+            self._parts.append(self._bare(files, values))
+            return
+        for inner in unwrap(command, shell, self._table):
+            changed = taints(inner.assignments, self._table) or renamed(inner, self._table)
+            self._tainted = self._tainted or changed
+            if inner.script is not None:
+                self._read_script(inner.script)
+                if files:
+                    self._parts.append(self._bare(files, ()))
+            else:
+                functions = shell.functions if inner.words == command.words else ()
+                self._parts.append(self._part(inner, functions, files, values))
+                self._follow(inner.words)
+
+    def _redirected(self, redirection: Redirection) -> NamedPath:
+        writes = redirection.writes and redirection.target.text not in _HARMLESS
+        return replace(self._named(redirection.target, writes=writes), redirected=True)
+
+    def _bare(self, files: tuple[NamedPath, ...], values: Sequence[Word]) -> CommandPart:
+        """An assignment or a redirection without a command."""
+        hosts = _reached(files)
+        code = tuple(word.text for word in values if not word.static)
+        classes = WORKSPACE_WRITE if _stores(files) else READ_ONLY
+        why, exact = "a redirection", not code
+        if _runnable(values):
+            classes, why, exact = WORKSPACE_WRITE, "a variable holds what could be run", False
+        elif exact and not files:
+            paths = tuple(self._named(word) for word in values if _pathlike(word))
+            return CommandPart((), READ_ONLY, "an assignment", True, True, paths)
+        return CommandPart((), _NETWORK if hosts else classes, why, True, exact, files, hosts, code)
+
+    def _read_script(self, script: Word) -> None:
+        if script.static and not script.pattern:
+            self._depth += 1
+            self.read(script.text)
+            self._depth -= 1
         else:
-            functions = shell.functions if inner.words == command.words else ()
-            scene.parts.append(_part(inner, functions, scene, files, values))
-            _follow(inner.words, scene)
+            self._add_unknown("a script that is only known when it runs", script.text)
+
+    def _part(
+        self,
+        inner: Inner,
+        functions: Sequence[str],
+        files: tuple[NamedPath, ...],
+        values: Sequence[Word],
+    ) -> CommandPart:
+        name, judged = _judged(inner, functions, self._table)
+        judged = at_least(name, judged, self._table)
+        classes, why = judged.classes, judged.why
+        if _stores(files) and classes == READ_ONLY:
+            classes, why = WORKSPACE_WRITE, "its output goes to a file"
+        if reached := _reached(files):
+            classes, why = (classes - READ_ONLY) | _NETWORK, f"it speaks to {reached[0]}"
+        operands = inner.words[1:]
+        plain = judged.exact and classes != READ_ONLY  # then every word may be a file of the folder
+        paths = self._paths(operands, self._table.program(name).writes, plain=plain)
+        paths += [self._named(word) for word in values if word.static and _pathlike(word)]
+        return CommandPart(
+            (name, *(word.text for word in operands)),
+            classes,
+            why,
+            judged.exact,
+            all(word.static for word in inner.words) and not inner.words[0].pattern,
+            (*paths, *files),
+            (*filter(None, (host_of(word.text) for word in operands)), *reached),
+            tuple(word.text for word in (*operands, *values) if _is_code(word)),
+        )
+
+    def _paths(self, operands: Sequence[Word], writes: str, *, plain: bool) -> list[NamedPath]:
+        """The files that operands name; with ``plain`` every one of them that is no option."""
+        words = [
+            path
+            for word in operands
+            if _pathlike(path := _operand(word)) or (plain and word.text[:1] not in "-+")
+        ]
+        paths = [self._named(word, writes=bool(writes)) for word in words]
+        if plain and writes == "here":
+            paths.append(self._named(Word("."), writes=True))
+        return paths
+
+    def _follow(self, words: Sequence[Word]) -> None:
+        """A ``cd`` moves what later relative paths mean; an unknown one makes them unknown."""
+        if not words or words[0].text not in ("cd", "pushd", "chdir"):
+            return
+        target = next((word for word in words[1:] if not word.text.startswith("-")), None)
+        if target is None:
+            self._base = self._home
+        elif not target.static or target.pattern:
+            self._base = self._resolved(target.text)
+        elif self._base:
+            self._base = os.path.join(self._base, _at_home(target.text, self._home))
+
+    def _named(self, word: Word, *, writes: bool = False) -> NamedPath:
+        text = word.text
+        if word.static:
+            tilde = _at_home(text, self._home) if word.tilde or text.startswith("~") else text
+            full = os.path.join(self._base, tilde) if self._base or tilde.startswith("/") else ""
+            if word.pattern:
+                return NamedPath(text, os.path.normpath(full) if full else "", writes, True)
+            return NamedPath(text, _real(full) if full else "", writes)
+        return NamedPath(text, self._resolved(text), writes)
+
+    def _resolved(self, text: str) -> str:
+        """A path of known variables alone: ``$HOME/x``, ``"$PWD"/x``."""
+        bare = text.replace('"', "").replace("'", "")
+        for variable, value in (("HOME", self._home), ("PWD", self._base)):
+            for spelling in (f"${variable}", f"${{{variable}}}"):
+                after = bare[len(spelling) :]
+                if (
+                    value
+                    and bare.startswith(spelling)
+                    and (not after or after[0] == "/")
+                    and "$" not in after
+                ):
+                    return _real(value + after)
+        return ""
 
 
-def _redirected(redirection: Redirection, scene: _Scene) -> NamedPath:
-    writes = redirection.writes and redirection.target.text not in _HARMLESS
-    return replace(_named(redirection.target, scene, writes=writes), redirected=True)
-
-
-def _bare(files: tuple[NamedPath, ...], values: Sequence[Word], scene: _Scene) -> CommandPart:
-    """An assignment or a redirection without a command."""
-    if not files and all(word.static and not _RUNNABLE.search(word.text) for word in values):
-        paths = tuple(_named(word, scene) for word in values if _pathlike(word))
-        return CommandPart((), READ_ONLY, "an assignment", True, True, paths)
-    hosts = _reached(files)
-    runnable = any(word.static and _RUNNABLE.search(word.text) for word in values)
-    classes = WORKSPACE_WRITE if runnable or _stores(files) else READ_ONLY
-    code = tuple(word.text for word in values if not word.static)
-    why = "a variable holds what could be run" if runnable else "a redirection"
-    exact = not (code or runnable)
-    return CommandPart((), _NETWORK if hosts else classes, why, True, exact, files, hosts, code)
-
-
-def _read_script(script: Word, scene: _Scene) -> None:
-    if script.static and not script.pattern:
-        scene.depth += 1
-        _read(script.text, scene)
-        scene.depth -= 1
-    else:
-        why = "a script that is only known when it runs"
-        scene.parts.append(CommandPart((), WORKSPACE_WRITE, why, exact=False, code=(script.text,)))
-
-
-def _part(
-    inner: Inner,
-    functions: Sequence[str],
-    scene: _Scene,
-    files: tuple[NamedPath, ...],
-    values: Sequence[Word],
-) -> CommandPart:
-    name, judged = _judged(inner, functions, scene.table)
-    judged = at_least(name, judged, scene.table)
-    classes, why = judged.classes, judged.why
-    if _stores(files) and classes == READ_ONLY:
-        classes, why = WORKSPACE_WRITE, "its output goes to a file"
-    if reached := _reached(files):
-        classes, why = (classes - READ_ONLY) | _NETWORK, f"it speaks to {reached[0]}"
-    operands = inner.words[1:]
-    plain = judged.exact and classes != READ_ONLY  # then every word may be a file of the folder
-    paths = _paths(operands, scene, scene.table.program(name).writes, plain=plain)
-    paths += [_named(word, scene) for word in values if word.static and _pathlike(word)]
-    code = [word.text for word in (*operands, *values) if _is_code(word)]
-    hosts = [host for word in operands if (host := host_of(word.text))]
-    return CommandPart(
-        (name, *(word.text for word in operands)),
-        classes,
-        why,
-        judged.exact,
-        all(word.static for word in inner.words) and not inner.words[0].pattern,
-        (*paths, *files),
-        (*hosts, *reached),
-        tuple(code),
-    )
-
-
-def _paths(operands: Sequence[Word], scene: _Scene, writes: str, *, plain: bool) -> list[NamedPath]:
-    """The files that operands name; with ``plain`` every one of them that is no option."""
-    words = [
-        path
-        for word in operands
-        if _pathlike(path := _operand(word)) or (plain and word.text[:1] not in "-+")
-    ]
-    paths = [_named(word, scene, writes=bool(writes)) for word in words]
-    if plain and writes == "here":
-        paths.append(_named(Word("."), scene, writes=True))
-    return paths
+def _runnable(values: Sequence[Word]) -> bool:
+    """Whether a text that a variable holds could be run, once anything works out what it says."""
+    return any(word.static and _RUNNABLE.search(word.text) for word in values)
 
 
 def _is_code(word: Word) -> bool:
@@ -240,21 +281,6 @@ def _judged(inner: Inner, functions: Sequence[str], table: CommandTable) -> tupl
     if name in functions and judged.classes == WORKSPACE_WRITE and not judged.exact:
         return name, traits("read-only", "a function whose body is judged by itself")
     return name, judged
-
-
-def _follow(words: Sequence[Word], scene: _Scene) -> None:
-    """A ``cd`` moves what later relative paths mean; an unknown one makes them unknown."""
-    if not words or words[0].text not in ("cd", "pushd", "chdir"):
-        return
-    target = next((word for word in words[1:] if not word.text.startswith("-")), None)
-    if target is None:
-        scene.base = scene.home
-    elif target.static and not target.pattern:
-        scene.base = (
-            os.path.join(scene.base, _at_home(target.text, scene.home)) if scene.base else ""
-        )
-    else:
-        scene.base = _resolved(target.text, scene)
 
 
 def _operand(word: Word) -> Word:
@@ -280,33 +306,6 @@ def _pathlike(word: Word) -> bool:
         or text.startswith(_PLAIN_SECRETS)
         or text.endswith((".pem", ".key", ".env"))
     )
-
-
-def _named(word: Word, scene: _Scene, *, writes: bool = False) -> NamedPath:
-    text = word.text
-    if word.static:
-        tilde = _at_home(text, scene.home) if word.tilde or text.startswith("~") else text
-        full = os.path.join(scene.base, tilde) if scene.base or tilde.startswith("/") else ""
-        if word.pattern:
-            return NamedPath(text, os.path.normpath(full) if full else "", writes, True)
-        return NamedPath(text, _real(full) if full else "", writes)
-    return NamedPath(text, _resolved(text, scene), writes)
-
-
-def _resolved(text: str, scene: _Scene) -> str:
-    """A path of known variables alone: ``$HOME/x``, ``"$PWD"/x``."""
-    bare = text.replace('"', "").replace("'", "")
-    for variable, value in (("HOME", scene.home), ("PWD", scene.base)):
-        for spelling in (f"${variable}", f"${{{variable}}}"):
-            after = bare[len(spelling) :]
-            if (
-                value
-                and bare.startswith(spelling)
-                and (not after or after[0] == "/")
-                and "$" not in after
-            ):
-                return _real(value + after)
-    return ""
 
 
 def _real(path: str) -> str:

@@ -2,7 +2,7 @@
 
 import fnmatch
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sam_tui.core.authorization.commands.inspection import Traits, traits, variables_set
 from sam_tui.core.authorization.commands.table import CommandTable, Wrapping
@@ -39,16 +39,8 @@ def unwrap(command: SimpleCommand, shell: ShellText, table: CommandTable) -> Ite
         if program.shell:
             yield from _shell(words, command, shell)
             return
-        if name in ("eval", "trap"):
-            yield from _evaluated(name, words)
-            return
-        if name in _FINDERS:
-            yield Inner(words)
-            yield from _executed(words, table)
-            return
         if program.wraps is None:
-            fed = program.interpreter and len(words) <= 2 and not _asks(words)
-            yield _fed(words, command, shell, f"{name} may write") if fed else Inner(words)
+            yield from _unwrapped(words, command, shell, table)
             return
         if _only_asks(name, words):
             yield Inner(words, verdict=_calm(f"{name} only says what a name means"))
@@ -67,6 +59,22 @@ def unwrap(command: SimpleCommand, shell: ShellText, table: CommandTable) -> Ite
     )
 
 
+def _unwrapped(
+    words: tuple[Word, ...], command: SimpleCommand, shell: ShellText, table: CommandTable
+) -> Iterator[Inner]:
+    """A program that wraps no other: itself, and what its words have the shell or itself run."""
+    name = _name(words)
+    if name in ("eval", "trap"):
+        yield from _evaluated(name, words)
+    elif name in _FINDERS:
+        yield Inner(words)
+        yield from _executed(words, table)
+    elif table.program(name).interpreter and len(words) <= 2 and not _asks(words):
+        yield _fed(words, command, shell, f"{name} may write")
+    else:
+        yield Inner(words)
+
+
 def _wrapper(
     name: str, words: tuple[Word, ...], stripped: "_Stripped", table: CommandTable
 ) -> Iterator[Inner]:
@@ -81,7 +89,7 @@ def _wrapper(
         yield Inner(words, verdict=traits("workspace-write", why, exact=False))
     if stripped.assignments:
         verdict = _calm("env sets variables")
-        yield Inner((Word("env"),), tuple(stripped.assignments), verdict=verdict)
+        yield Inner((Word("env"),), stripped.assignments, verdict=verdict)
 
 
 def taints(assignments: Sequence[tuple[str, Word]], table: CommandTable) -> str:
@@ -131,19 +139,20 @@ def _only_asks(name: str, words: Sequence[Word]) -> bool:
     return name == "coproc" and len(words) == 1
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Stripped:
     """What is left without a wrapper: the words after it, the variables it sets, and what it hands to
     a shell (``env -S``, ``watch``). ``exact`` is False where an option may mean something else."""
 
-    words: tuple[Word, ...] = ()
-    assignments: list[tuple[str, Word]] = field(default_factory=list[tuple[str, Word]])
-    script: Word | None = None
-    exact: bool = True
+    words: tuple[Word, ...]
+    assignments: tuple[tuple[str, Word], ...]
+    script: Word | None
+    exact: bool
 
 
 def _stripped(name: str, words: Sequence[Word], wraps: Wrapping) -> _Stripped:
-    stripped, before, index = _Stripped(), wraps.before, 1
+    before, exact, index = wraps.before, True, 1
+    assignments: list[tuple[str, Word]] = []
     while index < len(words):
         word = words[index]
         text = word.text
@@ -151,15 +160,12 @@ def _stripped(name: str, words: Sequence[Word], wraps: Wrapping) -> _Stripped:
             index += 1
             break
         if (handed := _handed_over(name, words[index:], before)) is not None:
-            stripped.script = handed[0]
-            return stripped
+            return _Stripped((), tuple(assignments), handed[0], exact)
         if text.startswith("-") and len(text) > 1:
-            known = _understood(word, wraps.options.valued, wraps.options.flags)
-            moved = name == "env" and text.startswith(("-C", "--ch"))
-            stripped.exact = stripped.exact and known and not moved
+            exact = exact and _keeps_meaning(name, word, wraps)
             index += text in wraps.options.valued
         elif (variable := _assignment(name, word)) is not None:
-            stripped.assignments.append(variable)
+            assignments.append(variable)
         elif before:
             before -= 1
         else:
@@ -167,13 +173,22 @@ def _stripped(name: str, words: Sequence[Word], wraps: Wrapping) -> _Stripped:
         index += 1
     inner = tuple(words[index:])
     if wraps.joins:
-        stripped.script = _joined(_until_arguments(inner)) if inner else None
-    elif name == "xargs" and inner:
-        later = (_LATER if _replaced(word.text, words) else word for word in inner)
-        stripped.words = (*later, _LATER)
-    else:
-        stripped.words = inner
-    return stripped
+        script = _joined(_until_arguments(inner)) if inner else None
+        return _Stripped((), tuple(assignments), script, exact)
+    if name == "xargs" and inner:
+        inner = _with_arguments(inner, words)
+    return _Stripped(inner, tuple(assignments), None, exact)
+
+
+def _keeps_meaning(name: str, option: Word, wraps: Wrapping) -> bool:
+    """Whether an option is known, and the program behind it runs in the same folder."""
+    moves = name == "env" and option.text.startswith(("-C", "--ch"))
+    return _understood(option, wraps.options.valued, wraps.options.flags) and not moves
+
+
+def _with_arguments(inner: Sequence[Word], words: Sequence[Word]) -> tuple[Word, ...]:
+    """What ``xargs`` runs: what it reads stands in for words, and behind them."""
+    return (*(_LATER if _replaced(word.text, words) else word for word in inner), _LATER)
 
 
 def _handed_over(name: str, words: Sequence[Word], before: int) -> tuple[Word | None] | None:
