@@ -9,20 +9,20 @@ What no entry matches is left unanswered, which denies it. A reply to an approva
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiries import Responder
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply, chosen
+from sam_tui.core.local_files.bounded import UnusableFile, read_named
 
 REFUSAL = "No. Go on without it."
 _FORM = 'Each entry is {"match": "a regular expression", "reply": "approve", "deny" or a text}.'
 _LONGEST = 10_000_000
-"""Bytes of a file of answers: what is a device has no end."""
 _DECISIONS = {"approve": True, "yes": True, "deny": False, "no": False}
 _WIDER = ("timed", "session", "project", "user")
 """Scopes that hold a single approval in them: where one is not on offer, that is what is given."""
@@ -111,13 +111,10 @@ def inquiry_texts(inquiry: Inquiry) -> list[str]:
 
 def _load(path: str) -> list[Any]:
     try:
-        with Path(path).expanduser().open("rb") as file:
-            data = file.read(_LONGEST + 1)
-        if len(data) > _LONGEST:
-            raise ConfigurationError(f"{path} is longer than {_LONGEST} bytes.", hint=_FORM)
+        data = read_named(os.path.expanduser(path), most=_LONGEST)
         value = json.loads(data.decode("utf-8-sig"))
-    except OSError as error:
-        raise ConfigurationError(f"{path} could not be read: {error.strerror}.") from error
+    except UnusableFile as error:
+        raise ConfigurationError(f"{path} {error}.", hint=_FORM) from error
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{path} is not valid JSON: {error}.", hint=_FORM) from error
     if not isinstance(value, list):

@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable
 from typing import Any, TextIO
 
+from sam_tui.core.text.invisible import show_unseen
+
 _CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
-"""Terminal sequences, control characters but tab and newline, and marks that reorder text."""
+"""Terminal sequences, and control characters but tab and newline."""
 
 
 class HeadlessOutput:
@@ -72,5 +74,5 @@ def _wait_when_full(stream: TextIO) -> None:
 
 
 def terminal_safe(text: str) -> str:
-    """Text from outside, fit for a person's terminal."""
-    return _CONTROL.sub("", text.replace("\r\n", "\n"))
+    """Text from outside, fit for a person's terminal. What nobody would see is written out."""
+    return show_unseen(_CONTROL.sub("", text.replace("\r\n", "\n")))[0]

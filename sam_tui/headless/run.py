@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TextIO
 
 from sam_tui.core.agent.session import Session
@@ -21,6 +20,7 @@ from sam_tui.core.events import (
     TurnFinished,
 )
 from sam_tui.core.inquiry import Question
+from sam_tui.core.local_files.bounded import UnusableFile, write_named
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.text.invisible import foreign_letters
 from sam_tui.headless.interrupts import Interrupts
@@ -260,13 +260,12 @@ class _Run:
     def _keep(self, outcome: RunOutcome) -> RunOutcome:
         """Write the last message to its file; not being able to is an error of the run."""
         try:
-            Path(self._request.last_message).write_text(
-                outcome.answer or self._ledger.last_text, encoding="utf-8", errors="replace"
-            )
-        except OSError as error:
+            text = outcome.answer or self._ledger.last_text
+            write_named(self._request.last_message, text.encode("utf-8", "replace"))
+        except UnusableFile as error:
             if outcome.is_error:
                 return outcome
-            why = f"{self._request.last_message} could not be written: {error.strerror}."
+            why = f"{self._request.last_message} {error}."
             return replace(
                 outcome, subtype="error_during_execution", title="Not saved", message=why
             )

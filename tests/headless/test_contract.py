@@ -1,12 +1,15 @@
 """The contract of ``sam-tui run``, with a real process, a real provider on loopback, real tools."""
 
 import json
+import os
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.openai_server import Reply, background, failure
-from tests.headless.conftest import Program, call, shell
+from tests.headless.conftest import SECONDS, Program, call, shell
 
 ANSWER = {"text": "All done.", "usage": {"input_tokens": 10, "output_tokens": 3, "cost": 0.5}}
 
@@ -96,6 +99,34 @@ def test_an_answer_that_cannot_be_saved_is_an_error_of_the_run(program: Program)
     assert ended.result["subtype"] == "error_during_execution"
     assert "answer.txt" in ended.result["error"]["message"]
     assert ended.result["result"] == "All done."
+
+
+@pytest.mark.requirement("headless:no-endless-files")
+def test_a_pipe_that_nobody_serves_and_a_file_without_end_are_told_and_end_the_run(
+    program: Program,
+) -> None:
+    model = program.script(ANSWER)
+    pipe = str(program.folder / "pipe")
+    os.mkfifo(pipe)
+    for arguments, code, words in (
+        (["--model", "scripted:/dev/zero"], 52, "/dev/zero is longer than"),
+        (["--model", f"scripted:{pipe}"], 52, "pipe is a pipe, and nobody writes to it"),
+        (["--model", model, "--answers", pipe], 52, "pipe is a pipe, and nobody writes to it"),
+        (["--model", model, "-o", pipe], 1, "pipe is a pipe, and nobody reads it"),
+    ):
+        ended = program.stream("go", *arguments)
+        assert ended.code == code and words in ended.result["error"]["message"], arguments
+
+
+@pytest.mark.requirement("headless:no-endless-files")
+def test_pipes_that_somebody_serves_are_answers_and_outputs(program: Program) -> None:
+    model = program.script(ANSWER).removeprefix("scripted:")
+    command = shlex.join(program.command("go"))
+    line = f"""{command} --model scripted:<(cat {model}) --answers <(echo '[]') -o >(cat >&2)"""
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "All done.\n", "All done.")
 
 
 @pytest.mark.requirement("headless:provider-500")

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.core.text.invisible import UNSEEN
 from tests.headless.conftest import Program, call
 
-EVIL = "\x1b]0;owned\x07\x1b[31m\x9b2J\u202e"
-"""A title, a colour, a cleared screen by a C1 control, and text that runs backwards."""
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+EVIL = "\x1b]0;owned\x07\x1b[31m\x9b2J\u202e\u200b\u3164"
+"""A title, a colour, a cleared screen by a C1 control, text that runs backwards, and blanks."""
+CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f]|{UNSEEN}")
 SHOWN = (
     ("sessions", "list"),
     ("edits", "list"),

@@ -40,7 +40,8 @@ def test_a_pipe_that_its_maker_left_non_blocking_loses_nothing() -> None:
         ("plain\ttext\nhere\r\n", "plain\ttext\nhere\n"),
         ("\x1b[2J\x1b]0;owned\x07gone\x1b]52;c;aGk=\x1b\\", "gone"),
         ("a\rb\x08\x7f\x9b31m", "ab31m"),
-        ("safe\u202etxt.exe", "safetxt.exe"),
+        ("safe\u202etxt.exe", "safe⟨U+202E⟩txt.exe"),
+        ("pass\u200bword.txt \u2066\u3164\u00ad", "pass⟨U+200B⟩word.txt ⟨U+2066⟩⟨U+3164⟩⟨U+00AD⟩"),
         ("emoji 👩\u200d💻 stays", "emoji 👩\u200d💻 stays"),
     ],
 )

@@ -153,7 +153,7 @@ def test_a_broken_script_names_the_file_and_the_place(
 
 @pytest.mark.requirement("model:script-invalid")
 def test_a_script_that_is_not_there_is_a_configuration_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="cannot be read"):
+    with pytest.raises(ConfigurationError, match="is not there"):
         ScriptedModel.from_file(tmp_path / "none.json")
     with pytest.raises(ConfigurationError, match="cannot be read"):
         ScriptedModel.from_file(tmp_path)

@@ -266,6 +266,7 @@ async def test_a_view_at_the_end_stays_there_when_its_size_changes() -> None:
         ("a\x1b[2Jb", "a␛[2Jb"),
         ("a\x9b2Jb", "a\ufffd2Jb"),
         ("a\u202eb", "a⟨U+202E⟩b"),
+        ("a\u200bb\u3164\u2062.py", "a⟨U+200B⟩b⟨U+3164⟩⟨U+2062⟩.py"),
         ("a\x07b\x00", "a␇b␀"),
         ("\ud800x", "\ufffdx"),
     ],

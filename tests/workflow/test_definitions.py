@@ -1,9 +1,12 @@
 """Definition files: both forms, where they are found, and every fault by file and line."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from yaml.scanner import Scanner
 
 from sam_tui.adapters.workflows.front_matter import FrontMatterFault, read_front_matter
 from sam_tui.core.errors import UsageError
@@ -112,6 +115,7 @@ def test_every_fault_names_its_file_and_line(
         (b"---\nname: \xff\n---\n", "not UTF-8"),
         (b"---\n" + b"x" * 300_000, "longer than"),
         (b"---\na: " + b"[" * 5000 + b"\n---\n", "nested too deep"),
+        (b"---\na: [" + b"1," * 6_000 + b"]\n---\n", "more than 5000 values"),
         (b"---\na: " + b"59:" * 20_000 + b"1\n---\n", "a number has at most"),
         (b"---\na: " + b"59:" * 20_000 + b"1.5\n---\n", "a number has at most"),
         (b"---\na: 0x" + b"f" * 20_000 + b"\n---\n", "a number has at most"),
@@ -128,6 +132,25 @@ def test_a_file_that_is_none_is_a_problem_and_the_others_are_still_found(
     assert [view.name for view in bench.workflows.catalog.views()] == ["flow"]
     assert bench.workflows.catalog.lint(str(bad))
     assert not bench.workflows.catalog.lint(str(bad.with_name("flow.md")))
+
+
+@pytest.mark.requirement("workflow:lint")
+@pytest.mark.parametrize("deep", ["[", "{a: ", "[\n", "- ", "? "])
+def test_what_is_nested_too_deep_is_refused_before_the_rest_is_read(
+    monkeypatch: pytest.MonkeyPatch, deep: str
+) -> None:
+    read = 0
+    fetch: Callable[[Any], None] = Scanner.fetch_more_tokens
+
+    def counted(scanner: Any) -> None:
+        nonlocal read
+        read += 1
+        fetch(scanner)
+
+    monkeypatch.setattr(Scanner, "fetch_more_tokens", counted)
+    with pytest.raises(FrontMatterFault, match="nested too deep"):
+        read_front_matter(f"---\na:\n  {deep * 5_000}\n---\n")
+    assert read < 200
 
 
 @pytest.mark.requirement("workflow:lint")

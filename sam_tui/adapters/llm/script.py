@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from sam_tui.core import errors
 from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.local_files.bounded import UnusableFile, read_named
 from sam_tui.core.usage import Usage
 
 ErrorType = Literal[
@@ -137,10 +138,9 @@ def read_steps(
 def read_file(path: Path) -> tuple[ScriptStep, ...]:
     """The steps of a script file; ConfigurationError when it cannot be read or is not one."""
     try:
-        parsed: object = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ConfigurationError(f"The script {path} cannot be read: {reason}.") from error
+        parsed: object = json.loads(read_named(str(path), most=_LARGEST).decode("utf-8"))
+    except UnusableFile as error:
+        raise ConfigurationError(f"The script {path} {error}.", hint=_HINT) from error
     except json.JSONDecodeError as error:
         position = f"line {error.lineno}, column {error.colno}"
         text = f"The script {path} is not JSON at {position}: {error.msg}."
@@ -152,6 +152,7 @@ def read_file(path: Path) -> tuple[ScriptStep, ...]:
     return read_steps(cast("list[Mapping[str, Any]]", parsed), source=str(path))
 
 
+_LARGEST = 64 * 1024 * 1024
 _HINT = 'A script is a JSON list of steps such as {"text": "Hello"}.'
 
 

@@ -1,10 +1,12 @@
 """Files that anybody may have put in a folder: opened without waiting, not followed out of it, cut off."""
 
+import errno
 import os
 import stat
 
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NEW = _FILE | os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
 class UnusableFile(Exception):
@@ -59,6 +61,42 @@ def read_bounded(path: str, *, most: int, root: str = "", alone: bool = False) -
     if len(data) > most:
         raise UnusableFile(f"is longer than {most} bytes")
     return data
+
+
+def read_named(path: str, *, most: int) -> bytes:
+    """What a file that the person names holds; a pipe too, if somebody has it open to write.
+
+    Raises ``UnusableFile``.
+    """
+    try:
+        with open(path, "rb", opener=lambda name, _: os.open(name, _FILE)) as file:
+            pipe = stat.S_ISFIFO(os.fstat(file.fileno()).st_mode)
+            # The end of a pipe that nobody writes to comes at once; whoever does is waited for.
+            os.set_blocking(file.fileno(), True)
+            data = file.read(most + 1)
+    except FileNotFoundError:
+        raise MissingFile("is not there") from None
+    except ValueError:
+        raise UnusableFile("has a name that no file has") from None
+    except OSError as error:
+        raise UnusableFile(f"cannot be read: {error.strerror}") from None
+    if len(data) > most:
+        raise UnusableFile(f"is longer than {most} bytes")
+    if pipe and not data:
+        raise UnusableFile("is a pipe, and nobody writes to it")
+    return data
+
+
+def write_named(path: str, data: bytes) -> None:
+    """Write a file that the person names, or a pipe that somebody reads. Raises ``UnusableFile``."""
+    try:
+        with open(path, "wb", opener=lambda name, _: os.open(name, _NEW, 0o666)) as file:
+            os.set_blocking(file.fileno(), True)
+            file.write(data)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise UnusableFile("is a pipe, and nobody reads it") from None
+        raise UnusableFile(f"cannot be written: {error.strerror}") from None
 
 
 def _parent_of(path: str, root: str) -> tuple[int, str]:

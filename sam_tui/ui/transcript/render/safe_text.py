@@ -2,13 +2,15 @@
 
 import re
 
+from sam_tui.core.text.invisible import UNSEEN, show_unseen
+
 TAB = 4
 """Cells between tab stops."""
 
 _UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    f"(?![\u200c\u200d]){UNSEEN}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
 )
+"""Joiners stay: whether one hides or belongs to its word shows in what stands around it."""
 _SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
     r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # OSC, DCS, SOS, PM, APC
@@ -21,7 +23,7 @@ _SEQUENCE = re.compile(
 def _visible(match: re.Match[str]) -> str:
     character = match.group()
     code = ord(character)
-    if code == 0x0D or character in "\u00ad\u200b\ufeff":
+    if code == 0x0D:
         return ""
     if character in "\u2028\u2029\x0b\x0c\x85":
         return " "
@@ -35,7 +37,7 @@ def _visible(match: re.Match[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """The text with every control, bidirectional and invisible character made visible or dropped.
+    """The text with every control, bidirectional and invisible character made visible.
 
     Newlines and tabs stay. Works piece by piece: cleaning the parts of a text and joining them
     gives the same as cleaning the whole.
@@ -63,8 +65,8 @@ def expand(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 400) -> str:
-    """The text as one line of at most ``limit`` characters."""
-    line = " ".join(clean(text[: limit * 4]).split())
+    """The text as one line of at most ``limit`` characters, joiners that hide written out as well."""
+    line = " ".join(clean(show_unseen(text[: limit * 4])[0]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
