@@ -65,7 +65,7 @@ class _Loader(yaml.SafeLoader):
         """Refuse brackets before the tokens behind them are read, each more slowly than the last."""
         if self.flow_level > _DEEPEST:
             raise FrontMatterFault("nested too deep", self.line + 1)
-        super().save_possible_simple_key()
+        super().save_possible_simple_key()  # pyright: ignore[reportUnknownMemberType] # untyped
 
 
 def read_front_matter(text: str) -> FrontMatter:
