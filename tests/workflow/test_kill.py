@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -16,16 +17,18 @@ from sam_tui.core.clock import SystemClock
 from sam_tui.core.inquiry import Reply
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.folders import settings_folder
+from tests.workflow import replanned, test_crash
 from tests.workflow.bench import Bench
 from tests.workflow.stage import Stage
-from tests.workflow.test_crash import FLOW, ROOT
+from tests.workflow.test_crash import ROOT
 
 BOUNDARIES = """
-import os, shutil, signal, sqlite3, sys
+import importlib, os, shutil, signal, sqlite3, sys
 from pathlib import Path
 from tests.workflow.bench import Bench
-from tests.workflow.test_crash import drive, require_ended, require_whole
 
+flow = importlib.import_module(sys.argv[3])
+drive, require_ended, require_whole = flow.drive, flow.require_ended, flow.require_whole
 base, mark = Path(sys.argv[1]), sys.argv[2]
 connect, left = sqlite3.connect, 0
 
@@ -73,16 +76,17 @@ Body.
 """
 
 
-@pytest.mark.requirement("workflow:crash")
+@pytest.mark.requirement("workflow:crash", "plans:crash")
 @pytest.mark.parametrize("mark", ["BEGIN", "COMMIT"])
+@pytest.mark.parametrize("driven", [test_crash, replanned], ids=["steps", "plans"])
 def test_killed_before_and_after_every_transaction_it_goes_on_exactly(
-    tmp_path: Path, mark: str
+    tmp_path: Path, mark: str, driven: ModuleType
 ) -> None:
     bench = Bench(tmp_path / "start")
-    bench.define(FLOW)
+    bench.define(driven.FLOW)
     bench.close()
     done = subprocess.run(
-        [sys.executable, "-c", BOUNDARIES, str(tmp_path), mark],
+        [sys.executable, "-c", BOUNDARIES, str(tmp_path), mark, driven.__name__],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

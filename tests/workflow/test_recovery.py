@@ -242,13 +242,13 @@ def test_a_plan_becomes_steps_and_what_follows_waits_for_all_of_them(bench: Benc
 @pytest.mark.parametrize(
     ("steps", "fault"),
     [
-        ([], "not empty"),
         ("text", "not empty"),
         ([child("a", "b"), child("b", "a")], "wait for each other"),
         ([child("a", "z")], "no step"),
         ([child("a"), child("a")], "used twice"),
         ([child("a", tools=["edit"])], "no more than: read"),
-        ([{"id": "a", "prompt": "a"}], "no more than: read"),
+        ([child("a", on_fail="rollback:a")], "on_fail must be one of"),
+        ([child("a", prompt="@{outputs.gone.x}")], "there is no step 'gone'"),
         ([child("a", kind="plan", tools=None)], "cannot contain plans"),
         ([child("a", persona="wizard")], "no persona 'wizard'"),
         ([child("a", status="completed")], "unknown fields: status"),

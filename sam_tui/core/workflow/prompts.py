@@ -82,12 +82,18 @@ def _before(ticket: Ticket, steps: Sequence[StepView]) -> str:
     return "\n".join(["What came before:", *lines]) if lines else ""
 
 
+_GIVING_UP = 'If it cannot be done, answer {"success": false, "summary": "why"} instead.'
+
+
 def _ending(ticket: Ticket) -> str:
+    if ticket.kind == "plan":
+        return "Answer with the JSON of the plan, and nothing else."
     if ticket.output_schema is None:
-        return "When it is done, answer with a summary of what you did and what it led to."
+        done = "When it is done, answer with a summary of what you did and what it led to."
+        return f"{done} {_GIVING_UP}"
     return (
         "When it is done, answer with one JSON object, and nothing else, that fits this schema: "
-        + schema_text(ticket.output_schema)
+        f"{schema_text(ticket.output_schema)}\n{_GIVING_UP}"
     )
 
 

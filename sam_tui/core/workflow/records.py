@@ -19,7 +19,7 @@ from sam_tui.core.ports.workflows import (
 )
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.references import fill
-from sam_tui.core.workflow.execution.case import needs_of, pinned_definition, spec_of
+from sam_tui.core.workflow.execution.case import living, needs_of, pinned_definition, spec_of
 from sam_tui.core.workflow.execution.tickets import task_view
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
 from sam_tui.core.workflow.views import (
@@ -223,12 +223,6 @@ class WorkflowRecords:
 
 def _joined(lists: Sequence[tuple[str, ...] | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry for entries in lists for entry in entries or ()))
-
-
-def living(rows: Sequence[StepRow]) -> list[StepRow]:
-    """The steps that count: not those of plans that were replaced."""
-    revisions = {row.id: row.revision for row in rows}
-    return [r for r in rows if not r.parent or r.revision == revisions.get(r.parent)]
 
 
 def totals(steps: Sequence[StepRow]) -> Totals:

@@ -1,5 +1,6 @@
 """Agent, llm and plan steps: each attempt is a conversation of our own agent."""
 
+import re
 from typing import Any
 
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Budget, Limits
@@ -14,6 +15,7 @@ from sam_tui.core.workflow.prompts import repair_prompt, resumed_prompt, step_pr
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Ticket
 
+_UNACHIEVABLE = re.compile(r"\W*not achievable\b", re.IGNORECASE)
 REPAIRS = 1
 """How often an answer that does not fit is asked for again in the same conversation."""
 
@@ -114,10 +116,16 @@ class AgentDriver:
 
 
 def _answer(ticket: Ticket, text: str) -> Any:
-    """What an answer hands in: its JSON object where the step has a schema, else itself."""
-    if ticket.output_schema is None and ticket.kind != "plan":
-        return {"summary": text.strip()}
+    """What an answer hands in: its JSON object where the step has a schema, else itself.
+
+    Whoever cannot do a step says so with ``success`` false; a planner may say it in words alone.
+    """
     fields = first_object(text)
+    if ticket.kind == "plan" and fields is None and _UNACHIEVABLE.match(text):
+        return {"summary": text.strip()[:2000], "steps": []}
+    if ticket.output_schema is None and ticket.kind != "plan":
+        given_up = fields is not None and fields.get("success") is False
+        return fields if given_up else {"summary": text.strip()}
     if fields is None:
         return {}
     fields.setdefault("summary", text.strip()[:2000])

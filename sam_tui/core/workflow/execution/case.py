@@ -111,6 +111,12 @@ def needs_of(definition: WorkflowDefinition, row: StepRow) -> tuple[str, ...]:
     return (row.parent, *(f"{row.parent}/{need}" for need in spec.needs))
 
 
+def living(rows: Sequence[StepRow]) -> list[StepRow]:
+    """The steps that count: not those of plans that were replaced."""
+    revisions = {row.id: row.revision for row in rows}
+    return [r for r in rows if not r.parent or r.revision == revisions.get(r.parent)]
+
+
 @dataclass(frozen=True, slots=True)
 class Transaction:
     """One transaction: what it may change, the time it is made at, and the events that it appended."""
@@ -244,9 +250,7 @@ class ExecutionCase:
 
     def living(self) -> Iterator[StepRow]:
         """The steps that count: not those of plans that were replaced."""
-        for row in self.steps.values():
-            if not row.parent or row.revision == self.steps[row.parent].revision:
-                yield row
+        yield from living(list(self.steps.values()))
 
     def attempts(self, *, step: str = "") -> Sequence[AttemptRow]:
         """The open attempts."""

@@ -11,7 +11,7 @@ from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.execution.guards import Judged, Scene, judge
 from sam_tui.core.workflow.execution.output import ArtifactDraft, FindingDraft, StepOutput
 from sam_tui.core.workflow.execution.plans import adopt
-from sam_tui.core.workflow.execution.recovery import fail_step
+from sam_tui.core.workflow.execution.recovery import end, fail_step
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Failure
 
@@ -31,9 +31,24 @@ def finish(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None
         on_fail = judged.on_fail if output.success else None
         fail_step(case, attempt, failures, on_fail=on_fail, percent=judged.percent)
         return
+    if case.spec(step).kind == "plan" and output.stored().get("steps") == []:
+        _give_up_plan(case, attempt, output.summary)
+        return
     complete(case, attempt, output.stored())
     if case.spec(step).kind == "plan":
         adopt(case, step, output.stored().get("steps"))
+
+
+def _give_up_plan(case: ExecutionCase, attempt: AttemptRow, why: str) -> None:
+    """An empty plan says that the task cannot be achieved: an outcome, with its reason."""
+    reason = why.strip() or "the planner made an empty plan and gave no reason"
+    if not reason.lower().startswith("not achievable"):
+        reason = f"not achievable: {reason}"
+    case.close_attempt(attempt, "completed", output=attempt.output_json)
+    row = replace(case.steps[attempt.step], status="failed", error=reason, completed_at=case.now)
+    case.put(row)
+    case.record("plan_unachievable", attempt.step, attempt.id, reason=reason)
+    end(case, "failed", reason)
 
 
 def complete(case: ExecutionCase, attempt: AttemptRow, stored: dict[str, Any]) -> None:

@@ -131,7 +131,7 @@ def read_output(step: Step, value_given: Any) -> StepOutput:
     fields = dict(cast("Mapping[str, Any]", value))
     if _size(step, fields) > LARGEST:
         raise _invalid(step, [f"the output is longer than {LARGEST} characters"])
-    faults = list(_schema_faults(step, fields))
+    faults = [] if _given_up(step, fields) else list(_schema_faults(step, fields))
     if step.output is None and not str(fields.get("summary") or "").strip():
         faults.append("output.summary is missing")
     if step.choices:
@@ -149,6 +149,12 @@ def read_output(step: Step, value_given: Any) -> StepOutput:
     if faults:
         raise _invalid(step, faults)
     return output
+
+
+def _given_up(step: Step, fields: Mapping[str, Any]) -> bool:
+    """Whether it reports a failure: that need not have the fields of a success."""
+    declared = (step.output or {}).get("properties", {})
+    return fields.get("success") is False and "success" not in declared
 
 
 def _size(step: Step, fields: Mapping[str, Any]) -> int:

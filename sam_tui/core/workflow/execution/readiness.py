@@ -8,7 +8,7 @@ from sam_tui.core.ports.workflows import StepRow, TaskRow
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, fill, fill_text
 from sam_tui.core.workflow.execution.case import DONE, ExecutionCase
 from sam_tui.core.workflow.execution.guards import Scene, is_critical, judge, task_fields
-from sam_tui.core.workflow.execution.recovery import fail_step
+from sam_tui.core.workflow.execution.recovery import chosen, fail_step, replan
 from sam_tui.core.workflow.views import Failure
 
 MOST_ITEMS = 500
@@ -28,9 +28,9 @@ def _settle_once(case: ExecutionCase) -> bool:
         if row.id not in busy and case.spec(row.id).each:
             return _next_item(case, row)
     ready = _ready(case)
-    failed = any(row.status == "failed" for row in case.living())
+    failed = [row for row in case.living() if row.status == "failed"]
     if failed or not ready:
-        return False if running else _end(case, failed=failed)
+        return False if running else _end(case, failed)
     first = next((row for row in ready if _may_begin(case, row, running)), None)
     return first is not None and _begin(case, first)
 
@@ -147,14 +147,23 @@ def _cannot(case: ExecutionCase, row: StepRow, why: str) -> bool:
     return True
 
 
-def _end(case: ExecutionCase, *, failed: bool) -> bool:
-    """Nothing runs and nothing can begin: it is completed, or it has failed."""
+def _end(case: ExecutionCase, failed: list[StepRow]) -> bool:
+    """Nothing runs and nothing can begin: a new plan, or it is completed, or it has failed."""
+    due = next((row for row in failed if row.parent and _replans(case, row)), None)
+    if due is not None:
+        replan(case, due)
+        return True
     if all(row.status in DONE for row in case.living()):
         case.move("completed")
         case.reach("completed")
         return True
-    broken = next((row for row in case.living() if row.status == "failed"), None)
-    why = f"step {broken.id} failed: {broken.error}" if broken and failed else "no step can begin"
+    broken = failed[0] if failed else None
+    why = f"step {broken.id} failed: {broken.error}" if broken else "no step can begin"
     case.move("failed", why)
     case.reach("failed")
     return True
+
+
+def _replans(case: ExecutionCase, row: StepRow) -> bool:
+    """Whether a failed step waited for those beside it, to have its plan made anew."""
+    return chosen(case.spec(row.id).on_fail, None).kind == "replan"

@@ -43,7 +43,7 @@ def fail_step(
         case "rollback":
             rollback(case, row, action)
         case "replan":
-            _replan(case, row, error)
+            _replan(case, row, attempt, failures)
         case "ask":
             _put_back(case, row, attempt)
             ask(case, row.id, f"Step {row.id} failed: {error}")
@@ -199,11 +199,37 @@ def _task_failed(case: ExecutionCase, attempt: AttemptRow) -> None:
             case.unit.save_task(replace(task, status="failed"))
 
 
-def _replan(case: ExecutionCase, row: StepRow, error: str) -> None:
-    """Open the plan that this step belongs to again, within both budgets."""
+def _replan(
+    case: ExecutionCase, row: StepRow, attempt: AttemptRow, failures: Sequence[Failure]
+) -> None:
+    """Have the plan of a failed step made anew; before that what the step itself says it may try."""
+    spec = case.spec(row.id)
+    if row.parent and spec.attempts is not None and row.tries < spec.attempts:
+        _retry(case, row, attempt)
+        return
+    kind = failures[0].guard if failures else ""
+    data = {"kind": kind, "tool": spec.tool, "error": row.error}
+    case.record("replan_due", row.id, attempt.id, **data)
+    if case.definition.policy.on_failure == "finish-stage" and _beside(case, row):
+        case.put(replace(row, status="failed", completed_at=case.now))
+        case.reach("failed")
+        return
+    replan(case, row)
+
+
+def _beside(case: ExecutionCase, row: StepRow) -> bool:
+    """Whether other steps of the same plan are being worked on."""
+    beside = [r for r in case.living() if r.parent and r.parent == row.parent and r.id != row.id]
+    return any(other.status == "running" for other in beside)
+
+
+def replan(case: ExecutionCase, row: StepRow) -> None:
+    """Open the plan that a failed step belongs to again, within both budgets."""
     policy = case.definition.policy
-    plan = _plan_of(case, row)
-    print_ = fingerprint(row.id, error)
+    plan = plan_of(case, row)
+    due = case.unit.events(EventQuery(case.row.id, "replan_due", row.id, limit=1, newest=True))
+    failed = json.loads(due[0].data_json)
+    print_ = fingerprint(row.id, failed["tool"], failed["kind"], failed["error"])
     earlier = case.unit.events(EventQuery(case.row.id, type="replan_asked", limit=1000))
     same = sum(json.loads(event.data_json).get("fingerprint") == print_ for event in earlier)
     if case.row.replans >= policy.replans:
@@ -213,7 +239,12 @@ def _replan(case: ExecutionCase, row: StepRow, error: str) -> None:
         exhausted(case, row, f"the same error came back after {same} new plans")
         return
     case.change(replans=case.row.replans + 1)
-    case.record("replan_asked", row.id, plan=plan, fingerprint=print_, error=error)
+    case.record("replan_asked", row.id, plan=plan, fingerprint=print_, error=row.error)
+    open_plan(case, plan, f"{row.id}: {row.error}")
+
+
+def open_plan(case: ExecutionCase, plan: str, error: str) -> None:
+    """A plan step is to plan again: what is done stays, everything else of it waits for the answer."""
     children = [r.id for r in case.living() if r.parent == plan]
     after = dependents(plan, case.needs()) - set(children)
     cancel(case, {*children, *after}, "a new plan is made")
@@ -223,11 +254,12 @@ def _replan(case: ExecutionCase, row: StepRow, error: str) -> None:
     for other in after:
         if case.steps[other].status != "pending":
             case.put(_fresh(case.steps[other]))
-    case.put(replace(_fresh(case.steps[plan]), error=f"{row.id}: {error}"))
+    case.put(replace(_fresh(case.steps[plan]), error=error))
     case.reach("replanned", plan)
 
 
-def _plan_of(case: ExecutionCase, row: StepRow) -> str:
+def plan_of(case: ExecutionCase, row: StepRow) -> str:
+    """The plan step that a step belongs to, or that comes before it."""
     if row.parent:
         return row.parent
     if case.spec(row.id).kind == "plan":
@@ -237,10 +269,12 @@ def _plan_of(case: ExecutionCase, row: StepRow) -> str:
     return plans[-1]
 
 
-def fingerprint(step: str, error: str) -> str:
+def fingerprint(step: str, tool: str, kind: str, error: str) -> str:
     """Which error it is, numbers, quoted texts and places aside."""
     plain = re.sub(r"0x[0-9a-f]+|\d+|\"[^\"]*\"|'[^']*'|/\S+", "#", error.lower())
-    return hashlib.sha256(f"{step}\n{' '.join(plain.split())}".encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        f"{step}\n{tool}\n{kind}\n{' '.join(plain.split())}".encode()
+    ).hexdigest()[:16]
 
 
 def _fresh(row: StepRow) -> StepRow:

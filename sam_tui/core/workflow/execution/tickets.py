@@ -22,6 +22,7 @@ from sam_tui.core.workflow.execution.case import (
     pinned_text,
     require_running,
 )
+from sam_tui.core.workflow.execution.context import revision_briefing
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import TaskView, Ticket
 
@@ -198,6 +199,8 @@ def instructions(
         parts.append(f"Item {task.position + 1}: {text}")
     if row.error:
         parts.append(f"The last attempt failed: {row.error}")
+    if spec.kind == "plan":
+        parts.append(revision_briefing(case, step))
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
 
