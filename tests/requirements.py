@@ -688,6 +688,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:remembered": Requirement("The tools of last time are told at once, so that no message waits for a server to start; what is no longer so goes with the next one.", "research/peers.md MCP"),
     "servers:resources": Requirement("Resources of a server are listed and read by two tools of it.", "issue 4.3"),
     "servers:restart": Requirement("A server that died is started by the next call, a bounded number of times.", "research/peers.md MCP"),
+    "servers:plan-mode": Requirement("A server that is started in plan mode cannot write to the workspace; one that runs already is named when that mode begins.", "issue 12.1"),
     "servers:results": Requirement("Results of every kind become plain, masked text and data.", "issue 4.10"),
     "servers:sdk": Requirement("A server made with the SDK works over both transports, with its questions.", "issue 4.3"),
     "servers:secrets": Requirement("A server gets no secret by its placeholder, and what it prints of those it has is masked for people as well.", "issue 4.10"),

@@ -217,9 +217,7 @@ class GuardedServers:
         network = guard.network_of((access,), lasting=False)
         asks = self._asks(settings.name, callers)
         readable = self._named(settings) if settings.source != "project" else ()
-        return ServerTerms(
-            guard.policy.mode != "bypass", guard.workspace.roots, network, asks, readable
-        )
+        return ServerTerms(guard.policy.mode != "bypass", guard.writable, network, asks, readable)
 
     def _named(self, settings: "ServerSettings") -> tuple[str, ...]:
         """What a server of the person's has to read to start."""

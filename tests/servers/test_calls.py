@@ -94,6 +94,24 @@ async def test_modes_and_rules_decide_about_tools_of_servers(
         assert [entry.decision.outcome for entry in logged] == [outcome]
 
 
+@held
+@pytest.mark.requirement("servers:plan-mode")
+async def test_a_server_that_plan_mode_started_writes_nothing_until_that_is_left(
+    house: House,
+) -> None:
+    house.user(one=raw())
+    house.policy('[[rule]]\neffect = "allow"\noperation = "mcp__one__*"\n')
+    made = house.workspace / "made"
+    async with house.open(mode="plan") as sam:
+        await sam.arrive()
+        assert "Permission denied" in await sam.text("mcp__one__write", text=str(made))
+        assert not made.exists()
+        sam.runtime.guard.use_mode("ask")
+        while "Permission denied" in await sam.text("mcp__one__write", text=str(made)):
+            pass  # the mode is looked at anew every second
+        assert made.exists() and house.person.asked == []
+
+
 @pytest.mark.requirement("servers:arguments")
 async def test_arguments_that_do_not_fit_never_reach_the_server(house: House) -> None:
     house.user(one=raw())

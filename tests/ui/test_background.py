@@ -1,6 +1,7 @@
 """A command of the agent sent to the background with a key, asked about there, and brought back."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from sam_tui.ui.screens.dialogs import Picker
 from sam_tui.ui.screens.reader import Reader
 from sam_tui.ui.widgets.inquiries.question import ApprovalPanel
 from tests.fakes.engine_kit import RawModel, calls
+from tests.servers.conftest import RAW
 from tests.ui.driver import Driver, Stage, app_over, driven
 
 LOOP = "echo begun; while [ -e gate ]; do sleep 0.01; done"
@@ -170,3 +172,16 @@ async def test_a_subagents_command_goes_to_the_background_too(
         await me.pilot.press("ctrl+b")
         await me.until(lambda: "so be it" in me.transcript())
         assert "moved this command to the background" in str(model.seen[2][-1])
+
+
+@pytest.mark.requirement("servers:plan-mode")
+async def test_a_server_that_runs_when_plan_mode_begins_is_named(stage: Stage) -> None:
+    settings = stage.workspace.parent / "settings"
+    settings.mkdir(mode=0o700, exist_ok=True)
+    server = {"command": sys.executable, "args": [str(RAW)]}
+    (settings / "mcp.json").write_text(json.dumps({"mcpServers": {"one": server}}))
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.until(lambda: [r.standing for r in stage.runtime.servers.reports()] == ["ready"])
+        await me.send("/mode plan")
+        await me.until(lambda: "writing to the workspace: MCP server one." in me.transcript())

@@ -148,9 +148,21 @@ class Authorization:
         self._use_mode(_ROUND[(at + 1) % len(_ROUND)])
 
     def _use_mode(self, mode: "PermissionMode") -> None:
+        if mode == "plan" != self._runtime.mode and (writers := self._writers()):
+            words = "What was started before plan mode may go on writing to the workspace"
+            self._context.notice(f"{words}: {writers}.", "warning")
         self._runtime.guard.use_mode(mode)
         self._standing.mode = mode
         self._context.screen.status.show()
+
+    def _writers(self) -> str:
+        """What runs beside the conversation and was given the workspace to write to, in words."""
+        servers = [
+            f"MCP server {one_line(report.name, 40)}"
+            for report in self._runtime.servers.reports()
+            if report.kind == "stdio" and report.standing in ("starting", "ready")
+        ]
+        return ", ".join([*servers, *filter(None, [self._standing.beside])])
 
 
 def _untrusted_notice(names: tuple[str, ...], *, changed: bool) -> str:
