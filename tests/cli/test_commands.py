@@ -1,6 +1,8 @@
 """The commands: which one is meant, what it prints, and the code it ends with."""
 
+import contextlib
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -363,3 +365,18 @@ def test_the_demo_plays_to_the_end_without_a_terminal(sam: Command) -> None:
         "## Done",
     ):
         assert words in ended.out
+
+
+@pytest.mark.requirement("doctor:says")
+def test_the_doctor_waits_once_for_a_database_that_is_locked_and_looks_at_all_else(
+    sam: Command,
+) -> None:
+    assert sam("tools", "call", "todo_operations.read").code == 0
+    with contextlib.closing(sqlite3.connect(sam.data / "sam.db", isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        checks = {check["name"]: check for check in sam("doctor", "--json").json}
+    locked = [name for name, check in checks.items() if "is locked" in check["detail"]]
+    assert locked == ["audit log"]
+    assert "End that one" in checks["audit log"]["advice"]
+    assert checks["hooks"]["state"] == "ok"

@@ -48,11 +48,12 @@ def doctor_command(**values: Any) -> int:
     require_output()
     folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
     with contextlib.ExitStack() as lent:
-        if _unwritable(folders.data_dir):
-            # That is told of the data folder alone: all else is looked at with one that is thrown away.
+        closed = _careful("audit log", lambda: _database(folders))
+        if closed.state == "missing" or _unwritable(folders.data_dir):
+            # That is told once: all else is looked at with a folder that is thrown away.
             folder = lent.enter_context(tempfile.TemporaryDirectory(prefix="sam-tui-doctor-"))
             values = {**values, "data_dir": folder}
-        checks = examine(folders, workspace_of(values), values)
+        checks = examine(folders, workspace_of(values), values, closed)
     if values["as_json"]:
         click.echo(json.dumps([asdict(check) for check in checks], indent=2))
     else:
@@ -65,11 +66,18 @@ def doctor_command(**values: Any) -> int:
 
 _LOOKED_AT = 500
 """Decisions at the end of the log whose seals are checked."""
+_PATIENCE = 2.0
+"""Seconds that a lock on the database is waited for."""
 _MARKS = {"ok": "✓", "note": "·", "missing": "✗"}
 
 
-def examine(folders: "AppFolders", folder: str, values: dict[str, Any]) -> list[DoctorCheck]:
-    """Every check, in the order in which they are shown; none of them raises."""
+def examine(
+    folders: "AppFolders", folder: str, values: dict[str, Any], database: DoctorCheck
+) -> list[DoctorCheck]:
+    """Every check, in the order in which they are shown; none of them raises.
+
+    ``database`` says whether that can be used.
+    """
     from sam_tui.core.authorization.paths.containment import Workspace
 
     workspace = Workspace.open(folder).root
@@ -83,7 +91,7 @@ def examine(folders: "AppFolders", folder: str, values: dict[str, Any]) -> list[
         ("terminal", _terminal),
         ("data folder", lambda: _private_folder("data folder", folders.data_dir)),
         ("settings", lambda: _private_folder("settings", folders.config_dir)),
-        ("audit log", lambda: _audit(folders)),
+        ("audit log", lambda: _audit(folders) if database.state == "ok" else database),
         ("trust", lambda: _trust(folders, workspace)),
         ("policy", lambda: _policy(folders, workspace)),
         ("instructions", lambda: _instructions(folders, workspace)),
@@ -226,12 +234,24 @@ def _unwritable(path: str) -> str:
     return "" if os.path.isdir(path) and os.access(path, os.W_OK | os.X_OK) else path
 
 
-def _audit(folders: "AppFolders") -> DoctorCheck:
-    """Whether the last decisions are as they were written; ``audit verify`` looks at them all."""
+def _database(folders: "AppFolders") -> DoctorCheck:
+    """Whether the database can be opened and written to. A lock is waited for once, and not long."""
     from sam_tui.adapters.storage import open_storage
 
     if not os.path.exists(os.path.join(folders.data_dir, "sam.db")):
         return DoctorCheck("audit log", "note", "no decisions yet")
+    storage = open_storage(folders.data_dir, busy_seconds=_PATIENCE)
+    try:
+        with storage.database.transaction():
+            return DoctorCheck("audit log", "ok", "can be written to")
+    finally:
+        storage.close()
+
+
+def _audit(folders: "AppFolders") -> DoctorCheck:
+    """Whether the last decisions are as they were written; ``audit verify`` looks at them all."""
+    from sam_tui.adapters.storage import open_storage
+
     storage = open_storage(folders.data_dir)
     try:
         broken = storage.decisions.first_broken(last=_LOOKED_AT)
