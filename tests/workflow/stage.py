@@ -14,7 +14,7 @@ from sam_tui.core.ports.model import Model
 from sam_tui.core.workflow.drivers.run import RunContext
 from sam_tui.core.workflow.drivers.runner import Runner
 from sam_tui.core.workflow.views import ExecutionView
-from tests.fakes.engine_kit import Kit, open_engine, open_kit
+from tests.fakes.engine_kit import Hand, Kit, open_engine, open_kit
 from tests.workflow.bench import Bench
 
 Play = dict[str, Any]
@@ -34,8 +34,11 @@ def on(step: str, text: str | Play = "done", *calls: tuple[str, Play], **more: A
 class Stage:
     """A kit with example tools, a scripted model and a runner over a bench."""
 
-    def __init__(self, bench: Bench, folder: Path, *plays: Sequence[Play]) -> None:
+    def __init__(
+        self, bench: Bench, folder: Path, *plays: Sequence[Play], clock: Hand | None = None
+    ) -> None:
         self.bench = bench
+        self.clock = clock
         self.kit: Kit = open_kit(folder)
         self.model: Model | None = ScriptedModel([play for part in plays for play in part])
         self.said: list[str] = []
@@ -50,7 +53,7 @@ class Stage:
 
         inquiries = Inquiries(self.kit.bus, self.bench.clock, attended=False, responder=respond)
         crew = RunContext(
-            open_engine(self.kit),
+            open_engine(self.kit, clock=self.clock),
             self.kit.storage.conversations,
             inquiries,
             self.model,

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -13,6 +14,8 @@ from sam_tui.core.inquiry import Reply
 from sam_tui.core.messages import UserMessage
 from sam_tui.core.workflow.execution.output import first_object
 from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.service import Workflows
+from tests.fakes.engine_kit import Hand
 from tests.workflow.bench import Bench
 from tests.workflow.stage import Stage, on
 
@@ -340,3 +343,52 @@ async def test_a_plan_s_steps_are_run_and_a_failed_one_leads_to_a_new_plan(
 )
 def test_the_first_object_of_an_answer_is_found(text: str, found: object) -> None:
     assert first_object(text) == found
+
+
+class SetBack(Hand):
+    """A clock that can be put back, and says when it was read after that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.back = 0.0
+        self.read = asyncio.Event()
+
+    def now(self) -> float:
+        """The time, less what it was put back."""
+        if self.back:
+            self.read.set()
+        return super().now() - self.back
+
+
+class SettingBack(asyncio.Event):
+    """A gate: who comes to it finds the clock put back."""
+
+    def __init__(self, clock: SetBack) -> None:
+        super().__init__()
+        self._clock = clock
+
+    async def wait(self) -> Literal[True]:
+        """Put it back, and wait."""
+        self._clock.back = 3600.0
+        return await super().wait()
+
+
+@pytest.mark.requirement("workflow:timeouts")
+async def test_work_goes_on_where_the_clock_was_put_back_when_its_time_seems_over(
+    bench: Bench, tmp_path: Path
+) -> None:
+    clock = SetBack()
+    bench.workflows = Workflows(bench.store, bench.source, clock, bench.told.append)
+    stage = Stage(bench, tmp_path / "k", clock=clock)
+    journal = stage.kit.journal
+    gate = journal.gates["hold"] = SettingBack(clock)
+    execution = bench.begin("""
+        steps: [{id: a, kind: tool, tool: voice.murmur, arguments: {text: hold}, timeout: 0.3}]
+    """).execution_id
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(stage.run(execution))
+        await clock.read.wait()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        gate.set()
+    assert (running.result().state, journal.lines.count("begin hold")) == ("completed", 1)

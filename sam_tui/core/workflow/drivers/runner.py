@@ -135,8 +135,7 @@ class _ExecutionRun:
         """Work on a step to its end. Raises ``ConfigurationError`` when it needs a model."""
         self._report(f"{ticket.step}: begins ({ticket.kind}, attempt {ticket.attempt})")
         try:
-            async with asyncio.timeout(self._seconds(ticket)):
-                await self._drivers[ticket.kind].work(ticket)
+            await self._work_in_time(ticket)
         except TimeoutError:
             self._workflows.expire()
             self._report(f"{ticket.step}: timed out")
@@ -153,7 +152,27 @@ class _ExecutionRun:
         if any((t.step, t.attempt) == (ticket.step, ticket.attempt) for t in open_):
             self._run.fail(ticket, why)
 
-    def _seconds(self, ticket: Ticket) -> float | None:
-        if ticket.deadline is None:
-            return None
-        return max(0.0, ticket.deadline - self._run.context.engine.clock.now()) + 0.01
+    async def _work_in_time(self, ticket: Ticket) -> None:
+        """Work on a step. Raises ``TimeoutError`` once its deadline is over by the machine's clock.
+
+        That clock may have been put back when the time seems over: then the work goes on.
+        """
+        loop, clock = asyncio.get_running_loop(), self._run.context.engine.clock
+        timer: asyncio.TimerHandle | None = None
+
+        def look(deadline: float) -> None:
+            nonlocal timer
+            left = deadline - clock.now()
+            if left < 0:
+                limit.reschedule(loop.time())
+            else:
+                timer = loop.call_later(left + 0.01, look, deadline)
+
+        async with asyncio.timeout(None) as limit:
+            if ticket.deadline is not None:
+                look(ticket.deadline)
+            try:
+                await self._drivers[ticket.kind].work(ticket)
+            finally:
+                if timer is not None:
+                    timer.cancel()
