@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sam_reminders import ReminderSources, build_reminders
@@ -89,6 +89,10 @@ class Agent(Providers):
             self.hooks,
         )
         return Executor(registry, surroundings)
+
+    def callable_tools(self) -> Mapping[str, str]:
+        """Every tool and operation of the registry with its description."""
+        return self.executor.registry.descriptions
 
     @property
     @once

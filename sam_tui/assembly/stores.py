@@ -1,7 +1,7 @@
 """What a runtime keeps and reads: its database, files, code, prompts, skills, documents, workflows."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sam_tui.assembly.configuration import Configuration
@@ -49,6 +49,10 @@ class Stores(Lazy, ABC):
     @abstractmethod
     def guard(self) -> "Guard":
         """Decides what may be read and run."""
+
+    @abstractmethod
+    def callable_tools(self) -> Mapping[str, str]:
+        """What a call may name, each with a description."""
 
     @property
     @once
@@ -179,5 +183,7 @@ class Stores(Lazy, ABC):
     @once
     def workflows(self) -> LazyWorkflows:
         """Runs of workflows: their store is not looked at before the first is used."""
-        workflows = LazyWorkflows(self.configuration.workflows, self.clock, self.bus)
+        workflows = LazyWorkflows(
+            self.configuration.workflows, self.clock, self.bus, self.callable_tools
+        )
         return self.closed(workflows, workflows.close)

@@ -45,6 +45,12 @@ def on(step: str, said: str | Play, *commands: str) -> list[Play]:
     return [*({"when": when, "calls": [call]} for call in run), {"when": when, "text": text}]
 
 
+def thought(id_: str) -> Play:
+    """A sub-task of the model itself."""
+    return {"stepId": id_, "assigned_agent_role": "Orchestrator", "tool_name": "LLMStepExecutor",
+            "sub_task_input": {"prompt": id_}, "narrative_step": f"think {id_}"}  # fmt: skip
+
+
 RUNS: dict[str, tuple[Play, list[Play]]] = {
     "phased": (
         {"objective": "a list", "role": "coder"},
@@ -132,6 +138,15 @@ RUNS: dict[str, tuple[Play, list[Play]]] = {
             *on("plan/b", "B"),
             *on("plan/c", "C"),
             *on("answer", "both done"),
+        ],
+    ),
+    "plan": (
+        {"task": "two thoughts"},
+        [
+            *on("plan", f"```json\n{json.dumps([[thought('a'), thought('b')]])}\n```"),
+            *on("plan/a", "A"),
+            *on("plan/b", "B"),
+            *on("answer", "A and B"),
         ],
     ),
 }  # fmt: skip

@@ -11,6 +11,8 @@ from sam_tui.core.tooling.contract import Operation, Tool
 from sam_tui.core.tooling.offer import Advert, Offer
 from sam_tui.core.tooling.short_list import CALL, FIND, find_schema, short_list
 
+_DESCRIBED = 400
+"""Characters of a description in a list of all tools."""
 SERVERS = "mcp__"
 """What names of tools of MCP servers begin with: ``mcp__server__tool``."""
 
@@ -79,6 +81,20 @@ class Registry:
     def schemas(self) -> list[dict[str, Any]]:
         """What the model is told, as data."""
         return json.loads(self.schemas_json)
+
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """What each tool is for, by every name that a call may use: ``tool`` and ``tool.operation``."""
+        about: dict[str, str] = {}
+        for offer in self.offers:
+            function = json.loads(offer.advert.schema)["function"]
+            required = function["parameters"]["required"]
+            fields = [n if n in required else f"{n}?" for n in function["parameters"]["properties"]]
+            text = f"{function['description'][:_DESCRIBED]} Input: {', '.join(fields)}."
+            about[offer.name] = text
+            if offer.advert.consolidated:
+                about |= {f"{offer.name}.{name}": text for name in offer.advert.operations}
+        return about
 
     def without(self, names: Collection[str]) -> "Registry":
         """The same tools but for these; a name that is not here is not missed."""

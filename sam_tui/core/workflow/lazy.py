@@ -5,7 +5,7 @@ open and reminders silent; after it a conversation is looked up, and the engine 
 those that work on a step.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,14 @@ class WorkflowPlaces:
 class LazyWorkflows:
     """Opens workflows on first use, and answers for conversations: gate, phase and reminder."""
 
-    def __init__(self, folders: WorkflowPlaces, clock: Clock, bus: Bus) -> None:
+    def __init__(
+        self,
+        folders: WorkflowPlaces,
+        clock: Clock,
+        bus: Bus,
+        tools: Callable[[], Mapping[str, str]] | None = None,
+    ) -> None:
+        self._tools = tools
         self._places = folders
         self._clock = clock
         self._bus = bus
@@ -56,7 +63,9 @@ class LazyWorkflows:
             from sam_tui.core.workflow.service import Workflows
 
             source = self._places.source()
-            self._workflows = Workflows(self._opened(), source, self._clock, self._announce)
+            self._workflows = Workflows(
+                self._opened(), source, self._clock, self._announce, self._tools
+            )
         return self._workflows
 
     def recorder(self) -> "EvidenceRecorder":

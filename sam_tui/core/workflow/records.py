@@ -60,6 +60,13 @@ class WorkflowRecords:
         params = json.loads(row.params_json)
         return tuple(self._step(definition, row, params) for row in rows)
 
+    def plan(self, execution: str) -> tuple[Step, ...]:
+        """The steps of the plan that an execution has, as they were read; none without a plan."""
+        row = self._row(execution)
+        definition = pinned_definition(self._reader, row.version)
+        rows = [r for r in living(self._reader.steps(execution)) if r.parent]
+        return tuple(spec_of(definition, r) for r in rows)
+
     def history(self, execution: str) -> tuple[AttemptView, ...]:
         """Every attempt, in order."""
         row = self._row(execution)

@@ -19,20 +19,26 @@ from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowSto
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.claims import StepClaims
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
-from sam_tui.core.workflow.execution.case import ENDED, require_next, require_running
+from sam_tui.core.workflow.definitions.roles import (
+    Capability,
+    capabilities_json,
+    capabilities_of,
+)
+from sam_tui.core.workflow.execution.case import ENDED, require_next
 from sam_tui.core.workflow.execution.completion import failed_step, finish
 from sam_tui.core.workflow.execution.output import read_output
-from sam_tui.core.workflow.execution.plans import adopt, read_plan
 from sam_tui.core.workflow.execution.progress import (
     advanced,
     begin,
     decide,
     go_on,
     overdue,
+    replan,
+    require_no_plan,
     settled,
     time_out,
 )
-from sam_tui.core.workflow.execution.recovery import cancel, end, fail_step, reopen
+from sam_tui.core.workflow.execution.recovery import end, fail_step, reopen
 from sam_tui.core.workflow.execution.start import Order, create
 from sam_tui.core.workflow.execution.tickets import (
     describe,
@@ -57,7 +63,8 @@ class Workflows:
 
     ``catalog`` has the definitions, ``records`` what is stored of executions, ``notes`` adds
     artifacts, findings and evidence, ``claims`` says who works on what, ``upkeep`` looks after the
-    store. ``announce`` hears each event after its commit.
+    store. ``tools`` are the descriptions of what can be called, by name. ``announce`` hears each
+    event after its commit.
     """
 
     def __init__(
@@ -66,8 +73,10 @@ class Workflows:
         source: DefinitionSource,
         clock: Clock,
         announce: Callable[[EventRow], None] = lambda _: None,
+        tools: Callable[[], Mapping[str, str]] | None = None,
     ) -> None:
         self._transactions = Transactions(store, clock, announce)
+        self._tools = tools
         self.catalog = WorkflowCatalog(source)
         self.records = WorkflowRecords(store.reader)
         self.notes = WorkflowNotes(self._transactions)
@@ -93,13 +102,19 @@ class Workflows:
         ``execution_id_invalid``, ``conversation_busy``.
         """
         definition = self.catalog.find(name).definition
-        order = Order(definition, self.catalog.personas(), params or {})
+        planned = any(step.kind == "plan" for step in definition.steps)
+        capabilities = capabilities_json(self.capabilities()) if planned else ""
+        order = Order(definition, self.catalog.personas(), params or {}, capabilities)
         with self._transactions.begin() as transaction:
             case = create(transaction, order, execution=execution_id, conversation=conversation)
             if hold:
                 return advanced(case, "waiting")
             begin(case)
             return advanced(case, "started")
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """The worker roles with their tools, as far as the registry of this program has them."""
+        return capabilities_of(self.catalog.roles(), self._tools() if self._tools else None)
 
     def advance(self, token: str, output: Any, *, execution_id: str = "") -> Advanced:
         """Finish the step that ``token`` was given for, and open what follows: one transaction.
@@ -186,6 +201,7 @@ class Workflows:
                     details={"execution_id": execution_id, "state": case.row.state},
                 )
             if case.row.question_json:
+                require_no_plan(case)
                 return decide(case, "retry")
             go_on(case)
             return settled(case, reissue=True)
@@ -243,29 +259,12 @@ class Workflows:
                 raise ValueError(verb)
 
     def replan(self, execution_id: str, step: str, plan: Any) -> Advanced:
-        """A new revision of a plan step's children. What is done and unchanged stays done."""
+        """A new revision of a plan step's children. What is done and unchanged stays done.
+
+        A plan that waits for approval is replaced and goes on waiting.
+        """
         with self._transactions.case(execution_id) as case:
-            require_running(execution_id, case.row.state)
-            row = case.steps.get(step)
-            if row is None or case.spec(step).kind != "plan" or row.status != "completed":
-                raise WorkflowRefused(
-                    "step_not_plan",
-                    f"{step!r} is no plan step that has a plan.",
-                    details={"execution_id": execution_id, "step": step},
-                )
-            read_plan(case, step, plan)
-            if case.row.replans >= case.definition.policy.replans:
-                raise WorkflowRefused(
-                    "replans_exhausted",
-                    f"The replan budget of {case.definition.policy.replans} is used up.",
-                    details={"execution_id": execution_id},
-                )
-            children = [r.id for r in case.living() if r.parent == step]
-            cancel(case, children, "a new plan was made")
-            case.change(replans=case.row.replans + 1)
-            adopt(case, step, plan)
-            case.reach("replanned")
-            return settled(case)
+            return replan(case, step, plan)
 
     def expire(self) -> tuple[Advanced, ...]:
         """Time out what is over its deadline, in every running execution."""

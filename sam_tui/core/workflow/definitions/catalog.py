@@ -7,12 +7,14 @@ it is found as ``project/<name>`` then. Of user and package the user's wins.
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import DefinitionFile, DefinitionSource
 from sam_tui.core.workflow.definitions.checks import definition_faults
 from sam_tui.core.workflow.definitions.model import NAME, WorkflowDefinition
+from sam_tui.core.workflow.definitions.roles import WorkerRole
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView
 
@@ -45,6 +47,7 @@ class WorkflowCatalog:
         self._key: tuple[tuple[str, str, bool], ...] | None = None
         self._entries: dict[str, CatalogEntry] = {}
         self._personas: dict[str, str] = {}
+        self._roles: dict[str, WorkerRole] = {}
         self._problems: tuple[DefinitionProblem, ...] = ()
 
     def find(self, name: str) -> FoundDefinition:
@@ -101,6 +104,11 @@ class WorkflowCatalog:
         self._refresh()
         return self._personas
 
+    def roles(self) -> Sequence[WorkerRole]:
+        """Every persona that names tools, by its name."""
+        self._refresh()
+        return [self._roles[name] for name in sorted(self._roles)]
+
     def files(self) -> Sequence[tuple[str, DefinitionFile]]:
         """Every file with the name that it defines."""
         return [(_name_of(file), file) for file in self._source.files()]
@@ -127,7 +135,7 @@ class WorkflowCatalog:
         if key == self._key:
             return
         problems: list[DefinitionProblem] = []
-        self._personas = _read_personas(files, problems)
+        self._personas, self._roles = _read_personas(files, problems)
         self._entries = {}
         for file in files:
             if file.kind == "workflow":
@@ -189,9 +197,10 @@ def _in_file(path: tuple[str | int, ...], file: DefinitionFile) -> tuple[str | i
 
 def _read_personas(
     files: Sequence[DefinitionFile], problems: list[DefinitionProblem]
-) -> dict[str, str]:
-    """Texts by name; a project's persona takes nobody's place."""
+) -> tuple[dict[str, str], dict[str, WorkerRole]]:
+    """Texts and worker roles by name; a project's persona takes nobody's place."""
     texts: dict[str, str] = {}
+    roles: dict[str, WorkerRole] = {}
     origins: dict[str, str] = {}
     for file in files:
         if file.kind != "persona":
@@ -208,7 +217,27 @@ def _read_personas(
             problems.append(DefinitionProblem(file.path, file.line(("name",)), text, "warning"))
         else:
             texts[name], origins[name] = file.body.strip(), file.origin
-    return texts
+            roles.pop(name, None)
+            if "tools" in file.fields:
+                _read_role(file, name, roles, problems)
+    return texts, roles
+
+
+def _read_role(
+    file: DefinitionFile,
+    name: str,
+    roles: dict[str, WorkerRole],
+    problems: list[DefinitionProblem],
+) -> None:
+    """A persona with ``tools`` is a worker role."""
+    tools: object = file.fields["tools"]
+    names = cast("list[object]", tools) if isinstance(tools, list) else [None]
+    if not all(isinstance(tool, str) and tool for tool in names):
+        text = f"tools of the persona {name!r} must be a list of names"
+        problems.append(DefinitionProblem(file.path, file.line(("tools",)), text))
+        return
+    description = str(file.fields.get("description") or "")
+    roles[name] = WorkerRole(name, description, tuple(map(str, names)))
 
 
 def _misnamed(file: DefinitionFile, name: str) -> DefinitionProblem:

@@ -120,6 +120,14 @@ class StepGuard(_Part):
         return "tasks" if self.tasks else "evidence" if self.evidence else "value"
 
 
+class SubTask(_Part):
+    """A sub-task as seed 002 writes it: whom it is assigned to, with which tool, and its input."""
+
+    role: str
+    tool: str
+    input: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
 class Step(_Part):
     """One step. ``tools`` None allows every tool, an empty list none; ``attempts`` bounds retries.
 
@@ -148,6 +156,11 @@ class Step(_Part):
     arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
     choices: tuple[str, ...] = ()
     child_tools: tuple[str, ...] | None = None
+    form: Literal["steps", "stages"] = "steps"
+    """Which form a planner is told to answer in; both are taken."""
+    review: str = ""
+    """A plan waits for approval where this comes to ``true``: a reference, or a word."""
+    task: SubTask | None = None
 
     _on_fail = field_validator("on_fail")(_checked)
 
@@ -168,8 +181,8 @@ class Step(_Part):
             raise ValueError("a human step needs a prompt")
         if self.each and self.kind not in ("agent", "llm"):
             raise ValueError("each is for agent and llm steps")
-        if self.child_tools is not None and self.kind != "plan":
-            raise ValueError("child_tools is for plan steps")
+        if self.kind != "plan" and (self.child_tools is not None or self.review):
+            raise ValueError("child_tools and review are for plan steps")
         return self
 
     @property

@@ -1,7 +1,7 @@
 """Agent, llm and plan steps: each attempt is a conversation of our own agent."""
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Budget, Limits
 from sam_tui.core.agent.history import History
@@ -10,7 +10,8 @@ from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.workflow.drivers.run import StepRun
-from sam_tui.core.workflow.execution.output import first_object
+from sam_tui.core.workflow.execution.output import first_object, first_value
+from sam_tui.core.workflow.execution.plans import plan_items
 from sam_tui.core.workflow.prompts import repair_prompt, resumed_prompt, step_prompt
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Ticket
@@ -120,13 +121,32 @@ def _answer(ticket: Ticket, text: str) -> Any:
 
     Whoever cannot do a step says so with ``success`` false; a planner may say it in words alone.
     """
+    if ticket.kind == "plan":
+        return _plan(text)
     fields = first_object(text)
-    if ticket.kind == "plan" and fields is None and _UNACHIEVABLE.match(text):
-        return {"summary": text.strip()[:2000], "steps": []}
-    if ticket.output_schema is None and ticket.kind != "plan":
+    if ticket.output_schema is None:
         given_up = fields is not None and fields.get("success") is False
         return fields if given_up else {"summary": text.strip()}
     if fields is None:
         return {}
     fields.setdefault("summary", text.strip()[:2000])
     return fields
+
+
+def _plan(text: str) -> dict[str, Any]:
+    """What a planner hands in, of its object or of its bare list of stages."""
+    value = first_value(text, _is_plan)
+    summary = text.strip()[:2000]
+    if isinstance(value, dict):
+        return {"summary": summary, **cast("dict[str, Any]", value)}
+    unachievable = value is None and _UNACHIEVABLE.match(text)
+    return {"summary": summary, "steps": [] if unachievable else value}
+
+
+def _is_plan(value: object) -> bool:
+    """Whether a JSON value can be a plan: an object that has one, a list of lists or objects, or none."""
+    if isinstance(value, dict):
+        return plan_items(cast("dict[str, Any]", value)) is not None
+    return isinstance(value, list) and all(
+        isinstance(part, list | dict) for part in cast("list[object]", value)
+    )

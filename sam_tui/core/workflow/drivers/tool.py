@@ -12,6 +12,8 @@ from sam_tui.core.workflow.views import Ticket
 
 _LONGEST = 8000
 """Characters of a result in the output of a step."""
+_LARGEST = 500_000
+"""Characters of the data of a result; of larger ones the text alone is taken."""
 
 
 class ToolDriver:
@@ -52,4 +54,13 @@ def output_of_call(executed: Executed) -> dict[str, Any]:
         "ok": finished.ok,
         "exit_code": code,
         "text": finished.text[:_LONGEST],
+        **_result_data(executed),
     }
+
+
+def _result_data(executed: Executed) -> dict[str, Any]:
+    """The data of a result, where it has any, for references: seed 002's ``result_data``."""
+    if not executed.data:
+        return {}
+    size = len(json.dumps(executed.data, ensure_ascii=False, default=str))
+    return {"result_data": dict(executed.data)} if size <= _LARGEST else {}

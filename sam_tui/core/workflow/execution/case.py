@@ -20,6 +20,7 @@ from sam_tui.core.ports.workflows import (
     WorkflowUnit,
 )
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
+from sam_tui.core.workflow.definitions.roles import Capability, read_capabilities
 from sam_tui.core.workflow.execution.guards import Measured
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
 from sam_tui.core.workflow.views import Failure, Outcome
@@ -68,6 +69,8 @@ def require_running(execution: str, state: ExecutionState) -> None:
 
 
 DONE = ("completed", "skipped")
+CAPABILITIES = "/capabilities"
+"""The pin of what a planner may name, among those of the personas: no persona is called so."""
 
 
 @lru_cache(maxsize=256)
@@ -275,6 +278,10 @@ class ExecutionCase:
             for other in self.steps.values()
             if other.output_json
         }
+        for value in outputs.values():
+            # Names of seed 002 for what a step came to.
+            raw = value.setdefault("result_data", value.get("text") or value.get("summary"))
+            value.setdefault("processed_result_data", raw)
         if row.parent:
             prefix = f"{row.parent}/"
             siblings = {
@@ -312,4 +319,11 @@ class ExecutionCase:
     @property
     def personas(self) -> dict[str, str]:
         """The pinned hashes of the personas, by name."""
-        return json.loads(self.row.personas_json)
+        pins: dict[str, str] = json.loads(self.row.personas_json)
+        return {name: pin for name, pin in pins.items() if name != CAPABILITIES}
+
+    @property
+    def capabilities(self) -> tuple[Capability, ...]:
+        """What a planner of this execution may name, as it was when it began."""
+        pin = json.loads(self.row.personas_json).get(CAPABILITIES)
+        return read_capabilities(pinned_text(self.unit, pin)) if pin else ()

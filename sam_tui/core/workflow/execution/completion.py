@@ -5,13 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from sam_tui.core.ids import mint
-from sam_tui.core.ports.workflows import ArtifactRow, AttemptRow, FindingRow
+from sam_tui.core.ports.workflows import ArtifactRow, AttemptRow, EventQuery, FindingRow
 from sam_tui.core.workflow.definitions.model import sha256
+from sam_tui.core.workflow.definitions.references import fill_text
 from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.execution.guards import Judged, Scene, judge
 from sam_tui.core.workflow.execution.output import ArtifactDraft, FindingDraft, StepOutput
-from sam_tui.core.workflow.execution.plans import adopt
-from sam_tui.core.workflow.execution.recovery import end, fail_step
+from sam_tui.core.workflow.execution.plans import adopt, plan_items
+from sam_tui.core.workflow.execution.recovery import PLAN_CHOICES, ask, end, fail_step
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Failure
 
@@ -31,12 +32,23 @@ def finish(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None
         on_fail = judged.on_fail if output.success else None
         fail_step(case, attempt, failures, on_fail=on_fail, percent=judged.percent)
         return
-    if case.spec(step).kind == "plan" and output.stored().get("steps") == []:
+    if case.spec(step).kind == "plan":
+        _finish_plan(case, attempt, output)
+        return
+    complete(case, attempt, output.stored())
+
+
+def _finish_plan(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
+    """Take a plan; where it is to be approved, the execution waits for a person."""
+    step, items = attempt.step, plan_items(output.stored())
+    if items == []:
         _give_up_plan(case, attempt, output.summary)
         return
     complete(case, attempt, output.stored())
-    if case.spec(step).kind == "plan":
-        adopt(case, step, output.stored().get("steps"))
+    adopt(case, step, items)
+    review = fill_text(case.spec(step).review, case.scope(step)).lower()
+    if review == "true" and not case.unit.events(EventQuery(case.row.id, "plan_approved", step)):
+        ask(case, step, "Is the plan to be carried out?", choices=PLAN_CHOICES)
 
 
 def _give_up_plan(case: ExecutionCase, attempt: AttemptRow, why: str) -> None:
@@ -149,7 +161,7 @@ def accept(case: ExecutionCase, step: str) -> None:
     stored: dict[str, Any] = (
         json.loads(past[-1].output_json) if past and past[-1].output_json else {}
     )
-    if case.spec(step).kind == "plan" and not stored.get("steps"):
+    if case.spec(step).kind == "plan" and not plan_items(stored):
         raise WorkflowRefused("choice_invalid", f"Step {step} has made no plan to accept.")
     stored["summary"] = stored.get("summary") or "Accepted by a person."
     stored["accepted"] = True
@@ -158,4 +170,4 @@ def accept(case: ExecutionCase, step: str) -> None:
     attempt = case.open_attempt(replace(row, status="pending"), task)
     complete(case, attempt, stored)
     if case.spec(step).kind == "plan":
-        adopt(case, step, stored["steps"])
+        adopt(case, step, plan_items(stored))

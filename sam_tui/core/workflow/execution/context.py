@@ -139,24 +139,36 @@ def revision_briefing(case: ExecutionCase, plan: str) -> str:
     if not children:
         return ""
     left = case.definition.policy.replans - case.row.replans
-    replans = case.unit.events(EventQuery(case.row.id, "replan_asked", limit=100))
-    errors = [(event.step, json.loads(event.data_json)) for event in replans]
-    failures = [(step, str(data["error"])) for step, data in errors if data["plan"] == plan]
+    steps = [{"status": row.status, **_spec(row)} for row in children]
     parts = [
         f"This is revision {case.steps[plan].revision + 1} of the plan; {max(0, left)} more are left.",
         "Working context:\n" + _json(working_context(case.unit, case.row)),
+        *_failures(case, plan),
+        _outputs(children),
+        "The plan as it stands:\n" + _cut(_json(steps), _PLAN),
+        _ENDING,
     ]
+    return "\n\n".join(parts)
+
+
+def _failures(case: ExecutionCase, plan: str) -> list[str]:
+    """What failed last, and what failed before that."""
+    replans = case.unit.events(EventQuery(case.row.id, "replan_asked", limit=100))
+    errors = [(event.step, json.loads(event.data_json)) for event in replans]
+    failures = [(step, str(data["error"])) for step, data in errors if data["plan"] == plan]
+    parts: list[str] = []
     if failures:
         parts.append("What failed:\n" + _json(_failed(case, *failures[-1])))
     if failures[:-1]:
         earlier = [f"- {step}: {error[:_OUTPUT]}" for step, error in failures[:-1]]
         parts.append("\n".join(["What failed before that:", *earlier]))
+    return parts
+
+
+def _outputs(children: Sequence[StepRow]) -> str:
     done = [row for row in children if row.status == "completed"]
     outputs = [f"- {_name(row)}: {_cut(row.output_json, _OUTPUT)}" for row in done]
-    parts.append("\n".join(["Done, with their outputs:", *(outputs or ["- nothing"])]))
-    steps = [{"status": row.status, **_spec(row)} for row in children]
-    parts.append("The plan as it stands:\n" + _cut(json.dumps(steps, ensure_ascii=False), _PLAN))
-    return "\n\n".join([*parts, _ENDING])
+    return "\n".join(["Done, with their outputs:", *(outputs or ["- nothing"])])
 
 
 def _failed(case: ExecutionCase, step: str, error: str) -> Fields:

@@ -1,7 +1,8 @@
 """What a step hands in: seed 003's output, read from an object or an answer, checked against its schema."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -12,22 +13,39 @@ from sam_tui.core.workflow.definitions.schema import value_faults
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 _LONGEST = 400_000
+_OPENING = re.compile(r"[\[{]")
+
+
+_COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*[\]}])')
+"""A text in quotes, or a comma before the end of a list or an object."""
+_MOST_TRIES, _MOST_MENDED = 200, 10
+
+
+def first_value(text: str, fits: Callable[[object], bool]) -> object:
+    """The first JSON value of a text that fits, or None, whatever fences, prose or trailing commas."""
+    text = text[:_LONGEST]
+    for number, match in enumerate(_OPENING.finditer(text)):
+        if number == _MOST_TRIES:
+            break
+        value = _decoded(text, match.start())
+        if value is None and number < _MOST_MENDED:
+            value = _decoded(_COMMA.sub(lambda m: m[1] or "", text[match.start() :]), 0)
+        if value is not None and fits(value):
+            return value
+    return None
+
+
+def _decoded(text: str, start: int) -> object:
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        return None
 
 
 def first_object(text: str) -> dict[str, Any] | None:
     """The first JSON object that a text holds, or None. Braces that open none are passed over."""
-    decoder = json.JSONDecoder()
-    text = text[:_LONGEST]
-    start, tries = text.find("{"), 0
-    while start >= 0 and tries < 200:
-        try:
-            value, _ = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            value = None
-        if isinstance(value, dict):
-            return cast("dict[str, Any]", value)
-        start, tries = text.find("{", start + 1), tries + 1
-    return None
+    value = first_value(text, lambda value: isinstance(value, dict))
+    return cast("dict[str, Any] | None", value)
 
 
 LARGEST = 2_000_000

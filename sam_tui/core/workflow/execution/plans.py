@@ -4,8 +4,9 @@ What a revision repeats and had been completed stays completed: a step is the sa
 text and the outputs that it was told are the same.
 """
 
+import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 from sam_tui.core.ports.workflows import EdgeRow, StepRow
 from sam_tui.core.workflow.definitions.model import Step, ancestors, cycle
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, references
+from sam_tui.core.workflow.definitions.stages import StageReader, is_stages
 from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.gate import covers
 from sam_tui.core.workflow.refusals import WorkflowRefused
@@ -24,6 +26,17 @@ _FIELDS = {
     "id", "kind", "description", "persona", "needs", "parallel", "tools", "prompt", "inputs", "tool",
     "arguments", "output", "attempts", "timeout", "max_calls", "choices", "on_fail",
 }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanText:
+    """A plan as read: each step with its place, what is wrong, and every name, also of faulty ones."""
+
+    steps: list[tuple[str, Step]]
+    faults: list[str]
+    names: set[str]
+
+
 _ACTIONS = ("replan", "retry", "ask", "abort")
 """What may follow the failure of a planned step: it cannot roll back what it was not told of."""
 _TWINS = {
@@ -32,13 +45,36 @@ _TWINS = {
 }  # fmt: skip
 
 
+def plan_items(output: Mapping[str, Any]) -> Any:
+    """The steps or stages of a planner's output."""
+    return next((output[name] for name in ("steps", "stages", "plan") if name in output), None)
+
+
 def read_plan(case: ExecutionCase, plan: str, items_given: Any) -> tuple[Step, ...]:
-    """The steps of a plan. Raises ``WorkflowRefused`` (``output_invalid``) with every fault."""
+    """The steps of a plan in either form. Raises ``WorkflowRefused`` (``output_invalid``), every fault."""
     if not isinstance(items_given, list) or not items_given:
         raise _invalid(plan, ["steps must be a list that is not empty"])
     items = cast("list[Any]", items_given)
-    if len(items) > MOST_CHILDREN:
-        raise _invalid(plan, [f"{len(items)} steps are more than {MOST_CHILDREN}"])
+    text = (_read_stages if is_stages(items) else _read_steps)(case, plan, items)
+    if len(text.steps) > MOST_CHILDREN:
+        raise _invalid(plan, [f"{len(text.steps)} steps are more than {MOST_CHILDREN}"])
+    faults = [*text.faults, *_child_faults(case, plan, text)]
+    if faults:
+        raise _invalid(plan, faults)
+    return tuple(step for _, step in text.steps)
+
+
+def _read_stages(case: ExecutionCase, plan: str, items: list[Any]) -> _PlanText:
+    """The form of seed 002."""
+    reader = StageReader(case.capabilities)
+    reader.read(items)
+    if not reader.steps and not reader.faults:
+        raise _invalid(plan, ["there is no sub-task in any stage"])
+    return _PlanText(reader.steps, reader.faults, reader.ids)
+
+
+def _read_steps(case: ExecutionCase, plan: str, items: list[Any]) -> _PlanText:
+    """Steps as the engine's definitions have them."""
     faults: list[str] = []
     steps: list[Step] = []
     for index, item in enumerate(items):
@@ -50,10 +86,7 @@ def read_plan(case: ExecutionCase, plan: str, items_given: Any) -> tuple[Step, .
                 faults.append(f"steps[{index}].{where}: {fault['msg']}")
         except ValueError as error:
             faults.append(f"steps[{index}]: {error}")
-    faults.extend(_child_faults(case, plan, steps))
-    if faults:
-        raise _invalid(plan, faults)
-    return tuple(steps)
+    return _PlanText([(s.id, s) for s in steps], faults, {s.id for s in steps})
 
 
 def adopt(case: ExecutionCase, plan: str, items_given: Any) -> None:
@@ -61,7 +94,9 @@ def adopt(case: ExecutionCase, plan: str, items_given: Any) -> None:
     steps = read_plan(case, plan, items_given)
     parent = case.steps[plan]
     revision = parent.revision + 1
-    case.put(replace(parent, revision=revision))
+    output = {**json.loads(parent.output_json or "{}"), **_final(steps)}
+    text = json.dumps(output, ensure_ascii=False)
+    case.put(replace(parent, revision=revision, output_json=text))
     retained = _reusable(case, plan, steps)
     for index, step in enumerate(steps):
         text = _spec_text(step)
@@ -82,21 +117,35 @@ def adopt(case: ExecutionCase, plan: str, items_given: Any) -> None:
     case.record("plan_adopted", plan, revision=revision, steps=len(steps), kept=len(retained))
 
 
+def _final(steps: Sequence[Step]) -> dict[str, object]:
+    """Whether the last step is the answer (``isFinalAnswer`` of seed 002), or one is to be written."""
+    needed = {need for step in steps for need in step.needs}
+    last = [step for step in steps if step.id not in needed and step.task is not None]
+    final = [s.id for s in last if s.task is not None and s.task.input.get("isFinalAnswer") is True]
+    return {"final_step": final[0] if len(final) == 1 else "", "synthesise": len(final) != 1}
+
+
 def _reusable(case: ExecutionCase, plan: str, steps: Sequence[Step]) -> set[str]:
     """The steps that are done already: the same text, over the same outputs of other steps.
 
     An agent is told what the steps before it came to; any other step is told what it refers to.
     """
-    before: dict[str, set[str]] = {}
-    for step in steps:
-        old = case.steps.get(f"{plan}/{step.id}")
-        if old is not None and old.status == "completed" and old.spec_json == _spec_text(step):
-            named = {r.path[0] for r in references(_filled_parts(step)) if r.root == "outputs"}
-            before[step.id] = named | set(step.needs if step.kind in _TOLD else ())
+    before = {step.id: _sources(step) for step in steps if _is_done(case, plan, step)}
     ids = {step.id for step in steps}
     while stale := {id_ for id_, named in before.items() if (named & ids) - before.keys()}:
         before = {id_: named for id_, named in before.items() if id_ not in stale}
     return set(before)
+
+
+def _is_done(case: ExecutionCase, plan: str, step: Step) -> bool:
+    old = case.steps.get(f"{plan}/{step.id}")
+    return old is not None and old.status == "completed" and old.spec_json == _spec_text(step)
+
+
+def _sources(step: Step) -> set[str]:
+    """The steps whose outputs it is told."""
+    named = {r.path[0] for r in references(_filled_parts(step)) if r.root == "outputs"}
+    return named | set(step.needs if step.kind in _TOLD else ())
 
 
 def _spec_text(step: Step) -> str:
@@ -127,15 +176,16 @@ def _read_child(item: Any, limits: tuple[str, ...] | None) -> Step:
     return step
 
 
-def _child_faults(case: ExecutionCase, plan: str, steps: list[Step]) -> list[str]:
-    ids = [step.id for step in steps]
-    needs = {step.id: step.needs for step in steps}
-    outside = ancestors(plan, case.needs())
+def _child_faults(case: ExecutionCase, plan: str, text: _PlanText) -> list[str]:
+    ids = [step.id for _, step in text.steps]
+    needs = {step.id: step.needs for _, step in text.steps}
+    outside = ancestors(plan, case.needs()) | text.names
     faults = [f"the id {i!r} is used twice" for i in sorted({i for i in ids if ids.count(i) > 1})]
-    for step in steps:
-        faults += [f"{step.id} needs {n!r}, which is no step" for n in step.needs if n not in ids]
-        faults.extend(_permission_faults(case, plan, step))
-        faults.extend(_reference_faults(step, needs, outside))
+    for where, step in text.steps:
+        missing = [n for n in step.needs if n not in ids]
+        faults += [f"{where} needs {n!r}, which is no step" for n in missing if step.task is None]
+        local = [*_permission_faults(case, plan, step), *_reference_faults(step, needs, outside)]
+        faults += [f"{where}: {fault}" for fault in local]
     if circle := cycle(needs):
         faults.append(f"steps wait for each other: {' > '.join(circle)}")
     return faults
@@ -145,11 +195,13 @@ def _permission_faults(case: ExecutionCase, plan: str, step: Step) -> list[str]:
     """Tools beyond those of the plan, and personas that the execution does not have."""
     faults: list[str] = []
     limits = case.spec(plan).child_tools
-    if step.kind in ("agent", "tool") and not covers(limits, step.allowed):
-        faults.append(f"{step.id} may use no more than: {', '.join(limits or ()) or 'no tools'}")
+    # A role has the tools that its file names; that a sub-task's tool is one of them was checked.
+    bounded = step.kind in ("agent", "tool") and step.task is None
+    if bounded and not covers(limits, step.allowed):
+        faults.append(f"it may use no more than: {', '.join(limits or ()) or 'no tools'}")
     if step.persona and step.persona not in case.personas:
         personas = ", ".join(sorted(case.personas))
-        faults.append(f"{step.id}: there is no persona {step.persona!r} here; there are {personas}")
+        faults.append(f"there is no persona {step.persona!r} here; there are {personas}")
     return faults
 
 
@@ -160,14 +212,14 @@ def _reference_faults(
     try:
         targets = [r for r in references(_filled_parts(step)) if r.root == "outputs"]
     except ReferenceMissing as error:
-        return [f"{step.id}: {error}"]
+        return [str(error)]
     faults: list[str] = []
     for ref in targets:
         name = ref.path[0]
         if name in needs and name not in before:
-            faults.append(f"{step.id}: @{{{ref.text}}}: {name!r} is not before it")
+            faults.append(f"@{{{ref.text}}}: {name!r} is not before it")
         elif name not in needs and name not in outside and not ref.optional:
-            faults.append(f"{step.id}: @{{{ref.text}}}: there is no step {name!r}")
+            faults.append(f"@{{{ref.text}}}: there is no step {name!r}")
     return faults
 
 

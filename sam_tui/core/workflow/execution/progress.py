@@ -5,12 +5,13 @@ from dataclasses import replace
 
 from sam_tui.core.ports.workflows import AttemptRow
 from sam_tui.core.workflow.definitions.model import StepAction
-from sam_tui.core.workflow.execution.case import ExecutionCase
+from sam_tui.core.workflow.execution.case import ExecutionCase, require_running
 from sam_tui.core.workflow.execution.completion import accept
+from sam_tui.core.workflow.execution.plans import adopt, read_plan
 from sam_tui.core.workflow.execution.readiness import settle
-from sam_tui.core.workflow.execution.recovery import end, fail_step, reopen, rollback
+from sam_tui.core.workflow.execution.recovery import cancel, end, fail_step, reopen, rollback
 from sam_tui.core.workflow.execution.tickets import issue
-from sam_tui.core.workflow.refusals import require_choice
+from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.views import Advanced, Failure, Outcome
 
 
@@ -74,12 +75,58 @@ def decide(case: ExecutionCase, choice: str) -> Advanced:
     go_on(case)
     if choice == "accept":
         accept(case, step)
+    elif choice == "approve":
+        case.record("plan_approved", step)
     elif choice == "retry":
         reopen(case, step, error=case.steps[step].error)
     else:
         target = choice.removeprefix("rollback:")
         rollback(case, case.steps[step], StepAction("rollback", target), counted=False)
     return settled(case)
+
+
+def waits_for_approval(case: ExecutionCase) -> bool:
+    """Whether it is paused with a plan that a person is to approve."""
+    question = case.row.question_json
+    return bool(question) and "approve" in json.loads(question)["choices"]
+
+
+def require_no_plan(case: ExecutionCase) -> None:
+    """Raise ``WorkflowRefused`` (``plan_unapproved``) where a plan waits for a person's approval."""
+    if waits_for_approval(case):
+        raise WorkflowRefused(
+            "plan_unapproved",
+            "The plan waits for approval.",
+            hint="Decide with approve, retry or abort.",
+            details={"execution_id": case.row.id},
+        )
+
+
+def replan(case: ExecutionCase, step: str, plan: object) -> Advanced:
+    """Put a plan in the place of a plan step's. Raises ``WorkflowRefused``."""
+    reviewed = waits_for_approval(case)
+    if not reviewed:
+        require_running(case.row.id, case.row.state)
+    row = case.steps.get(step)
+    if row is None or case.spec(step).kind != "plan" or row.status != "completed":
+        raise WorkflowRefused(
+            "step_not_plan",
+            f"{step!r} is no plan step that has a plan.",
+            details={"execution_id": case.row.id, "step": step},
+        )
+    read_plan(case, step, plan)
+    if not reviewed and case.row.replans >= case.definition.policy.replans:
+        raise WorkflowRefused(
+            "replans_exhausted",
+            f"The replan budget of {case.definition.policy.replans} is used up.",
+            details={"execution_id": case.row.id},
+        )
+    children = [r.id for r in case.living() if r.parent == step]
+    cancel(case, children, "a new plan was made")
+    case.change(replans=case.row.replans + (not reviewed))
+    adopt(case, step, plan)
+    case.reach("replanned")
+    return advanced(case, "replanned") if reviewed else settled(case)
 
 
 def overdue(case: ExecutionCase, attempt: AttemptRow | None = None) -> bool:

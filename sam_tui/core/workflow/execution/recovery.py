@@ -18,6 +18,8 @@ from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.views import Failure
 
 CHOICES = ("retry", "accept", "abort")
+PLAN_CHOICES = ("approve", "retry", "abort")
+"""What is done with a plan that waits for approval; ``retry`` has it made anew."""
 
 
 def fail_step(
@@ -109,11 +111,11 @@ def cancel(case: ExecutionCase, steps: Iterable[str] | None, why: str) -> None:
             case.record("step_cancelled", attempt.step, attempt.id, reason=why)
 
 
-def ask(case: ExecutionCase, step: str, prompt: str) -> None:
+def ask(case: ExecutionCase, step: str, prompt: str, *, choices: tuple[str, ...] = CHOICES) -> None:
     """Pause until somebody decides."""
     earlier = sorted(ancestors(step, case.needs()))
     backs = [f"rollback:{name}" for name in earlier if "/" not in name]
-    question = {"step": step, "prompt": prompt, "choices": [*CHOICES, *backs]}
+    question = {"step": step, "prompt": prompt, "choices": [*choices, *backs]}
     case.change(question_json=json.dumps(question, ensure_ascii=False))
     case.move("paused", prompt)
     case.record("question_asked", step, prompt=prompt)

@@ -10,7 +10,7 @@ from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import EdgeRow, ExecutionRow, StepRow, WorkflowUnit
 from sam_tui.core.workflow.definitions.model import WorkflowDefinition, sha256
 from sam_tui.core.workflow.definitions.references import fill
-from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction
+from sam_tui.core.workflow.execution.case import CAPABILITIES, ExecutionCase, Transaction
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 SPACING = 1000
@@ -26,6 +26,8 @@ class Order:
     definition: WorkflowDefinition
     personas: Mapping[str, str]
     params: Mapping[str, Any]
+    capabilities: str = ""
+    """What a planner may name, as JSON; empty where nothing is planned."""
 
 
 def create(
@@ -43,6 +45,9 @@ def create(
             details={"execution_id": other.id},
         )
     pins = _pin_personas(unit, definition, order.personas, values)
+    if order.capabilities:
+        pins[CAPABILITIES] = sha256(order.capabilities)
+        unit.pin(pins[CAPABILITIES], order.capabilities)
     unit.pin(definition.fingerprint, definition.canonical)
     row = ExecutionRow(
         identifier, definition.name, definition.fingerprint, json.dumps(pins),

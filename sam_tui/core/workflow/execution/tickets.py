@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from sam_tui.core.ports.workflows import AttemptRow, TaskRow, TokenRow
 from sam_tui.core.workflow.definitions.references import fill, fill_text
+from sam_tui.core.workflow.definitions.stages import FORM
 from sam_tui.core.workflow.execution.case import (
     ExecutionCase,
     Transaction,
@@ -200,8 +201,21 @@ def instructions(
     if row.error:
         parts.append(f"The last attempt failed: {row.error}")
     if spec.kind == "plan":
-        parts.append(revision_briefing(case, step))
+        parts += [*_planning(case, step), revision_briefing(case, step)]
     return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def _planning(case: ExecutionCase, step: str) -> list[str]:
+    """What a planner may name, and the form of its answer."""
+    if case.spec(step).form != "stages":
+        return []
+    lines: list[str] = []
+    for capability in case.capabilities:
+        lines.append(f"- {capability.role}: {capability.description}")
+        lines += [f"  - {name}: {about}" for name, about in capability.tools.items()]
+        if capability.missing:
+            lines.append(f"  - not there now: {', '.join(capability.missing)}")
+    return ["\n".join(["Roles and their tools:", *lines]), FORM]
 
 
 def task_view(row: TaskRow) -> TaskView:

@@ -1,0 +1,197 @@
+"""The plan JSON of seed 002: stages of sub-tasks, read into steps and written back.
+
+``[[{stepId, assigned_agent_role, tool_name, sub_task_input, narrative_step}, ...], ...]``: the sub-tasks of
+a stage run side by side, each stage waits for the one before it. Spec C1 has the rules of the original.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask, ancestors
+from sam_tui.core.workflow.definitions.roles import (
+    AGENT_STEP,
+    LLM_STEP,
+    ORCHESTRATOR,
+    Capability,
+)
+
+Fields = Mapping[str, object]
+FORM = """\
+Answer with a JSON array of stages; each stage is an array of sub-tasks that run side by side, and each \
+stage waits for the one before it. A sub-task is {"stepId": "unique", "assigned_agent_role": "a role", \
+"tool_name": "a tool of that role", "sub_task_input": {...}, "narrative_step": "what it does and why"}. \
+An input uses what an earlier stage came to as @{outputs.STEP_ID.result_data}, also inside a text and \
+with a path below it, such as @{outputs.STEP_ID.result_data.results.0.title}; processed_result_data is \
+the same, shortened. Name only steps of earlier stages. If the task cannot be achieved, answer \
+{"steps": [], "summary": "not achievable, because ..."}."""
+_KEYS = {"stepId", "assigned_agent_role", "tool_name", "sub_task_input", "narrative_step"}
+_LIMITS = {"timeout", "attempts", "max_calls", "on_fail"}
+"""What a sub-task may say besides, as a step of the engine does."""
+_PREVIOUS = "{previous_step_output}"
+_PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_]\w{0,63})\s*\}\}|\{(previous_step_output)\}")
+
+
+def is_stages(value: object) -> bool:
+    """Whether a value has the form of stages: a list of lists."""
+    return isinstance(value, list) and any(
+        isinstance(part, list) for part in cast("list[object]", value)
+    )
+
+
+class StageReader:
+    """Reads one plan: ``steps`` by their places, every fault, and all ids, also of faulty ones."""
+
+    def __init__(self, capabilities: Sequence[Capability]) -> None:
+        self._roles = {capability.role: capability for capability in capabilities}
+        self.ids: set[str] = set()
+        self.steps: list[tuple[str, Step]] = []
+        self.faults: list[str] = []
+
+    def read(self, stages: Sequence[object]) -> None:
+        """Take every stage in its order."""
+        before: list[str] = []
+        for number, stage in enumerate(stages):
+            if not isinstance(stage, list):
+                self.faults.append(f"stages[{number}]: a stage is a list of sub-tasks")
+                continue
+            names: list[str] = []
+            for index, item in enumerate(cast("list[object]", stage)):
+                position = f"stages[{number}][{index}]"
+                faults = list(self._faults(item))
+                self.faults += [f"{position}{fault}" for fault in faults]
+                if isinstance(item, Mapping):
+                    fields = cast("Fields", item)
+                    if isinstance(fields.get("stepId"), str):
+                        names.append(str(fields["stepId"]))
+                    if not faults:
+                        self._take(position, fields, before)
+            before = names or before
+
+    def _faults(self, item: object) -> Iterator[str]:
+        """What is wrong with a sub-task by itself, each beginning with its field."""
+        if not isinstance(item, Mapping):
+            yield ": a sub-task is an object"
+            return
+        fields = cast("Fields", item)
+        for name in sorted(_KEYS - fields.keys()):
+            yield f".{name}: is missing"
+        for name in sorted(fields.keys() - _KEYS - _LIMITS):
+            yield f".{name}: is not known"
+        if "stepId" in fields:
+            yield from self._id_faults(fields["stepId"])
+        if "narrative_step" in fields and not _text(fields["narrative_step"]):
+            yield ".narrative_step: must say what the step does"
+        if "sub_task_input" in fields and not isinstance(fields["sub_task_input"], Mapping):
+            yield ".sub_task_input: must be an object"
+        if "assigned_agent_role" in fields and "tool_name" in fields:
+            yield from self._assignment_faults(fields)
+
+    def _id_faults(self, id_: object) -> Iterator[str]:
+        if not isinstance(id_, str) or not STEP_ID.fullmatch(id_):
+            yield ".stepId: an id is up to 64 letters, digits, dashes and underscores"
+        elif id_ in self.ids:
+            yield f".stepId: {id_!r} is used twice"
+        else:
+            self.ids.add(id_)
+
+    def _assignment_faults(self, fields: Fields) -> Iterator[str]:
+        role, tool = _text(fields["assigned_agent_role"]), _text(fields["tool_name"])
+        capability = self._roles.get(role)
+        if capability is None:
+            names = ", ".join(self._roles) or "none"
+            yield f".assigned_agent_role: there is no role {role!r}; there are {names}"
+        elif tool not in capability.tools:
+            tools = ", ".join(capability.tools) or "none"
+            yield f".tool_name: {role} has no tool {tool!r}; it has {tools}"
+        elif tool in (LLM_STEP, AGENT_STEP):
+            payload = fields.get("sub_task_input")
+            if isinstance(payload, Mapping) and not prompt_of(cast("Fields", payload), ()):
+                yield ".sub_task_input: needs a prompt, a prompt_template or messages"
+
+    def _take(self, position: str, fields: Fields, before: Sequence[str]) -> None:
+        role, tool = _text(fields["assigned_agent_role"]), _text(fields["tool_name"])
+        payload = cast("Fields", fields["sub_task_input"])
+        values: dict[str, object] = {name: fields[name] for name in _LIMITS & fields.keys()}
+        values |= {
+            "id": fields["stepId"],
+            "description": _text(fields["narrative_step"])[:2000],
+            "needs": list(before),
+            "task": SubTask(role=role, tool=tool, input=dict(payload)),
+            "on_fail": values.get("on_fail", "replan"),
+        }
+        if tool == LLM_STEP:
+            values |= {"kind": "llm", "prompt": prompt_of(payload, before)}
+        elif tool == AGENT_STEP:
+            tools = [t for t in self._roles[role].tools if t != AGENT_STEP]
+            values |= {"persona": role, "prompt": prompt_of(payload, before), "tools": tools}
+        else:
+            values |= {"kind": "tool", "tool": tool, "arguments": dict(payload), "persona": role}
+        try:
+            self.steps.append((position, Step.model_validate(values)))
+        except ValueError as error:
+            self.faults.append(f"{position}: {str(error).splitlines()[-1]}")
+
+
+def prompt_of(payload: Fields, before: Sequence[str]) -> str:
+    """What the model is asked: messages, else a template, else a prompt, else what came before."""
+    previous = "\n\n".join(f"@{{outputs.{step}.processed_result_data?}}" for step in before)
+    previous = previous or "(there is no earlier step)"
+    return (
+        _messages(payload.get("messages"))
+        or _template(payload, previous)
+        or _text(payload.get("prompt"))
+        or (previous if payload.get("data_from_previous_step") else "")
+    )
+
+
+def _messages(messages: object) -> str:
+    if not isinstance(messages, list):
+        return ""
+    parts = [cast("Fields", m) for m in cast("list[object]", messages) if isinstance(m, Mapping)]
+    return "\n\n".join(f"{m.get('role', 'user')}: {m.get('content', '')}" for m in parts)
+
+
+def _template(payload: Fields, previous: str) -> str:
+    """The template with ``{{ name }}`` and ``{previous_step_output}`` filled in, once."""
+    params = payload.get("prompt_params")
+    values: Fields = cast("Fields", params) if isinstance(params, Mapping) else {}
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        filled = values.get(name, _PREVIOUS if name == "previous_step_output" else match[0])
+        return previous if filled == _PREVIOUS else str(filled)
+
+    return _PLACEHOLDER.sub(value, _text(payload.get("prompt_template")))
+
+
+def to_stages(steps: Sequence[Step]) -> list[list[dict[str, object]]]:
+    """Steps as the seed's stages: each in the first stage after everything that it needs."""
+    needs = {step.id: step.needs for step in steps}
+    depth = {id_: len(ancestors(id_, needs)) for id_ in needs}
+    level: dict[str, int] = {}
+    for id_ in sorted(needs, key=depth.__getitem__):
+        level[id_] = max((level[need] + 1 for need in needs[id_]), default=0)
+    stages: list[list[dict[str, object]]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
+    for step in steps:
+        stages[level[step.id]].append(_sub_task(step))
+    return stages
+
+
+def _sub_task(step: Step) -> dict[str, object]:
+    task = step.task
+    if task is None:
+        payload: dict[str, object] = dict(step.arguments) if step.tool else {"prompt": step.prompt}
+        tool = step.tool or (LLM_STEP if step.kind == "llm" else AGENT_STEP)
+        task = SubTask(role=step.persona or ORCHESTRATOR, tool=tool, input=payload)
+    return {
+        "stepId": step.id,
+        "assigned_agent_role": task.role,
+        "tool_name": task.tool,
+        "sub_task_input": task.input,
+        "narrative_step": step.description or step.prompt[:200] or step.id,
+    }
+
+
+def _text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
