@@ -41,6 +41,7 @@ BENCHES: Mapping[str, Bench] = {
     "sandbox": Bench("commands held beside the same ones free", ("--rounds", "3")),
     "long": Bench("turns after two thousand others: time and memory"),
     "workflow": Bench("a transition and queries", ("--executions", "200")),
+    "research": Bench("a search in the list of APIs, twenty sources held against each other"),
     "kills": Bench("running workflows whose drivers are killed at random", ("--kills", "50")),
     "soak": Bench(
         "the workbench's terminals under seeded scripts beside busy loops: what goes wrong",

@@ -47,14 +47,20 @@ class Providers(Processes):
     def online(self) -> Online:
         """The web as the environment configures it; what is not public only where it is named."""
         from sam_tui.adapters.images import EndpointImages, image_settings
-        from sam_tui.adapters.web import GuardedWeb, search_from, serpapi_from
+        from sam_tui.adapters.web import GuardedWeb, read_api_tables, search_from, serpapi_from
 
         local = frozenset(self.configuration.layers.user.local)
         web, environ = GuardedWeb(clock=self.clock, allowed=local), self.environ
         settings, images = image_settings(environ), None
         if settings is not None:
             images = EndpointImages(GuardedWeb(allowed=local | {settings.origin}), settings)
-        return Online(web, search_from(web, environ), serpapi_from(web, environ), images)
+        return Online(
+            web,
+            search_from(web, environ),
+            serpapi_from(web, environ),
+            images,
+            lambda: read_api_tables(self.configuration.folders.config_dir)[0],
+        )
 
     @property
     def online_extras(self) -> bool:

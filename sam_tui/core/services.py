@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from sam_tui.core.agent.budget import Budgets
     from sam_tui.core.agent.subagents import Subagents
@@ -75,6 +75,8 @@ class Online:
     search: WebSearch
     serpapi: SerpApi | None
     images: ImageMaker | None
+    api_tables: Callable[[], Sequence[str]]
+    """The person's own Markdown tables of public APIs, as they stand in files."""
 
 
 class Services(Protocol):

@@ -72,6 +72,7 @@ class Desk:
         *,
         responder: Responder | None = None,
         site: WebServer | None = None,
+        tables: Sequence[str] = (),
     ) -> None:
         self.bench = Bench(folder, package=True)
         self.clock = self.bench.clock = QuickClock()
@@ -102,7 +103,7 @@ class Desk:
             subagents=self.subagents,
             inquiries=self.inquiries,
             default_model="scripted" if plays else "",
-            online=SimpleNamespace(web=GuardedWeb(allowed=allowed)),
+            online=SimpleNamespace(web=GuardedWeb(allowed=allowed), api_tables=lambda: tables),
             results=self.storage.results,
             remembered=SimpleNamespace(notes=self.storage.notes),
             commands=ShellCommands(self.sandbox),

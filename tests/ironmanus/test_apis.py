@@ -1,30 +1,36 @@
 """The list of APIs and the ways to them: scores in one order, honest entries, careful fetching."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sam_tools.iron_manus.phases.roles import ROLES
-from sam_tools.iron_manus.sources.registry import api_named, entries, ranked
+from sam_tools.iron_manus.sources.arguments import ApiTask
+from sam_tools.iron_manus.sources.registry import ApiList
+from sam_tools.iron_manus.sources.research import chosen
 from sam_tui.core.ids import CallId, ConversationId
 from tests.fakes.web_server import Answer, Asked, WebServer, answered, moved
 from tests.ironmanus.desk import PHASES, Desk
 
+APIS = ApiList()
+
 
 @pytest.mark.requirement("ironmanus:api-list")
 def test_every_entry_keeps_endpoint_and_documentation_apart_and_claims_no_test() -> None:
-    names = [entry.name for entry in entries()]
-    assert len(set(names)) == len(names) >= 30
-    for entry in entries():
+    names = [entry.name for entry in APIS.entries]
+    assert len(set(names)) == len(names) >= 65
+    assert len({entry.category for entry in APIS.entries}) >= 25
+    for entry in APIS.entries:
         assert entry.base_url.startswith("https://")
         assert entry.docs_url.startswith("https://")
         assert entry.endpoint.startswith("/")
         assert entry.keywords and 0 < entry.reliability <= 1
         assert ("api_key" in entry.needs) == (entry.auth == "API Key")
         assert "verified" not in entry.as_object()
-    assert api_named("coingecko api") is not None
-    assert api_named("nothing") is None
+    assert APIS.named("coingecko api") is not None
+    assert APIS.named("nothing") is None
 
 
 @pytest.mark.requirement("ironmanus:api-scores")
@@ -44,18 +50,18 @@ def test_every_entry_keeps_endpoint_and_documentation_apart_and_claims_no_test()
 def test_scores_are_the_seed_s_where_the_entry_is(
     objective: str, role: str, name: str, score: float
 ) -> None:
-    found = {r.entry.name: r.score for r in ranked(objective, role, limit=50)}
+    found = {r.entry.name: r.score for r in APIS.ranked(objective, role, limit=200)}
     assert found[name] == score
 
 
 @pytest.mark.requirement("ironmanus:api-scores")
 @pytest.mark.parametrize("role", sorted(ROLES))
 def test_the_order_is_total_and_what_nothing_speaks_for_is_left_out(role: str) -> None:
-    found = ranked("weather and market data for a museum", role, limit=100)
+    found = APIS.ranked("weather and market data for a museum", role, limit=200)
     keys = [(not r.topical, -r.score, -r.entry.reliability, r.entry.name) for r in found]
     assert keys == sorted(keys)
-    assert all(r.score >= 0.25 and r.reasons for r in found)
-    assert ranked("zzz", "synthesizer") == ()
+    assert all((r.topical or r.score >= 0.25) and r.reasons for r in found)
+    assert APIS.ranked("zzz", "synthesizer") == ()
 
 
 @pytest.mark.requirement("ironmanus:api-scores")
@@ -69,6 +75,51 @@ async def test_a_category_is_filtered_before_the_list_is_cut(desk: Desk) -> None
     none = await desk.answer("APISearch", objective="zzz", user_role="synthesizer")
     assert (none["count"], none["apis"]) == (0, [])
     assert not (await desk.call("APISearch", objective="x", user_role="wizard")).finished.ok
+
+
+TABLES = """\
+## Weather
+
+| API | Description | Auth | HTTPS | CORS | Link |
+|:---|---|---|---|---|---|
+| [Storm API](https://storm.example.org/docs) | Weather API of storms | `apiKey` | Yes | No | |
+| Bad row | no address | No | Yes | No | javascript:alert(1) |
+| | nameless | No | Yes | No | https://a.invalid |
+
+| Name | Keywords | Category | Base URL | Endpoint | Docs | Reliability |
+|---|---|---|---|---|---|---|
+| wttr.in | weather, ours | weather | https://mine.example.org/ | /{city} | https://mine.example.org | 0.9 |
+"""
+
+
+@pytest.mark.requirement("ironmanus:api-tables")
+async def test_the_person_s_tables_join_the_list_and_replace_what_has_their_name(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(tmp_path, tables=[TABLES, "no table", "| a |\n|---|\n| b |"])
+    found = await desk.answer(
+        "APISearch", objective="Weather data APIs", user_role="coder", max_results=20
+    )
+    by_name = {api["name"]: api for api in found["apis"]}
+    assert found["apis"][0]["name"] == "wttr.in"
+    assert by_name["wttr.in"]["base_url"] == "https://mine.example.org"
+    storm = by_name["Storm API"]
+    assert (storm["auth_type"], storm["category"]) == ("API Key", "weather")
+    assert (storm["base_url"], storm["documentation_url"]) == ("", "https://storm.example.org/docs")
+    assert not by_name.keys() & {"Bad row", ""}
+    unknown = await desk.call(
+        "APITaskAgent", objective="storms", user_role="coder", apis=[{"api_name": "Storm API"}]
+    )
+    assert not unknown.finished.ok
+    desk.close()
+
+
+@pytest.mark.requirement("ironmanus:api-scores")
+async def test_topic_counts_before_role_and_research_asks_no_api_off_the_topic(desk: Desk) -> None:
+    found = await desk.answer("APISearch", objective="Weather data APIs", user_role="coder")
+    assert [api["category"] for api in found["apis"][:4]] == ["weather"] * 4
+    chosen_apis = chosen(APIS, ApiTask(objective="Weather data APIs", user_role="coder"))
+    assert {source.entry.category for source in chosen_apis} == {"weather"}
 
 
 def failing(times: int, status: int, *, after: str = "") -> Any:

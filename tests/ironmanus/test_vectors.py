@@ -8,7 +8,7 @@ import pytest
 from sam_tools.iron_manus.phases.jarvis import Jarvis
 from sam_tools.iron_manus.phases.roles import ROLES
 from sam_tools.iron_manus.phases.sessions import grade
-from sam_tools.iron_manus.sources.registry import entries, ranked
+from sam_tools.iron_manus.sources.registry import ApiList
 from sam_tools.iron_manus.sources.research import coverage
 from sam_tools.iron_manus.sources.synthesis import Statement, similarity, synthesize
 from sam_tui.adapters.web import GuardedWeb
@@ -22,6 +22,7 @@ from tests.ironmanus.test_guards import ALLOWED, reach
 from tests.ironmanus.test_machine import low
 
 pytestmark = pytest.mark.requirement("workflow:vectors")
+APIS = ApiList()
 ODD = 'say "hi" & <b>bye</b>\n\\ 日本 🎉 {{x}} @{y}'
 
 
@@ -121,7 +122,7 @@ async def test_effectiveness_is_not_taken_from_a_payload(desk: Desk, claimed: ob
 def test_a_role_finds_its_kind_of_api_best_first(
     objective: str, role: str, categories: set[str]
 ) -> None:
-    found = ranked(objective, role)
+    found = APIS.ranked(objective, role)
     assert 0 < len(found) <= 5
     # What the objective speaks of comes before what only the role prefers.
     order = [(r.topical, r.score) for r in found]
@@ -131,12 +132,12 @@ def test_a_role_finds_its_kind_of_api_best_first(
 
 @pytest.mark.parametrize("role", sorted(set(ROLES) - {"synthesizer"}))
 def test_a_category_of_the_role_is_worth_three_tenths(role: str) -> None:
-    preferred = [entry for entry in entries() if entry.category in ROLES[role].categories]
+    preferred = [entry for entry in APIS.entries if entry.category in ROLES[role].categories]
     assert preferred
     for entry in preferred:
         word = " ".join(entry.keywords[:2])
-        plain = {r.entry.name: r.score for r in ranked(word, "no role", limit=99)}
-        found = {r.entry.name: r.score for r in ranked(word, role, limit=99)}
+        plain = {r.entry.name: r.score for r in APIS.ranked(word, "no role", limit=200)}
+        found = {r.entry.name: r.score for r in APIS.ranked(word, role, limit=200)}
         assert round(found[entry.name] - plain[entry.name], 6) == 0.3
 
 

@@ -124,7 +124,7 @@ async def test_the_calls_of_a_block_come_to_what_the_seed_says(
         with running(bench.conversation, Budget(9), bench.runtime.model):
             await walk(bench, example.steps, known)
     if example.id == "001:450":
-        assert known["first"] == "Open-Meteo API"
+        assert known["first"] == "MET Norway API"
 
 
 @pytest.mark.requirement("seeds:calls")

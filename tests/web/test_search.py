@@ -6,11 +6,11 @@ import pytest
 
 from sam_tui.adapters.web import GuardedWeb, search_from, serpapi_from
 from sam_tui.adapters.web.duckduckgo import DuckDuckGo
-from sam_tui.adapters.web.engines import Brave, SearxNG, Tavily
+from sam_tui.adapters.web.engines import Brave, GoogleSearch, SearxNG, Tavily
 from sam_tui.adapters.web.serpapi import SerpApiClient
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.ports.web import SerpQuestion, WebHit
-from tests.fakes.web_server import Answer, WebServer, answered, page
+from tests.fakes.web_server import Answer, Asked, WebServer, answered, page
 from tests.web.results_page import NOTHING, ROBOT, results_page
 
 
@@ -200,6 +200,34 @@ async def test_the_key_stands_in_no_error(site: WebServer, web: GuardedWeb) -> N
     assert "s3cret" not in caught.value.explain()
 
 
+@pytest.mark.requirement("web:engines")
+async def test_google_gives_ten_results_a_request_and_its_key_stands_in_no_error(
+    site: WebServer, web: GuardedWeb
+) -> None:
+    def play(asked: Asked) -> Answer:
+        start = int(asked.query["start"])
+        numbers = range(start, start + int(asked.query["num"]))
+        items = [
+            {"title": f"T{n}", "link": f"https://a.example/{n}", "snippet": "s"} for n in numbers
+        ]
+        return answered({"items": items})
+
+    site.routes["/cse"] = play
+    engine = GoogleSearch(web, "s3cret", "engine-1", site.url("/cse"))
+    assert len(await engine.search("tea & cake", limit=14, kind="news")) == 14
+    first, second = (asked.query for asked in site.asked)
+    assert first == {"q": "tea & cake", "num": "10", "start": "1", "dateRestrict": "m1",
+                     "cx": "engine-1", "key": "s3cret"}  # fmt: skip
+    assert (second["start"], second["num"]) == ("11", "4")
+    site.routes["/cse"] = answered({})
+    assert await engine.search("nothing", limit=5) == []
+    for answer in (Answer(b"", cut=True), answered({"error": {"message": "bad"}}, status=403)):
+        site.routes["/cse"] = answer
+        with pytest.raises(ToolError) as caught:
+            await engine.search("tea", limit=5)
+        assert "s3cret" not in caught.value.explain()
+
+
 @pytest.mark.requirement("web:engine-choice")
 def test_the_environment_chooses_the_engine() -> None:
     web = GuardedWeb()
@@ -211,12 +239,15 @@ def test_the_environment_chooses_the_engine() -> None:
     assert chosen(SERPAPI_API_KEY="k") == "DuckDuckGo"
     assert chosen(BRAVE_API_KEY="k", TAVILY_API_KEY="k") == "Brave"
     assert chosen(TAVILY_API_KEY="k") == "Tavily"
+    assert chosen(SEARCH_API_KEY="k", CSE_ID="e") == "GoogleSearch"
+    assert chosen(SEARCH_API_KEY="k") == "DuckDuckGo"
     assert chosen(SAM_TUI_SEARXNG_BASE="http://127.0.0.1:8888", BRAVE_API_KEY="k") == "SearxNG"
     assert chosen(SAM_TUI_SEARCH="serpapi", SERPAPI_API_KEY="k") == "SerpApiClient"
     assert chosen(SAM_TUI_SEARCH=" DuckDuckGo ", BRAVE_API_KEY="k") == "DuckDuckGo"
     for environ in (
         {"SAM_TUI_SEARCH": "altavista"},
         {"SAM_TUI_SEARCH": "brave"},
+        {"SAM_TUI_SEARCH": "google", "SEARCH_API_KEY": "k"},
         {"SAM_TUI_SEARXNG_BASE": "not a url"},
     ):
         with pytest.raises(ConfigurationError):

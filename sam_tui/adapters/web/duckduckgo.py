@@ -58,7 +58,10 @@ def _has(name: str) -> str:
     return f"contains(concat(' ', normalize-space(@class), ' '), ' {name} ')"
 
 
-_OTHERS = "Configure another engine with SAM_TUI_SEARXNG_BASE, BRAVE_API_KEY or TAVILY_API_KEY."
+_OTHERS = (
+    "Configure another engine with SAM_TUI_SEARXNG_BASE, BRAVE_API_KEY, TAVILY_API_KEY,"
+    " or SEARCH_API_KEY and CSE_ID."
+)
 _ROBOT = (202, 403, 418, 429)
 """Statuses of the page that asks whether one is a robot."""
 
@@ -74,8 +77,6 @@ class DuckDuckGo:
         self, query: str, *, limit: int, kind: SearchKind = "general"
     ) -> Sequence[WebHit]:
         """The first page of results; news are those of the last month."""
-        from sam_tui.adapters.web.duckduckgo import read_results
-
         parameters = {"q": query, "kl": "wt-wt", **({"df": "m"} if kind == "news" else {})}
         page = await self._web.fetch(
             f"{self.address}?{urlencode(parameters)}", most_bytes=2_000_000

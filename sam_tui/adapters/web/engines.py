@@ -1,10 +1,12 @@
-"""Search engines with an interface for programs: SearXNG, Brave, Tavily."""
+"""Search engines with an interface for programs: SearXNG, Brave, Tavily, Google Custom Search."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import urlencode
 
 from sam_tui.adapters.web.hits import decoded, first, hit, rows
+from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import SearchKind, Web, WebHit
 
 
@@ -93,3 +95,48 @@ class Tavily:
             ],
             limit,
         )
+
+
+_GOOGLE_PAGE = 10
+_GOOGLE_MOST = 20
+
+
+class GoogleSearch:
+    """Google Custom Search by key and engine id (seed 002); a request gives ten results at most."""
+
+    def __init__(
+        self,
+        web: Web,
+        key: str,
+        engine: str,
+        base: str = "https://www.googleapis.com/customsearch/v1",
+    ) -> None:
+        self._web = web
+        self._key = key
+        self._engine = engine
+        self.address = base
+
+    async def search(
+        self, query: str, *, limit: int, kind: SearchKind = "general"
+    ) -> Sequence[WebHit]:
+        """Results in Google's order; news are those of the last month."""
+        recent = {"dateRestrict": "m1"} if kind == "news" else {}
+        wanted = min(max(limit, 1), _GOOGLE_MOST)
+        hits: list[WebHit | None] = []
+        for start in range(1, wanted + 1, _GOOGLE_PAGE):
+            count = min(_GOOGLE_PAGE, wanted + 1 - start)
+            results = await self._page({"q": query, "num": count, "start": start, **recent})
+            hits += [hit(r.get("title"), r.get("link"), r.get("snippet")) for r in results]
+            if len(results) < count:
+                break
+        return first(hits, limit)
+
+    async def _page(self, parameters: Mapping[str, str | int]) -> Sequence[Mapping[str, Any]]:
+        url = f"{self.address}?{urlencode({**parameters, 'cx': self._engine, 'key': self._key})}"
+        try:
+            page = await self._web.fetch(url)
+        except ToolError as error:
+            # The address holds the key, which must not stand in an error.
+            told = str(error).replace(url, "Google Custom Search").replace(self._key, "…")
+            raise ToolError(told, hint=error.hint) from None
+        return rows(decoded(page, "Google Custom Search").get("items"))

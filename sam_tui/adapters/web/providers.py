@@ -1,18 +1,19 @@
 """Which search engine is used, by the environment.
 
-| Engine     | Chosen by `SAM_TUI_SEARCH`, or without it by | Needs                  |
-|------------|----------------------------------------------|------------------------|
-| searxng    | `SAM_TUI_SEARXNG_BASE`                       | the address of one     |
-| brave      | `BRAVE_API_KEY`                              | a key                  |
-| tavily     | `TAVILY_API_KEY`                             | a key                  |
-| serpapi    | only by name                                 | `SERPAPI_API_KEY`      |
-| duckduckgo | nothing of the above                         | nothing                |
+| Engine     | Chosen by `SAM_TUI_SEARCH`, or without it by | Needs                          |
+|------------|----------------------------------------------|--------------------------------|
+| searxng    | `SAM_TUI_SEARXNG_BASE`                       | the address of one             |
+| brave      | `BRAVE_API_KEY`                              | a key                          |
+| tavily     | `TAVILY_API_KEY`                             | a key                          |
+| google     | `SEARCH_API_KEY` and `CSE_ID`                | a key and the engine's id      |
+| serpapi    | only by name                                 | `SERPAPI_API_KEY`              |
+| duckduckgo | nothing of the above                         | nothing                        |
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from sam_tui.adapters.web.duckduckgo import DuckDuckGo
-from sam_tui.adapters.web.engines import Brave, SearxNG, Tavily
+from sam_tui.adapters.web.engines import Brave, GoogleSearch, SearxNG, Tavily
 from sam_tui.adapters.web.guarded_http import GuardedWeb
 from sam_tui.adapters.web.serpapi import KEY, SerpApiClient
 from sam_tui.adapters.web.urls import canonical
@@ -21,14 +22,16 @@ from sam_tui.core.ports.web import Web, WebSearch
 
 CHOICE = "SAM_TUI_SEARCH"
 SEARXNG = "SAM_TUI_SEARXNG_BASE"
-NEEDED: Mapping[str, str] = {
-    "searxng": SEARXNG,
-    "brave": "BRAVE_API_KEY",
-    "tavily": "TAVILY_API_KEY",
-    "serpapi": KEY,
-    "duckduckgo": "",
+NEEDED: Mapping[str, Sequence[str]] = {
+    "searxng": (SEARXNG,),
+    "brave": ("BRAVE_API_KEY",),
+    "tavily": ("TAVILY_API_KEY",),
+    "google": ("SEARCH_API_KEY", "CSE_ID"),
+    "serpapi": (KEY,),
+    "duckduckgo": (),
 }
-"""The engines, and the variable that each needs; the first that is set is taken."""
+"""The engines, and the variables that each needs; the first whose variables are set is taken."""
+_ONLY_BY_NAME = ("serpapi",)
 
 
 def search_from(web: Web, environ: Mapping[str, str]) -> WebSearch:
@@ -36,32 +39,42 @@ def search_from(web: Web, environ: Mapping[str, str]) -> WebSearch:
 
     Raises ``ConfigurationError`` for an unknown name or one whose variable is missing.
     """
+    name = engine_of(environ)
+    makers: Mapping[str, Callable[[Sequence[str]], WebSearch]] = {
+        "searxng": lambda values: _searxng(values[0]),
+        "brave": lambda values: Brave(web, values[0]),
+        "tavily": lambda values: Tavily(web, values[0]),
+        "google": lambda values: GoogleSearch(web, values[0], values[1]),
+        "serpapi": lambda values: SerpApiClient(web, values[0]),
+        "duckduckgo": lambda _: DuckDuckGo(web),
+    }
+    return makers[name](_values(name, environ))
+
+
+def engine_of(environ: Mapping[str, str]) -> str:
+    """The name of the engine that is used; raises as ``search_from`` does."""
     name = environ.get(CHOICE, "").strip().lower() or _implied(environ)
     if name not in NEEDED:
         raise ConfigurationError(
             f"{CHOICE}={name!r} is no search engine.", hint=f"One of {', '.join(NEEDED)}."
         )
-    variable = NEEDED[name]
-    value = environ.get(variable, "").strip() if variable else ""
-    if variable and not value:
+    missing = [
+        v for v, value in zip(NEEDED[name], _values(name, environ), strict=True) if not value
+    ]
+    if missing:
         raise ConfigurationError(
-            f"{CHOICE}={name} needs {variable}.", hint="Set it, or unset both."
+            f"{CHOICE}={name} needs {' and '.join(missing)}.", hint="Set it, or unset both."
         )
-    makers: Mapping[str, Callable[[], WebSearch]] = {
-        "searxng": lambda: _searxng(value),
-        "brave": lambda: Brave(web, value),
-        "tavily": lambda: Tavily(web, value),
-        "serpapi": lambda: SerpApiClient(web, value),
-        "duckduckgo": lambda: DuckDuckGo(web),
-    }
-    return makers[name]()
+    return name
+
+
+def _values(name: str, environ: Mapping[str, str]) -> list[str]:
+    return [environ.get(variable, "").strip() for variable in NEEDED[name]]
 
 
 def _implied(environ: Mapping[str, str]) -> str:
-    implied = (
-        name for name in ("searxng", "brave", "tavily") if environ.get(NEEDED[name], "").strip()
-    )
-    return next(implied, "duckduckgo")
+    names = (name for name in NEEDED if name not in _ONLY_BY_NAME)
+    return next(name for name in names if all(_values(name, environ)))
 
 
 def _searxng(base: str) -> SearxNG:

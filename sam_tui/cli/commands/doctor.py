@@ -10,12 +10,13 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sam_tui import __version__
+from sam_tui.cli.checks import DoctorCheck, State, online_services
 from sam_tui.cli.options import closing_runtime, place_options, workspace_of
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import SamError
@@ -24,18 +25,6 @@ from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
     from sam_tui.adapters.policy import AppFolders, PolicyFile
-
-State = Literal["ok", "note", "missing"]
-
-
-@dataclass(frozen=True, slots=True)
-class DoctorCheck:
-    """One thing that was looked at. ``missing`` means that a protection or a tool is not there."""
-
-    name: str
-    state: State
-    detail: str
-    advice: str = ""
 
 
 @click.command("doctor", short_help="Which protections hold here.")
@@ -97,6 +86,7 @@ def examine(
         ("instructions", lambda: _instructions(folders, workspace)),
         ("hooks", lambda: _hooks(values)),
         ("MCP servers", lambda: _servers(values)),
+        *online_services(folders.config_dir),
         ("keys", _keys),
     ]
     return _once([_careful(name, examination) for name, examination in examinations])

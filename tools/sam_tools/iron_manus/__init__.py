@@ -10,6 +10,7 @@ from sam_tools.iron_manus.phases.machine import PhaseMachine
 from sam_tools.iron_manus.phases.state_tools import StateTools
 from sam_tools.iron_manus.sources.apis import ApiTools, ApiTrials
 from sam_tools.iron_manus.sources.fetch import Fetcher, ResponseStore
+from sam_tools.iron_manus.sources.registry import ApiList
 from sam_tools.iron_manus.sources.research import ResearchTools
 from sam_tools.iron_manus.sources.synthesis import SynthesisWriter
 from sam_tui.core.ids import ConversationId
@@ -36,9 +37,12 @@ def build_iron_manus(services: Services) -> tuple[Tool, ...]:
         ResponseStore(services.results, workflows),
         ApiTrials(services.remembered.notes, clock),
     )
+    apis = ApiList(services.online.api_tables)
     writer = SynthesisWriter(services.subagents, services.default_model)
-    search, validate, fetch = ApiTools(fetcher, responses, tried).tools()
-    synthesize, research = ResearchTools(fetcher, responses, tried, writer).tools()
+    search, validate, fetch = ApiTools(apis, fetcher, responses, tried).tools()
+    synthesize, research = ResearchTools(
+        apis, fetcher, responses, tried=tried, writer=writer
+    ).tools()
     python = PythonTool(services.commands, folders, services.online.web, services.documents).tool()
     tools: list[Tool] = []
     health = Health(workflows, folders, lambda: tools, clock=clock)

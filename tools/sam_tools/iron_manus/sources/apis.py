@@ -19,10 +19,8 @@ from sam_tools.iron_manus.sources.fetch import (
 from sam_tools.iron_manus.sources.registry import (
     UNKNOWN_RELIABILITY,
     ApiEntry,
+    ApiList,
     Ranked,
-    api_named,
-    api_of_host,
-    ranked,
 )
 from sam_tui.core.accesses import Access, Fetch
 from sam_tui.core.clock import Clock
@@ -56,7 +54,10 @@ class ApiTrials:
 class ApiTools:
     """The three tools over the list and the guarded door."""
 
-    def __init__(self, fetcher: Fetcher, responses: ResponseStore, tried: ApiTrials) -> None:
+    def __init__(
+        self, apis: ApiList, fetcher: Fetcher, responses: ResponseStore, tried: ApiTrials
+    ) -> None:
+        self._apis = apis
         self._fetcher = fetcher
         self._responses = responses
         self._trials = tried
@@ -77,7 +78,7 @@ class ApiTools:
             ApiValidator,
             self._validate,
             lambda a: f"Trying: {a.url or a.name}",
-            lambda a: fetches(candidates(a)),
+            lambda a: fetches(self._candidates(a)),
             inline_limit=INLINE,
         )
         fetch = Operation(
@@ -103,7 +104,7 @@ class ApiTools:
         )
 
     async def _search(self, arguments: ApiSearch, context: ToolContext) -> ToolResult:
-        ranking = ranked(
+        ranking = self._apis.ranked(
             arguments.objective,
             arguments.user_role,
             category=arguments.category_filter,
@@ -128,8 +129,8 @@ class ApiTools:
         return {**ranking.entry.as_object(), **more}
 
     async def _validate(self, arguments: ApiValidator, context: ToolContext) -> ToolResult:
-        urls = candidates(arguments)
-        entry = _entry_of(arguments)
+        urls = self._candidates(arguments)
+        entry = self._entry_of(arguments)
         if not urls:
             needs = f"It needs {', '.join(entry.needs)} in parameters." if entry else ""
             raise InvalidArguments("There is no URL to try.", hint=needs or "Give a url.")
@@ -138,7 +139,7 @@ class ApiTools:
         for index, url in enumerate(urls):
             fetched = await self._fetcher.fetch(FetchRequest((url,), headers, tries=1), url, index)
             tried.append(as_object(fetched, {}))
-            listed = api_of_host(host_of(url))
+            listed = self._apis.of_host(host_of(url))
             if listed is not None:
                 self._trials.note(listed, ok=fetched.ok)
             if fetched.ok:
@@ -165,7 +166,7 @@ class ApiTools:
             "results": [
                 as_object(fetch, self._responses.keep(fetch, context)) for fetch in fetched
             ],
-            "responses": [_response(fetch) for fetch in fetched if fetch.ok],
+            "responses": [self._response(fetch) for fetch in fetched if fetch.ok],
         }
         rows = tuple(
             (
@@ -178,26 +179,23 @@ class ApiTools:
         table = Table(("endpoint", "status", "time"), rows)
         return answer(data, table, ok=any(fetch.ok for fetch in fetched))
 
+    def _response(self, fetched: Fetched) -> dict[str, Any]:
+        """A success as KnowledgeSynthesize takes it (seed 001); how sure it is, the list estimates."""
+        listed = self._apis.of_host(host_of(fetched.endpoint))
+        confidence = listed.reliability if listed else UNKNOWN_RELIABILITY
+        data = fetched.text[:_RESPONSE] or "(empty)"
+        return {"source": fetched.endpoint, "data": data, "confidence": confidence}
 
-def _response(fetched: Fetched) -> dict[str, Any]:
-    """A success as KnowledgeSynthesize takes it (seed 001); how sure it is, the list estimates."""
-    listed = api_of_host(host_of(fetched.endpoint))
-    confidence = listed.reliability if listed else UNKNOWN_RELIABILITY
-    data = fetched.text[:_RESPONSE] or "(empty)"
-    return {"source": fetched.endpoint, "data": data, "confidence": confidence}
+    def _candidates(self, arguments: ApiValidator) -> tuple[str, ...]:
+        """The URL that was given, and the list's own where that may be tried too."""
+        entry = self._entry_of(arguments) if arguments.auto_correct or not arguments.url else None
+        described = entry.url(arguments.parameters) if entry else None
+        return tuple(dict.fromkeys(url for url in (arguments.url, described) if url))
 
-
-def candidates(arguments: ApiValidator) -> tuple[str, ...]:
-    """The URL that was given, and the list's own where that may be tried too."""
-    entry = _entry_of(arguments) if arguments.auto_correct or not arguments.url else None
-    described = entry.url(arguments.parameters) if entry else None
-    return tuple(dict.fromkeys(url for url in (arguments.url, described) if url))
+    def _entry_of(self, arguments: ApiValidator) -> ApiEntry | None:
+        return self._apis.named(arguments.name) or self._apis.of_host(host_of(arguments.url))
 
 
 def fetches(urls: Sequence[str]) -> tuple[Access, ...]:
     """That each of these leaves the machine."""
     return tuple(Fetch(url, f"endpoint.{number}") for number, url in enumerate(urls))
-
-
-def _entry_of(arguments: ApiValidator) -> ApiEntry | None:
-    return api_named(arguments.name) or api_of_host(host_of(arguments.url))

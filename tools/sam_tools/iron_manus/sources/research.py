@@ -16,7 +16,7 @@ from sam_tools.iron_manus.sources.fetch import (
     bound_headers,
     summary_of,
 )
-from sam_tools.iron_manus.sources.registry import ApiEntry, api_named, keywords_of, ranked
+from sam_tools.iron_manus.sources.registry import ApiEntry, ApiList, keywords_of
 from sam_tools.iron_manus.sources.synthesis import Statement, Synthesis, SynthesisWriter, synthesize
 from sam_tui.core.agent.subagents import Sender
 from sam_tui.core.display import Table, Text
@@ -44,8 +44,15 @@ class ResearchTools:
     """The two tools. ``writer`` puts a synthesis into words where there is a model."""
 
     def __init__(
-        self, fetcher: Fetcher, responses: ResponseStore, tried: ApiTrials, writer: SynthesisWriter
+        self,
+        apis: ApiList,
+        fetcher: Fetcher,
+        responses: ResponseStore,
+        *,
+        tried: ApiTrials,
+        writer: SynthesisWriter,
     ) -> None:
+        self._apis = apis
         self._fetcher = fetcher
         self._responses = responses
         self._trials = tried
@@ -67,7 +74,7 @@ class ResearchTools:
             ApiTask,
             self._research,
             lambda a: f"Researching by APIs: {a.objective[:60]}",
-            lambda a: fetches([source.url for source in chosen(a) if source.url]),
+            lambda a: fetches([source.url for source in chosen(self._apis, a) if source.url]),
             inline_limit=INLINE,
         )
         return (
@@ -83,7 +90,7 @@ class ResearchTools:
         )
 
     async def _research(self, arguments: ApiTask, context: ToolContext) -> ToolResult:
-        picked = chosen(arguments)
+        picked = chosen(self._apis, arguments)
         fetchable = [source for source in picked if source.url]
         if not fetchable:
             raise ToolError(
@@ -167,11 +174,11 @@ class ResearchTools:
         return answer(data, Text(text), Table(("label", "source", "confidence"), rows))
 
 
-def chosen(arguments: ApiTask) -> tuple[Chosen, ...]:
-    """The APIs to ask: those that were named, else the best by score; with their URLs."""
+def chosen(apis: ApiList, arguments: ApiTask) -> tuple[Chosen, ...]:
+    """The APIs to ask: those that were named, else the best that the objective speaks of."""
     words = {"query": " ".join(keywords_of(arguments.objective))}
     if arguments.apis:
-        named = [(api_named(request.api_name), request) for request in arguments.apis]
+        named = [(apis.named(request.api_name), request) for request in arguments.apis]
         unknown = [request.api_name for entry, request in named if entry is None]
         if unknown:
             raise ToolError(
@@ -182,7 +189,7 @@ def chosen(arguments: ApiTask) -> tuple[Chosen, ...]:
             for entry, request in named
             if entry is not None
         )[: arguments.max_sources]
-    ranking = ranked(
+    ranking = apis.ranked(
         arguments.objective,
         arguments.user_role,
         category=arguments.category_filter,
@@ -193,6 +200,7 @@ def chosen(arguments: ApiTask) -> tuple[Chosen, ...]:
             candidate.entry, words, f"score {candidate.score:.3f}: {'; '.join(candidate.reasons)}"
         )
         for candidate in ranking
+        if candidate.topical
     )
 
 

@@ -1,7 +1,8 @@
 """Several texts compared by their words, and a synthesis that a model writes from them.
 
 The comparison is a heuristic, and named as one. Its measures are seed 001's four modes: they count shared
-words. Whether two sources agree in what they say is for the reader to judge, or for the model.
+words, and look for values that speak of one thing and differ. Whether two sources agree in what they say is
+for the reader to judge, or for the model.
 """
 
 from collections.abc import Sequence
@@ -10,13 +11,14 @@ from itertools import combinations
 from typing import Literal
 
 from sam_tools.iron_manus.phases.prompts import render
+from sam_tools.iron_manus.sources.quantities import Difference, differences
 from sam_tui.core.agent.subagents import Errand, Sender, Subagents
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.tooling.executor import Gate
 
 Mode = Literal["consensus", "weighted", "hierarchical", "conflict_resolution"]
-ALIKE, UNLIKE, CONFLICT = 0.7, 0.3, 0.4
+ALIKE = 0.7
 _GRADES = ((0.8, "A+"), (0.7, "A"), (0.6, "B+"), (0.5, "B"), (0.4, "C+"))
 
 
@@ -34,7 +36,7 @@ class Synthesis:
     """What the words of several statements show. ``agreement`` and ``confidence`` are 0 to 1.
 
     ``accepted`` are the statements that count, in their order of weight; ``shared`` are word sequences
-    that two of them have in common; ``contradictions`` are pairs that hardly share a word.
+    that two of them have in common; ``contradictions`` are different values of one thing.
     """
 
     mode: Mode
@@ -49,9 +51,20 @@ class Synthesis:
 
 def similarity(first: str, second: str) -> float:
     """The share of the first text's words that the second has too, of the longer one's length."""
-    a, b = first.lower().split(), second.lower().split()
-    longest = max(len(a), len(b))
-    return sum(word in b for word in a) / longest if longest else 0.0
+    return _likeness(*(_words(text) for text in (first, second)))
+
+
+Words = tuple[list[str], frozenset[str]]
+
+
+def _words(text: str) -> Words:
+    words = text.lower().split()
+    return words, frozenset(words)
+
+
+def _likeness(first: Words, second: Words) -> float:
+    longest = max(len(first[0]), len(second[0]))
+    return sum(map(second[1].__contains__, first[0])) / longest if longest else 0.0
 
 
 def synthesize(
@@ -61,17 +74,21 @@ def synthesize(
     left = [s for s in statements if s.confidence >= threshold and s.data.strip()]
     if not left:
         return None
+    words = [_words(s.data) for s in left]
+    different = differences([s.data for s in left])
+    likeness = [_likeness(a, b) for a, b in combinations(words, 2)]
     match mode:
         case "consensus":
-            accepted, shared, confidence = _consensus(left)
+            accepted, shared, confidence = _consensus(left, likeness)
         case "weighted":
             accepted, shared, confidence = _weighted(left)
         case "hierarchical":
             accepted, shared, confidence = _hierarchical(left)
         case "conflict_resolution":
-            accepted, shared, confidence = _resolved(left)
-    contradictions = _contradictions(left)
-    agreement = _agreement(left)
+            accepted, shared, confidence = _resolved(left, different)
+    names = [s.source for s in left]
+    contradictions = tuple(dict.fromkeys(d.told(names) for d in different))
+    agreement = sum(likeness) / len(likeness) if likeness else 1.0
     return Synthesis(
         mode,
         confidence,
@@ -87,10 +104,10 @@ def synthesize(
 Kept = tuple[list[tuple[str, Statement]], list[str], float]
 
 
-def _consensus(left: Sequence[Statement]) -> Kept:
+def _consensus(left: Sequence[Statement], likeness: Sequence[float]) -> Kept:
     shared: dict[str, None] = {}
-    for a, b in combinations(left, 2):
-        if similarity(a.data, b.data) > ALIKE:
+    for (a, b), alike in zip(combinations(left, 2), likeness, strict=True):
+        if alike > ALIKE:
             words = set(b.data.lower().split())
             common = [w for w in a.data.lower().split() if len(w) > 3 and w in words]
             shared[" ".join(common[:5])] = None
@@ -120,33 +137,19 @@ def _tier(statement: Statement) -> int:
     return 3 if statement.confidence >= 0.8 else 2 if statement.confidence >= 0.6 else 1
 
 
-def _resolved(left: Sequence[Statement]) -> Kept:
+def _resolved(left: Sequence[Statement], different: Sequence[Difference]) -> Kept:
     winners: set[int] = set()
     losers: set[int] = set()
-    for (i, a), (j, b) in combinations(enumerate(left), 2):
-        if similarity(a.data, b.data) < CONFLICT:
-            better, worse = (i, j) if a.confidence > b.confidence else (j, i)
-            winners.add(better)
-            losers.add(worse)
+    for i, j in {(d.first, d.second) for d in different}:
+        better, worse = (i, j) if left[i].confidence > left[j].confidence else (j, i)
+        winners.add(better)
+        losers.add(worse)
     accepted = [
         ("won" if i in winners else "undisputed", s)
         for i, s in enumerate(left)
         if i in winners or i not in losers
     ]
     return accepted, [], sum(s.confidence for _, s in accepted) / len(accepted)
-
-
-def _contradictions(left: Sequence[Statement]) -> tuple[str, ...]:
-    return tuple(
-        f"{a.source} and {b.source} share hardly a word"
-        for a, b in combinations(left, 2)
-        if similarity(a.data, b.data) < UNLIKE
-    )
-
-
-def _agreement(left: Sequence[Statement]) -> float:
-    pairs = [similarity(a.data, b.data) for a, b in combinations(left, 2)]
-    return sum(pairs) / len(pairs) if pairs else 1.0
 
 
 def _completeness(left: Sequence[Statement], evidence: int) -> float:

@@ -1,0 +1,80 @@
+"""Checks of ``sam-tui doctor`` on the services that the environment configures."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["ok", "note", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorCheck:
+    """One thing that was looked at. ``missing`` means that a protection or a tool is not there."""
+
+    name: str
+    state: State
+    detail: str
+    advice: str = ""
+
+
+Examination = tuple[str, Callable[[], DoctorCheck]]
+
+
+def online_services(settings: str) -> tuple[Examination, ...]:
+    """Search, embeddings, images and tables of APIs; ``settings`` is the person's folder."""
+    return (
+        ("web search", _search),
+        ("embeddings", _embeddings),
+        ("images", _images),
+        ("APIs", lambda: _api_tables(settings)),
+    )
+
+
+def _search() -> DoctorCheck:
+    """Which engine is asked, and by which setting."""
+    from sam_tui.adapters.web.providers import CHOICE, NEEDED, engine_of
+
+    name = engine_of(os.environ)
+    by = [CHOICE] if os.environ.get(CHOICE, "").strip() else []
+    setting = " and ".join([*by, *NEEDED[name]]) or "no other is configured"
+    serpapi = "; the operation serpapi (SERPAPI_API_KEY)" if os.environ.get(_SERPAPI) else ""
+    return DoctorCheck("web search", "ok", f"{name} ({setting}){serpapi}")
+
+
+_SERPAPI = "SERPAPI_API_KEY"
+
+
+def _embeddings() -> DoctorCheck:
+    from sam_tui.adapters.llm.embedding import MODEL, embedder_from
+
+    embedder = embedder_from(os.environ)
+    if embedder is None:
+        detail = "none: memory is searched by words and built-in vectors"
+        return DoctorCheck("embeddings", "note", detail, f"{MODEL} names a model.")
+    where = f" at {embedder.api_base}" if embedder.api_base else ""
+    return DoctorCheck("embeddings", "ok", f"{embedder.name}{where}")
+
+
+def _images() -> DoctorCheck:
+    from sam_tui.adapters.images.settings import BASE, MODEL, image_settings
+
+    settings = image_settings(os.environ)
+    if settings is None:
+        advice = f"{BASE} or {MODEL} names one."
+        return DoctorCheck("images", "note", "no endpoint that makes images", advice)
+    key = "" if settings.key else ", without a key"
+    return DoctorCheck(
+        "images", "ok", f"{settings.model or 'its own model'} at {settings.base}{key}"
+    )
+
+
+def _api_tables(settings: str) -> DoctorCheck:
+    """The person's own tables of APIs, for APISearch."""
+    from sam_tui.adapters.web import read_api_tables
+
+    tables, problems = read_api_tables(settings)
+    if problems:
+        return DoctorCheck("APIs", "missing", "; ".join(problems), "Mend or remove it.")
+    detail = f"{len(tables)} tables of yours in {settings}/apis"
+    return DoctorCheck("APIs", "ok", detail if tables else "the list of the program")
