@@ -121,10 +121,10 @@ class GoogleSearch:
     ) -> Sequence[WebHit]:
         """Results in Google's order; news are those of the last month."""
         recent = {"dateRestrict": "m1"} if kind == "news" else {}
-        wanted = min(max(limit, 1), _GOOGLE_MOST)
+        total = min(max(limit, 1), _GOOGLE_MOST)
         hits: list[WebHit | None] = []
-        for start in range(1, wanted + 1, _GOOGLE_PAGE):
-            count = min(_GOOGLE_PAGE, wanted + 1 - start)
+        for start in range(1, total + 1, _GOOGLE_PAGE):
+            count = min(_GOOGLE_PAGE, total + 1 - start)
             results = await self._page({"q": query, "num": count, "start": start, **recent})
             hits += [hit(r.get("title"), r.get("link"), r.get("snippet")) for r in results]
             if len(results) < count:
@@ -137,6 +137,6 @@ class GoogleSearch:
             page = await self._web.fetch(url)
         except ToolError as error:
             # The address holds the key, which must not stand in an error.
-            told = str(error).replace(url, "Google Custom Search").replace(self._key, "…")
-            raise ToolError(told, hint=error.hint) from None
+            text = str(error).replace(url, "Google Custom Search").replace(self._key, "…")
+            raise ToolError(text, hint=error.hint) from None
         return rows(decoded(page, "Google Custom Search").get("items"))

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
-_SCALES = {"n": -9, "µ": -6, "u": -6, "m": -3, "c": -2, "d": -1, "k": 3, "M": 6, "G": 9, "T": 12}
-_BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4}
+_PREFIXES = {
+    "n": ("nano", -9), "µ": ("micro", -6), "u": ("micro", -6), "m": ("milli", -3), "c": ("centi", -2),
+    "d": ("deci", -1), "h": ("hecto", 2), "k": ("kilo", 3), "M": ("mega", 6), "G": ("giga", 9),
+    "T": ("tera", 12),
+}  # fmt: skip
 _BASES = ("m", "kg", "s", "A", "K", "B", "rad", "mol")
 """The units that every other is made of; ``B`` is the byte."""
 
@@ -60,10 +63,6 @@ V | volt volts | 1 | kg m^2 s^-3 A^-1 | mkM
 ohm | ohms Ω | 1 | kg m^2 s^-3 A^-2 | mkM
 C | coulomb coulombs | 1 | s A
 """
-_WORDS = {
-    "kilo": 3, "mega": 6, "giga": 9, "tera": 12, "milli": -3, "micro": -6, "nano": -9, "centi": -2,
-}  # fmt: skip
-
 Dimension = tuple[tuple[str, int], ...]
 """Powers of the base units, in their order; empty for a plain number."""
 
@@ -96,17 +95,15 @@ def units() -> Mapping[str, Unit]:
     for line in _TABLE.splitlines():
         symbol, names, factor, dimension, *prefixes = (part.strip() for part in line.split("|"))
         base = Unit(Fraction(factor), _dimension(dimension))
-        for name in (symbol, *names.split()):
-            table.setdefault(name, base)
-        for prefix in prefixes[0] if prefixes else "":
-            scale = Fraction(100) if prefix == "h" else Fraction(10) ** _SCALES[prefix]
-            table[prefix + symbol] = Unit(base.factor * scale, base.dimension)
-            for word in (w for w, power in _WORDS.items() if power == _SCALES.get(prefix)):
-                for name in names.split():
-                    table.setdefault(word + name, table[prefix + symbol])
-    for prefix, power in _BINARY.items():
-        table[f"{prefix}B"] = Unit(Fraction(1024) ** power, _dimension("B"))
-    return table
+        table |= {name: base for name in (symbol, *names.split()) if name not in table}
+        for prefix in "".join(prefixes):
+            word, power = _PREFIXES[prefix]
+            scaled = Unit(base.factor * Fraction(10) ** power, base.dimension)
+            table[prefix + symbol] = scaled
+            table |= {word + name: scaled for name in names.split() if word + name not in table}
+    kibi = Fraction(1024)
+    binary = {f"{prefix}iB": kibi**power for power, prefix in enumerate("KMGT", start=1)}
+    return table | {name: Unit(factor, _dimension("B")) for name, factor in binary.items()}
 
 
 def combined(first: Dimension, second: Dimension, *, times: int = 1) -> Dimension:
@@ -117,7 +114,7 @@ def combined(first: Dimension, second: Dimension, *, times: int = 1) -> Dimensio
     return tuple((name, powers[name]) for name in _BASES if powers.get(name))
 
 
-def shown(dimension: Dimension) -> str:
+def formatted(dimension: Dimension) -> str:
     """A dimension as its base units: ``kg*m^2/s^2``."""
     over = [name if p == 1 else f"{name}^{p}" for name, p in dimension if p > 0]
     under = [name if p == -1 else f"{name}^{-p}" for name, p in dimension if p < 0]

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, islice
+from itertools import combinations, islice, pairwise
 from typing import Any, cast
 
 from sam_tui.core.text.units import Dimension, units
@@ -90,7 +90,7 @@ class Difference:
     second: int
     values: tuple[Quantity, Quantity]
 
-    def told(self, names: Sequence[str]) -> str:
+    def explain(self, names: Sequence[str]) -> str:
         """Who says what, and of what."""
         mine, other = self.values
         about = ", ".join(sorted(mine.words & other.words)[:4])
@@ -108,18 +108,7 @@ def differences(texts: Sequence[str]) -> tuple[Difference, ...]:
     most = max(_FEWEST, _MOST_TOGETHER // max(1, len(texts)))
     rows = [_Row(i, q) for i, text in enumerate(texts) for q in quantities(text, most)]
     _pair_up(rows)
-    found: list[Difference] = []
-    for row in rows:
-        for source, same in row.same.items():
-            if source <= row.source or any(row.quantity.agrees(o.quantity) for o in same):
-                continue
-            near = min(same, key=lambda o: abs(o.quantity.low - row.quantity.low))
-            back = near.same[row.source]
-            if not any(o.quantity.agrees(near.quantity) for o in back):
-                found.append(Difference(row.source, source, (row.quantity, near.quantity)))
-        if len(found) >= _MOST_DIFFERENCES:
-            break
-    return tuple(found[:_MOST_DIFFERENCES])
+    return tuple(islice((d for row in rows for d in row.differences()), _MOST_DIFFERENCES))
 
 
 @dataclass(slots=True)
@@ -129,6 +118,18 @@ class _Row:
     source: int
     quantity: Quantity
     same: "dict[int, list[_Row]]" = field(default_factory=dict[int, "list[_Row]"])
+
+    def differences(self) -> Iterator[Difference]:
+        """Later sources that have no value of this thing that may be this one, nor this one theirs."""
+        for source, same in self.same.items():
+            if source <= self.source or self._agrees_with(same):
+                continue
+            near = min(same, key=lambda o: abs(o.quantity.low - self.quantity.low))
+            if not near._agrees_with(near.same[self.source]):
+                yield Difference(self.source, source, (self.quantity, near.quantity))
+
+    def _agrees_with(self, rows: "Sequence[_Row]") -> bool:
+        return any(self.quantity.agrees(row.quantity) for row in rows)
 
 
 def _pair_up(rows: Sequence[_Row]) -> None:
@@ -178,20 +179,21 @@ def _of_json(value: Any, path: tuple[str, ...], names: frozenset[str]) -> Iterat
         return
     if isinstance(value, dict):
         fields = cast("Mapping[str, Any]", value)
-        own = {
-            _singular(word.casefold())
-            for key, text in fields.items()
-            if key.casefold() in _NAMES and isinstance(text, str) and len(text) <= 40
-            for word in _WORD.findall(text)
-        }
+        names |= _names_among(fields)
         for key, inner in fields.items():
-            yield from _of_json(inner, (*path, key), names | own)
+            yield from _of_json(inner, (*path, key), names)
     elif isinstance(value, list):
         key = path[-1] if path else ""
         for inner in cast("list[Any]", value)[:_MOST]:
             yield from _of_json(inner, (*path, key), names)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         yield _plain(float(value), str(value), path, names)
+
+
+def _names_among(fields: Mapping[str, Any]) -> frozenset[str]:
+    texts = [text for key, text in fields.items() if key.casefold() in _NAMES]
+    short = [text for text in texts if isinstance(text, str) and len(text) <= 40]
+    return frozenset(_singular(w.casefold()) for text in short for w in _WORD.findall(text))
 
 
 def _plain(
@@ -205,35 +207,41 @@ def _plain(
         return None
     year = _is_year(written) and bool(words & {"founded", "year"})
     low, high = _meant(value, _step(written))
-    shown = f"{key} {written}"
-    return Quantity(low, high, "year" if year else "", words | names, names, frozenset(), shown)
+    return Quantity(
+        low, high, "year" if year else "", words | names, names, frozenset(), f"{key} {written}"
+    )
 
 
-def _of_sentence(sentence: str) -> list[Quantity]:
+def _of_sentence(sentence: str) -> Iterator[Quantity]:
     matches = list(_NUMBER.finditer(sentence))
-    if not 0 < len(matches) <= _MOST_OF_SENTENCE:
-        return []
+    if len(matches) > _MOST_OF_SENTENCE:
+        return
     years = frozenset(int(m["digits"]) for m in matches if _bare_year(m))
     measured = [m for m in matches if not _bare_year(m)]
-    names = _names(sentence)
-    units_here = {m["unit"] for m in measured if m["unit"] and _unit(m) is not None}
-    words = _content(sentence) - {u.casefold() for u in units_here} - set(_SCALES)
+    units_here = {m["unit"].casefold() for m in measured if m["unit"] and _unit(m) is not None}
+    words, names = _content(sentence) - units_here - set(_SCALES), _names(sentence)
     if not words:
-        return []
-    if not measured:
-        none = frozenset[int]()
-        return [
-            Quantity(y - 0.5, y + 0.5, "year", words, names, none, str(y)) for y in sorted(years)
-        ]
-    found: list[Quantity] = []
-    rest = list(measured)
-    while rest:
-        end = rest[1] if len(rest) > 1 and _begins_range(sentence, rest[0], rest[1]) else rest[0]
-        low, high, dimension = _span(rest[0], end)
-        written = sentence[rest[0].start() : end.end()].strip()
-        found.append(Quantity(low, high, dimension, words, names, years, written))
-        del rest[: 1 if end is rest[0] else 2]
-    return found
+        return
+    for first, last in _ranges(sentence, measured):
+        low, high, dimension = _span(first, last)
+        written = sentence[first.start() : last.end()].strip()
+        yield Quantity(low, high, dimension, words, names, years, written)
+    for year in () if measured else sorted(years):
+        yield Quantity(year - 0.5, year + 0.5, "year", words, names, frozenset(), str(year))
+
+
+def _ranges(
+    sentence: str, matches: Sequence[re.Match[str]]
+) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+    """Each number, and the end of the range that it begins; else itself."""
+    numbers = iter(matches)
+    following = dict(pairwise(matches))
+    for match in numbers:
+        last = following.get(match)
+        if last is not None and _begins_range(sentence, match, last):
+            yield match, next(numbers)
+        else:
+            yield match, match
 
 
 def _begins_range(sentence: str, first: re.Match[str], second: re.Match[str]) -> bool:
@@ -266,8 +274,8 @@ def _unit(match: re.Match[str]) -> tuple[Dimension | str, float] | None:
         return money, 1.0
     if unit == "%" or unit.casefold() in ("percent", "per"):
         return "%", 1.0
-    known = units().get(unit)
-    return None if known is None else (known.dimension, float(known.factor))
+    measured = units().get(unit)
+    return None if measured is None else (measured.dimension, float(measured.factor))
 
 
 def _bare_year(match: re.Match[str]) -> bool:

@@ -210,12 +210,11 @@ def _cells(line: str) -> list[str]:
 
 def _entry(cells: Mapping[str, str], heading: str) -> Iterator[ApiEntry]:
     """The entry of one row, or nothing where it names none or no address."""
-    name, docs = cells["name"], cells.get("docs", "")
-    if link := _LINK.fullmatch(name):
-        name, docs = link[1], docs or link[2]
-    docs = docs or cells.get("url", "")
+    name, docs = _linked(cells["name"])
+    docs = cells.get("docs") or docs or cells.get("url", "")
     base, endpoint = cells.get("base", "").rstrip("/"), cells.get("endpoint", "")
-    if not name or not all(_address(url) for url in (base, docs) if url) or not (base or docs):
+    addresses = [url for url in (base, docs) if url]
+    if not name or not addresses or not all(map(_address, addresses)):
         return
     category = (cells.get("category") or heading or "other").casefold()
     words = cells.get("keywords") or f"{name} {cells.get('description', '')}"
@@ -223,6 +222,12 @@ def _entry(cells: Mapping[str, str], heading: str) -> Iterator[ApiEntry]:
     auth = _auth(cells.get("auth", ""))
     reliability = _reliability(cells.get("reliability", ""))
     yield ApiEntry(name, category, keywords[:40], reliability, auth, base, endpoint, docs)
+
+
+def _linked(name: str) -> tuple[str, str]:
+    """A name, and where it leads as a Markdown link."""
+    link = _LINK.fullmatch(name)
+    return (link[1], link[2]) if link else (name, "")
 
 
 def _address(url: str) -> bool:

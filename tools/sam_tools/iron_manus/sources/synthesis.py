@@ -72,8 +72,10 @@ def synthesize(
 ) -> Synthesis | None:
     """Hold the statements at or above a confidence against each other; None where none is left."""
     left = [s for s in statements if s.confidence >= threshold and s.data.strip()]
-    if not left:
-        return None
+    return _synthesized(left, mode) if left else None
+
+
+def _synthesized(left: Sequence[Statement], mode: Mode) -> Synthesis:
     words = [_words(s.data) for s in left]
     different = differences([s.data for s in left])
     likeness = [_likeness(a, b) for a, b in combinations(words, 2)]
@@ -87,7 +89,7 @@ def synthesize(
         case "conflict_resolution":
             accepted, shared, confidence = _resolved(left, different)
     names = [s.source for s in left]
-    contradictions = tuple(dict.fromkeys(d.told(names) for d in different))
+    contradictions = tuple(dict.fromkeys(d.explain(names) for d in different))
     agreement = sum(likeness) / len(likeness) if likeness else 1.0
     return Synthesis(
         mode,
