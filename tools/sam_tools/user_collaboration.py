@@ -15,6 +15,7 @@ from sam_tui.core.inquiry import Question, Reply
 from sam_tui.core.todos.item import one_line, visible_text
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
+from sam_tui.core.verdict import Decision
 
 _OPERATION = re.compile(r"[a-z][a-z0-9_]{0,63}(?:\.[a-z][a-z0-9_]{0,63})?")
 _SUMMARY = 80
@@ -118,14 +119,19 @@ def _decided(arguments: Collaboration, response: Response, data: dict[str, Any])
     lines += [f"Not granted: {', '.join(decision.targets)}." for decision in denied]
     lines += [f"Not asked about: {reason}." for reason in response.unasked]
     if not granted and all(decision.by == "mode" for decision in denied):
-        unattended = any(decision.rule == "unattended" for decision in denied)
-        why = _WHY["unattended"] if unattended else f"{denied[0].reason}."
-        return ToolResult(_unanswered(arguments, why, lines), ok=False, data=data)
-    comment = " ".join(filter(None, (decision.comment for decision in response.decisions)))
+        return ToolResult(_unanswered(arguments, _by_mode(denied), lines), ok=False, data=data)
+    comments = filter(None, (decision.comment for decision in response.decisions))
     word = "no" if not granted else "partly" if denied else "yes"
-    reply = f"{word}. {comment}" if comment else word
+    reply = ". ".join(filter(None, (word, " ".join(comments))))
     text = "\n".join([f"User response: {reply}", "", *lines])
     return ToolResult(text, display=(Text(reply),), data={**data, "userResponse": reply})
+
+
+def _by_mode(denied: Sequence[Decision]) -> str:
+    """Why nobody was asked."""
+    if any(decision.rule == "unattended" for decision in denied):
+        return _WHY["unattended"]
+    return f"{denied[0].reason}."
 
 
 def _unanswered(arguments: Collaboration, why: str, about: Sequence[str]) -> str:

@@ -207,6 +207,19 @@ def _kind(node: "Node") -> UsageKind:
     if parent is None:
         return "reference"
     field = _field(parent, node)
+    if (defined := _defined(parent, field)) is not None:
+        return defined
+    if parent.type in _DECLARATORS and field in ("declarator", "name", None):
+        return _declared(parent)
+    if _is_called(node):
+        return "call"
+    if parent.type in _DECLARING and (field is None or field in _DECLARING_FIELDS):
+        return "declaration"
+    return "declaration" if _is_assigned(node) else "reference"
+
+
+def _defined(parent: "Node", field: str | None) -> UsageKind | None:
+    """What a field of a definition is; None of what defines nothing."""
     if parent.type in _DEFINING and field in ("name", "alias", "left"):
         return "definition"
     if parent.type == "type_definition" and field == "declarator":
@@ -217,13 +230,7 @@ def _kind(node: "Node") -> UsageKind:
         value = parent.child_by_field_name("value")
         functions = ("arrow_function", "function_expression", "function", "class")
         return "definition" if value is not None and value.type in functions else "declaration"
-    if parent.type in _DECLARATORS and field in ("declarator", "name", None):
-        return _declared(parent)
-    if _is_called(node):
-        return "call"
-    if parent.type in _DECLARING and (field is None or field in _DECLARING_FIELDS):
-        return "declaration"
-    return "declaration" if _is_assigned(node) else "reference"
+    return None
 
 
 def _field(parent: "Node", node: "Node") -> str | None:

@@ -133,16 +133,16 @@ def endpoint_for(wish: Wish, environment: Mapping[str, str]) -> Endpoint:
     anonymous = local and not from_environment
     owner = of_base(base) or named or (None if anonymous else by_prefix("openai"))
     key = _key(wish, owner, environment, local=anonymous)
-    variable = owner.keys[0] if owner is not None and owner.keys else OWN_KEY
-    if not key and not local and (owner is None or owner.keys):
-        raise _keyless(split(base).hostname or base, variable)
+    keys = (OWN_KEY,) if owner is None else owner.keys
+    if keys and not (key or local):
+        raise _keyless(split(base).hostname or base, keys[0])
     own_host = owner is not None and owner.host == split(base).hostname
     return Endpoint(
         model=_wire_name(wish.model, named, base),
         base=base,
         name=wish.model,
         key=key,
-        key_variable=variable,
+        key_variable=keys[0] if keys else OWN_KEY,
         timeout=wish.timeout,
         priced=own_host and not local,
         dialect=dialect_for(wish.model, owner if own_host or named else None),

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from sam_tui.adapters.policy.command_limits import Fault, read_limits, tightened
 from sam_tui.core.authorization.network.hosts import ANY, HostEntry, entries_of
 from sam_tui.core.authorization.policy.judgement import CONNECT
 from sam_tui.core.authorization.policy.policy import Policy
-from sam_tui.core.authorization.rules.rule import KEPT, Layer, Subject
+from sam_tui.core.authorization.rules.rule import KEPT, Layer, Rule, Subject
 from sam_tui.core.ports.processes.sandbox import (
     DEFAULT_NETWORK,
     NETWORKS,
@@ -209,21 +209,7 @@ def sandbox_plan(
 
     ``local`` are servers that are not public and yet may be reached.
     """
-    secret_paths = policy.secrets.paths if policy.secrets is not None else ()
-    now = policy.clock()
-
-    def readable(path: str) -> bool:
-        return policy.rules.unlocks(Subject("commands.read", "read", path), now) is not None
-
-    hidden = tuple(
-        path
-        for path in dict.fromkeys((*secret_paths, *policy.protected))
-        if not path.startswith(_UNHIDDEN) and not readable(path)
-    )
-    below = tuple(f"{path}/" for path in hidden)
-    named = [rule.path.fixed for rule in policy.rules.rules if rule.path and not rule.path.tail]
-    opened = tuple(path for path in named if path.startswith(below) and readable(path))
-    opened += tuple(path for path in policy.shared if os.path.isdir(path))
+    hidden, opened = _hidden(policy)
     return SandboxPlan(
         terms.kind or "default",
         hidden,
@@ -235,6 +221,22 @@ def sandbox_plan(
         terms.passed,
         CommandLimits(**terms.limits),
     )
+
+
+def _hidden(policy: Policy) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What commands may not read, and what of it they may: rules open it, or all commands share it."""
+    secret_paths = policy.secrets.paths if policy.secrets is not None else ()
+    now = policy.clock()
+
+    def readable(path: str) -> bool:
+        return policy.rules.unlocks(Subject("commands.read", "read", path), now) is not None
+
+    paths = [path for path in (*secret_paths, *policy.protected) if not path.startswith(_UNHIDDEN)]
+    hidden = tuple(path for path in dict.fromkeys(paths) if not readable(path))
+    below = tuple(f"{path}/" for path in hidden)
+    named = [rule.path.fixed for rule in policy.rules.rules if rule.path and not rule.path.tail]
+    opened = [path for path in named if path.startswith(below) and readable(path)]
+    return hidden, (*opened, *filter(os.path.isdir, policy.shared))
 
 
 def _redirected(opened: Sequence[str]) -> Mapping[str, str]:
@@ -252,15 +254,16 @@ def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...]) -> H
     What was allowed in a question is left to the guard, which hears when it is taken back.
     """
     about = [rule for rule in policy.rules.rules if rule.about_hosts and rule.concerns(CONNECT)]
-    allowed = tuple(
-        entry
-        for rule in about
-        if rule.effect == "allow" and rule.layer == "user" and rule.window.always
-        if not rule.id.startswith(KEPT)
-        for entry in entries_of(rule.host or ANY)
-    )
-    judged = tuple(
-        entry for rule in about if rule.effect != "allow" for entry in entries_of(rule.host or ANY)
-    )
+    allowed = _entries(rule for rule in about if rule.effect == "allow" and _stands(rule))
+    judged = _entries(rule for rule in about if rule.effect != "allow")
     first, *further = terms.lists or ((),)
     return HostTerms(((*first, *local, *allowed), *further), local, judged)
+
+
+def _stands(rule: Rule) -> bool:
+    """Whether the person wrote it, for any time."""
+    return rule.layer == "user" and rule.window.always and not rule.id.startswith(KEPT)
+
+
+def _entries(rules: Iterable[Rule]) -> tuple[str, ...]:
+    return tuple(entry for rule in rules for entry in entries_of(rule.host or ANY))

@@ -282,22 +282,20 @@ def _redirections(node: "Node") -> list[Redirection]:
     """The files of a redirection node; ``2>&1`` names none."""
     if node.type == "herestring_redirect":
         return []
-    redirections: list[Redirection] = []
     if node.type == "heredoc_redirect":
-        for child in node.children:
-            if child.type == "file_redirect":
-                redirections.extend(_redirections(child))
-        return redirections
+        files = [child for child in node.children if child.type == "file_redirect"]
+        return [redirection for file in files for redirection in _redirections(file)]
     operator = next((c.type for c in node.children if not c.is_named), "")
-    target = node.child_by_field_name("destination")
-    if target is None:
-        named = [c for c in node.children if c.is_named and c.type != "file_descriptor"]
-        target = named[-1] if named else None
-    if target is None:
-        return redirections
-    if operator in (">&", "<&", ">&-", "<&-") and (
-        target.type == "number" or text_of(target).rstrip("-").isdigit()
-    ):
-        return redirections
-    redirections.append(Redirection(operator, word_of(target)))
-    return redirections
+    target = _redirected_to(node)
+    if target is None or (operator in (">&", "<&", ">&-", "<&-") and _is_descriptor(target)):
+        return []
+    return [Redirection(operator, word_of(target))]
+
+
+def _redirected_to(node: "Node") -> "Node | None":
+    named = [c for c in node.children if c.is_named and c.type != "file_descriptor"]
+    return node.child_by_field_name("destination") or (named[-1] if named else None)
+
+
+def _is_descriptor(target: "Node") -> bool:
+    return target.type == "number" or text_of(target).rstrip("-").isdigit()

@@ -71,7 +71,7 @@ class Diagnosing:
         outcomes += await asyncio.to_thread(self._by_syntax, files, outcomes)
         if not outcomes:
             raise _nothing(plan, files)
-        return _told(outcomes, plan, files, context.workspace)
+        return _report(outcomes, plan, files, context.workspace)
 
     async def _run(self, check: Check, context: ToolContext) -> _Outcome:
         context.emit(f"{check.name} …\n")
@@ -143,23 +143,15 @@ def _nothing(plan: CheckPlan, files: Sequence[Location]) -> ToolError:
     )
 
 
-def _told(
+def _report(
     outcomes: Sequence[_Outcome], plan: CheckPlan, files: Sequence[Location], workspace: str
 ) -> ToolResult:
-    diagnostics = [
-        replace(item, file=_shown(item.file, workspace), message=item.message[:_LONGEST_MESSAGE])
-        for outcome in outcomes
-        for item in outcome.diagnostics
-        if _asked_for(item, files)
-    ]
-    diagnostics.sort(key=lambda d: (_SEVERITIES.index(d.severity), d.file, d.line, d.column))
-    failed = [outcome for outcome in outcomes if outcome.failure]
-    done = [outcome for outcome in outcomes if not outcome.failure]
+    diagnostics = _selected(outcomes, files, workspace)
     counts = Counter(item.severity for item in diagnostics)
-    totals = ", ".join(counted(counts[s], s, s if s == "information" else "") for s in counts)
-    names = ", ".join(f"{o.name} ({o.seconds:.1f} s)" if o.seconds else o.name for o in done)
-    head = f"{totals or 'no problems'} by {names}" if done else "nothing could be checked"
-    lines = [head, *(f"{o.name} failed: {o.failure}" for o in failed)]
+    lines = [_head(outcomes, counts)]
+    lines += [
+        f"{outcome.name} failed: {outcome.failure}" for outcome in outcomes if outcome.failure
+    ]
     lines += [f"not run: {text}" for text in plan.missing]
     lines += [_line(item) for item in diagnostics[:_MOST_SHOWN]]
     if len(diagnostics) > _MOST_SHOWN:
@@ -174,7 +166,32 @@ def _told(
     }
     rows = tuple((_place(d), d.severity, d.code, d.message) for d in diagnostics[:_MOST_SHOWN])
     display = (Table(("place", "severity", "code", "message"), rows),) if rows else ()
-    return ToolResult("\n".join(lines), ok=bool(done), display=display, data=data)
+    ok = any(not outcome.failure for outcome in outcomes)
+    return ToolResult("\n".join(lines), ok=ok, display=display, data=data)
+
+
+def _selected(
+    outcomes: Sequence[_Outcome], files: Sequence[Location], workspace: str
+) -> list[Diagnostic]:
+    """What is about the files, the worst first, as it is shown."""
+    diagnostics = [
+        replace(item, file=_shown(item.file, workspace), message=item.message[:_LONGEST_MESSAGE])
+        for outcome in outcomes
+        for item in outcome.diagnostics
+        if _asked_for(item, files)
+    ]
+    return sorted(
+        diagnostics, key=lambda d: (_SEVERITIES.index(d.severity), d.file, d.line, d.column)
+    )
+
+
+def _head(outcomes: Sequence[_Outcome], counts: Counter[str]) -> str:
+    done = [outcome for outcome in outcomes if not outcome.failure]
+    if not done:
+        return "nothing could be checked"
+    totals = ", ".join(counted(counts[s], s, s if s == "information" else "") for s in counts)
+    names = ", ".join(f"{o.name} ({o.seconds:.1f} s)" if o.seconds else o.name for o in done)
+    return f"{totals or 'no problems'} by {names}"
 
 
 def _asked_for(item: Diagnostic, files: Sequence[Location]) -> bool:

@@ -184,8 +184,7 @@ class SessionHand:
             return takeover
         await session.tidied()
         hidden = session.state.secret
-        count = len(session.commands)
-        newest = session.commands[-1] if count else None
+        newest = session.commands[-1] if session.commands else None
         start = session.end
         # A terminal's enter key is \r alone; the pair would be two of them.
         session.write(arguments.input.replace("\r\n", "\r").encode(errors="replace"))
@@ -201,7 +200,6 @@ class SessionHand:
             await session.settled(within=arguments.timeout)
         printed = session.output(start)
         view = view_of(session, printed.text)
-        text = view["screen"]["text"] if "screen" in view else view["output"]
         data: dict[str, Any] = {
             "session_id": session.id,
             "status": status(session),
@@ -219,9 +217,7 @@ class SessionHand:
             if missed := self._terminals.missed(session, record):
                 data["withheld"] = list(missed)
         keys = _HIDDEN if hidden else escaped(arguments.input.rstrip("\r\n"))
-        code = record.exit_code if record is not None else session.exit_code
-        seconds = (record.seconds or 0.0) if record is not None else 0.0
-        return session_result(session, data, Terminal(keys, text, code, seconds))
+        return session_result(session, data, _card(session, keys, view))
 
     async def output(self, arguments: GetOutput, context: ToolContext) -> ToolResult:
         """What it printed from an index on."""
@@ -350,6 +346,15 @@ class SessionHand:
                 self._publish(TerminalClosed(conversation, session.id, session.exit_code))
 
         stop = session.watch(changed)
+
+
+def _card(session: TerminalSession, keys: str, view: Mapping[str, Any]) -> Terminal:
+    """What was typed and what is visible of it, with how the newest command ended."""
+    text = view["screen"]["text"] if "screen" in view else view["output"]
+    if not session.commands:
+        return Terminal(keys, text, session.exit_code, 0.0)
+    record = session.commands[-1]
+    return Terminal(keys, text, record.exit_code, record.seconds or 0.0)
 
 
 def _recorded(session: TerminalSession, record: CommandRecord) -> dict[str, Any]:

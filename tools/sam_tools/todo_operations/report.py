@@ -1,6 +1,6 @@
 """What the model reads back: always the stored list, never what was asked for."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
 
 from sam_tools.todo_operations.changes import TodoBatch, TodoChange
@@ -162,38 +162,37 @@ def _side_effects(before: Sequence[Todo], stored: Sequence[Todo], change: TodoCh
 
 def _difference(old: Todo, new: Todo) -> str:
     """The fields that differ, as ``status: a→b, progress: 40%``."""
-    parts: list[str] = []
-    if old.status != new.status:
-        parts.append(f"status: {old.status}→{new.status}")
-    if old.progress != new.progress:
-        parts.append("progress: " + ("-" if new.progress is None else _percent(new.progress)))
-    if old.title != new.title:
-        parts.append(f"title: was {old.title}")
-    if old.priority != new.priority:
-        parts.append(f"priority: {old.priority}→{new.priority}")
-    if old.dependencies != new.dependencies:
-        ids = ", ".join(str(id_) for id_ in new.dependencies)
-        parts.append(f"dependencies: {ids or 'none'}")
-    if old.blocked_reason != new.blocked_reason:
-        parts.append(f"blockedReason: {new.blocked_reason or 'cleared'}")
-    if old.subtasks != new.subtasks:
-        done = len(new.subtasks) - len(open_subtasks(new))
-        parts.append(f"subtasks: {done}/{len(new.subtasks)} completed")
-    if old.estimate_minutes != new.estimate_minutes:
-        minutes = new.estimate_minutes
-        parts.append("estimate: " + ("-" if minutes is None else _time(minutes)))
-    if old.evidence != new.evidence:
-        parts.append(f"evidence: {len(new.evidence)}")
-    parts += [
-        f"{label} changed"
-        for label, changed in (
-            ("description", old.description != new.description),
-            ("canRunParallel", old.can_run_parallel != new.can_run_parallel),
-            ("parallelGroup", old.parallel_group != new.parallel_group),
-        )
-        if changed
-    ]
-    return ", ".join(parts)
+    return ", ".join(
+        words(old, new) for field, words in _CHANGES if getattr(old, field) != getattr(new, field)
+    )
+
+
+def _or_dash(value: float | None, words: Callable[[float], str]) -> str:
+    return "-" if value is None else words(value)
+
+
+def _completed(item: Todo) -> str:
+    return f"{len(item.subtasks) - len(open_subtasks(item))}/{len(item.subtasks)} completed"
+
+
+_CHANGES: tuple[tuple[str, Callable[[Todo, Todo], str]], ...] = (
+    ("status", lambda old, new: f"status: {old.status}→{new.status}"),
+    ("progress", lambda _, new: f"progress: {_or_dash(new.progress, _percent)}"),
+    ("title", lambda old, _: f"title: was {old.title}"),
+    ("priority", lambda old, new: f"priority: {old.priority}→{new.priority}"),
+    (
+        "dependencies",
+        lambda _, new: f"dependencies: {', '.join(map(str, new.dependencies)) or 'none'}",
+    ),
+    ("blocked_reason", lambda _, new: f"blockedReason: {new.blocked_reason or 'cleared'}"),
+    ("subtasks", lambda _, new: f"subtasks: {_completed(new)}"),
+    ("estimate_minutes", lambda _, new: f"estimate: {_or_dash(new.estimate_minutes, _time)}"),
+    ("evidence", lambda _, new: f"evidence: {len(new.evidence)}"),
+    ("description", lambda _, __: "description changed"),
+    ("can_run_parallel", lambda _, __: "canRunParallel changed"),
+    ("parallel_group", lambda _, __: "parallelGroup changed"),
+)
+"""The fields of an item, and what is said where one differs."""
 
 
 def _titles(items: Sequence[Todo]) -> list[str]:

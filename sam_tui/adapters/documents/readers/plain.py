@@ -132,19 +132,23 @@ def _rtf_text(source: str) -> str:
         elif word == "u" and token["number"]:
             out.append(chr(int(token["number"]) % 65536))
             skip = 1
-        elif word:
-            out.append(_RTF_WORDS.get(word, ""))
         elif skip and (token["text"] or token["hex"]):
             out.append((token["text"] or "")[1:])
             skip = 0
-        elif token["hex"]:
-            out.append(bytes.fromhex(token["hex"]).decode("cp1252", "replace"))
         else:
-            out.append(
-                token["text"] or {"~": " ", "_": "-"}.get(token["sign"] or "", token["sign"] or "")
-            )
+            out.append(_rtf_characters(token))
     # Characters beyond the first plane came as two halves.
     return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _rtf_characters(token: re.Match[str]) -> str:
+    """What a word, a byte in hex, a sign or plain text stands for by itself."""
+    if token["word"]:
+        return _RTF_WORDS.get(token["word"], "")
+    if token["hex"]:
+        return bytes.fromhex(token["hex"]).decode("cp1252", "replace")
+    sign = token["sign"] or ""
+    return token["text"] or {"~": " ", "_": "-"}.get(sign, sign)
 
 
 def _cut(text: str) -> tuple[str, tuple[str, ...]]:

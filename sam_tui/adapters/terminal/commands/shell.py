@@ -105,15 +105,8 @@ class ShellCommands:
 
     async def run_held(self, request: CommandRequest, holding: Holding | None) -> CommandResult:
         """``run`` for a command that is held in a way of the caller's; None leaves it free."""
-        scratch = self._sandbox.scratch if holding is not None else None
         run = self._sandbox.tracking.run(holding)
-        environment = {
-            **command_environment(scratch, self._sandbox.passed),
-            **self._sandbox.variables(request.network, scratch),
-            **({} if request.writable else _WRITES_NOTHING),
-            **request.variables,
-            **run.variables,
-        }
+        environment = self._environment(request, run, confined=holding is not None)
         began = time.monotonic()
         with contextlib.ExitStack() as ends, contextlib.ExitStack() as failed:
             reading, writing = _pipe(ends, failed)
@@ -146,10 +139,7 @@ class ShellCommands:
         try:
             timed_out = not await execution.wait(request.timeout)
             if holding is not None:
-                await holding.finish()
-                if holding.handle.exceeded:
-                    # They were killed at once, and the first of them may be gone before the last.
-                    await run.end()
+                await _finish(holding, run)
         finally:
             execution.close()
             self.leaders.discard(process.pid)
@@ -159,24 +149,47 @@ class ShellCommands:
         output, dropped = pipes[0].output.text()
         errors = pipes[1].output.text()[0] if wrong is not None else ""
         code = process.returncode
-        missed = self._missed(request.command, output + errors) if code else ()
-        return CommandResult(
+        result = CommandResult(
             output=output,
             exit_code=code if code is not None and code >= 0 else None,
             signal=_signal_name(code),
             seconds=time.monotonic() - began,
             timed_out=timed_out,
             dropped=dropped,
-            refused=() if holding is None else refusals(holding, output + errors, code),
             errors=errors,
-            withheld=missed,
+            withheld=self._missed(request.command, output + errors) if code else (),
             left=run.left(),
-            exceeded=() if holding is None else tuple(sorted(holding.handle.exceeded)),
-            abandoned=holding is not None and holding.handle.abandoned,
         )
+        if holding is None:
+            return result
+        return replace(
+            result,
+            refused=refusals(holding, output + errors, code),
+            exceeded=tuple(sorted(holding.handle.exceeded)),
+            abandoned=holding.handle.abandoned,
+        )
+
+    def _environment(
+        self, request: CommandRequest, run: TrackedRun, *, confined: bool
+    ) -> dict[str, str]:
+        scratch = self._sandbox.scratch if confined else None
+        return {
+            **command_environment(scratch, self._sandbox.passed),
+            **self._sandbox.variables(request.network, scratch),
+            **({} if request.writable else _WRITES_NOTHING),
+            **request.variables,
+            **run.variables,
+        }
 
     def _missed(self, command: str, output: str) -> tuple[str, ...]:
         return self._sandbox.misses.of(self._sandbox.passed, command, output)
+
+
+async def _finish(holding: Holding, run: TrackedRun) -> None:
+    await holding.finish()
+    if holding.handle.exceeded:
+        # They were killed at once, and the first of them may be gone before the last.
+        await run.end()
 
 
 class _Pipe:

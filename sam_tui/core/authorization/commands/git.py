@@ -51,9 +51,7 @@ def _judged(texts: list[str], words: Sequence[Word], git: GitTable, *, code: boo
         return _traits(f"{title} reaches a remote", "network")
     if code:
         return _traits("a git option may run a program", "workspace-write")
-    if any(_means(word, git.runs) for word in arguments) or (
-        name == "grep" and any(_short(word) and "O" in word for word in arguments)
-    ):
+    if _runs_something(name, arguments, git):
         why = f"{title} with an option that runs or writes something"
         return _traits(why, "workspace-write")
     if not (command.classes == READ_ONLY or _lists(name, words, command)):
@@ -82,6 +80,13 @@ def _means(word: str, options: frozenset[str]) -> bool:
 
 def _short(word: str) -> bool:
     return word.startswith("-") and not word.startswith("--")
+
+
+def _runs_something(name: str, arguments: Sequence[str], git: GitTable) -> bool:
+    """Whether an option runs a program or writes a file, as ``git grep -O`` opens a pager."""
+    if name == "grep" and any(_short(word) and "O" in word for word in arguments):
+        return True
+    return any(_means(word, git.runs) for word in arguments)
 
 
 def _throws_away(name: str, arguments: Sequence[str], command: Program) -> bool:

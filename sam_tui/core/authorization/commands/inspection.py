@@ -245,9 +245,13 @@ def _builtin(use: Use) -> Traits:
         return _may_write(name) if split else _reads(name)
     if name == "printf" and use.words and use.words[0].static and not texts[0].startswith("-v"):
         return _reads(name)
+    return _reads(name) if _names_plainly(use) else _may_write(name)
+
+
+def _names_plainly(use: Use) -> bool:
+    """Whether all variables that it names are known, and none has a subscript."""
     named = [word for word in use.words if not _NAMED.match(word.text)]
-    plain = known_words(named) and not any("[" in text.partition("=")[0] for text in texts)
-    return _reads(name) if plain else _may_write(name)
+    return known_words(named) and not any("[" in text.partition("=")[0] for text in use.texts)
 
 
 def variables_set(name: str, arguments: Sequence[Word]) -> list[str]:
@@ -264,9 +268,8 @@ def variables_set(name: str, arguments: Sequence[Word]) -> list[str]:
 
 def _remove(use: Use) -> Traits:
     """``rm`` asks where it is recursive, for what it deletes is gone; not for a build folder."""
-    options = [text for text in use.texts if text.startswith("-") and text != "--"]
-    short = "".join(text[1:] for text in options if not text.startswith("--"))
-    recursive = "r" in short.lower() or "--recursive" in options
+    options = [text for text in use.texts if text.startswith("-")]
+    recursive = any(has_flag(text, ("-r", "-R", "--recursive")) for text in options)
     targets = [word for word in use.words if not word.text.startswith("-")]
     if "--no-preserve-root" in options or (recursive and any(_everything(t) for t in targets)):
         return traits("destructive", "rm would delete everything there")

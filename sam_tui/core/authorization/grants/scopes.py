@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sam_tui.core.accesses import CommandAccess, LocatedAccess, Type
@@ -82,50 +82,46 @@ def offers(
     """The scopes for a question, narrowest first. ``keeps``: whether any can be written down."""
     exact = tuple(judgement.target for judgement in judgements)
     granted = tuple(map(wide_as_it_is, exact))
-    minutes = max(1, round(seconds / 60))
-    span = "1 minute" if minutes == 1 else f"{minutes} minutes"
-    offered = [
+    timed = f"{_in_question(operation, granted)}, for {_minutes(seconds)}"
+    offered = (
         ScopeOffer(ScopeChoice("once", once, "once", exact)),
-        ScopeOffer(
-            ScopeChoice(
-                "timed",
-                f"{_in_question(operation, granted)}, for {span}",
-                "minutes",
-                exact,
-                seconds=seconds,
-            ),
-            granted,
-        ),
-    ]
+        ScopeOffer(ScopeChoice("timed", timed, "minutes", exact, seconds=seconds), granted),
+    )
     if not all(judgement.plain for judgement in judgements):
-        return tuple(offered)
+        return offered
     # What a rule asks about stays asked: a lasting permission would never be heard.
     lasting = keeps and not any(by_file(judgement.rule) for judgement in judgements)
     spans: tuple[ScopeSpan, ...] = ("session", "project", "user") if lasting else ("session",)
+    return (*offered, *_spanning(operation, judgements, grounds, spans))
+
+
+def _minutes(seconds: float) -> str:
+    minutes = max(1, round(seconds / 60))
+    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+
+
+def _spanning(
+    operation: str, judgements: Sequence[Judgement], grounds: Grounds, spans: Sequence[ScopeSpan]
+) -> Iterator[ScopeOffer]:
+    """The scopes that hold for each of the spans: a tool, hosts, a site, folders or a command prefix."""
+    exact = tuple(judgement.target for judgement in judgements)
     if exact and set(exact) == {operation}:
-        offered += [_tool_offer(span, operation, grounds) for span in spans]
-        return tuple(offered)
-    folders = _folders(judgements, grounds)
-    pattern = _prefix(judgements)
-    if judgements and all(judgement.target.startswith(CONNECTION) for judgement in judgements):
+        yield from (_tool_offer(span, operation, grounds) for span in spans)
+    elif exact and all(target.startswith(CONNECTION) for target in exact):
         named = _hosts(judgements)
         if not named:
             words = f"{operation}, exactly {', '.join(exact)}, {HOW_LONG['session']}"
-            offered.append(ScopeOffer(ScopeChoice("session", words, "session", exact), exact))
-        offered += [_host_offer(span, operation, host, grounds) for host in named for span in spans]
-        return tuple(offered)
-    if (site := _site(judgements)) is not None:
+            yield ScopeOffer(ScopeChoice("session", words, "session", exact), exact)
+        for host in named:
+            yield from (_host_offer(span, operation, host, grounds) for span in spans)
+    elif (site := _site(judgements)) is not None:
         words = f"{operation} on everything at {site}, {HOW_LONG['session']}"
-        offered.append(ScopeOffer(ScopeChoice("session", words, "session", (site,)), (site,)))
-        host = host_of(site)
-        offered += [_host_offer(span, operation, host, grounds) for span in spans[1:]]
-        return tuple(offered)
-    for span_offered in spans:
-        if folders:
-            offered.append(_folder_offer(span_offered, operation, folders, grounds))
-        elif pattern is not None:
-            offered.append(_pattern_offer(span_offered, operation, pattern, grounds))
-    return tuple(offered)
+        yield ScopeOffer(ScopeChoice("session", words, "session", (site,)), (site,))
+        yield from (_host_offer(span, operation, host_of(site), grounds) for span in spans[1:])
+    elif folders := _folders(judgements, grounds):
+        yield from (_folder_offer(span, operation, folders, grounds) for span in spans)
+    elif (pattern := _prefix(judgements)) is not None:
+        yield from (_pattern_offer(span, operation, pattern, grounds) for span in spans)
 
 
 def _in_question(operation: str, granted: tuple[str, ...]) -> str:
@@ -137,11 +133,12 @@ def _in_question(operation: str, granted: tuple[str, ...]) -> str:
         return f"{operation} to exactly {listed}"
     folders = [target for target in granted if target.startswith("/") and target.endswith("/")]
     exact = [target for target in granted if target not in folders]
-    words = (
-        [f"all of {', '.join(folder.rstrip('/') or '/' for folder in folders)}"] if folders else []
+    whole = [folder.rstrip("/") or "/" for folder in folders]
+    covered = (
+        f"all of {', '.join(whole)}" * bool(whole),
+        f"exactly {', '.join(exact)}" * bool(exact),
     )
-    words += [f"exactly {', '.join(exact)}"] if exact else []
-    return f"{operation} on {' and '.join(words)}"
+    return f"{operation} on {' and '.join(filter(None, covered))}"
 
 
 def of_next_call(timed: ScopeOffer) -> ScopeOffer:
@@ -155,9 +152,7 @@ def timed_words(timed: ScopeChoice, accesses: Sequence[LocatedAccess]) -> str:
     """What the counted choice covers, as it is shown and recorded."""
     if not any(isinstance(located.access, CommandAccess | Type) for located in accesses):
         return timed.words
-    minutes = max(1, round((timed.seconds or 0) / 60))
-    span = "1 minute" if minutes == 1 else f"{minutes} minutes"
-    return f"exactly this: {', '.join(timed.targets)}, for {span}"
+    return f"exactly this: {', '.join(timed.targets)}, for {_minutes(timed.seconds or 0)}"
 
 
 def rehearsal(judgements: Sequence[Judgement]) -> ScopeOffer:
@@ -213,19 +208,28 @@ def command_prefix(part: CommandPart) -> tuple[str, ...]:
         return ()
     program = builtin_table().program(words[0])
     if program.interpreter:
-        if words[1:2] == ("-m",) and len(words) > 2:
-            return words[:3]
-        script = words[1] if len(words) > 1 and not words[1].startswith("-") else ""
-        return words[:2] if script else ()
+        return _script_prefix(words)
     if _says_nothing(program):
         return ()
-    count = 1 if program.prefix is None else program.prefix
-    if words[1:2] and words[1] in program.scripts:
-        inner = builtin_table().program(words[2]) if len(words) > 2 else Program()
-        if _says_nothing(inner) or inner.interpreter:
-            rest = command_prefix(replace(part, words=words[2:]))
-            return (*words[:2], *rest) if rest else ()
-        count = 3
+    if not (words[1:2] and words[1] in program.scripts):
+        return _first_words(words, 1 if program.prefix is None else program.prefix)
+    inner = builtin_table().program(words[2]) if len(words) > 2 else Program()
+    if not (_says_nothing(inner) or inner.interpreter):
+        return _first_words(words, 3)
+    rest = command_prefix(replace(part, words=words[2:]))
+    return (*words[:2], *rest) if rest else ()
+
+
+def _script_prefix(words: tuple[str, ...]) -> tuple[str, ...]:
+    """An interpreter with its module or script; empty where an option comes first."""
+    if words[1:2] == ("-m",) and len(words) > 2:
+        return words[:3]
+    script = words[1] if len(words) > 1 else ""
+    return words[:2] if script and not script.startswith("-") else ()
+
+
+def _first_words(words: tuple[str, ...], count: int) -> tuple[str, ...]:
+    """So many words where there are, and none is an option; of ``make`` its name is enough."""
     prefix = words[:count]
     if len(prefix) < count or any(word.startswith("-") for word in prefix[1:]):
         return words if words == ("make",) else ()

@@ -57,6 +57,7 @@ HARMLESS_VALUES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
 """Keys that start or lead, and the values with which they do not. `.husky` is a place itself."""
 _URL = re.compile(r"remote\..*\.url", re.DOTALL)
 _WORKTREE = "core.worktree"
+_ESCAPES = {"\n": "", '"': '"', "\\": "\\", "n": "\n", "t": "\t", "b": "\b"}
 
 
 def entries(text: str) -> list[Entry]:
@@ -91,16 +92,21 @@ def _value(text: str, at: int) -> tuple[str, int]:
         return "true", (text.find("\n", at) + 1) or len(text)
     if text[at] != "=":
         raise ValueError("not a git configuration")
+    return _quoted_value(text, at + 1)
+
+
+def _quoted_value(text: str, at: int) -> tuple[str, int]:
+    """The same from behind the ``=``: quotes and escapes resolved, blanks around it taken off."""
     parts: list[str] = []
-    quoted, solid, at = False, 0, at + 1
+    quoted, solid = False, 0
     while at < len(text) and (quoted or text[at] not in "\n#;"):
         letter = text[at]
         if letter == "\\":
             at += 1
             escape = text[at : at + 1]
-            if escape not in ("\n", '"', "\\", "n", "t", "b"):
+            if escape not in _ESCAPES:
                 raise ValueError("not a git configuration")
-            parts.append({"\n": "", "n": "\n", "t": "\t", "b": "\b"}.get(escape, escape))
+            parts.append(_ESCAPES[escape])
             solid = len(parts)
         elif letter == '"':
             quoted = not quoted
@@ -142,11 +148,8 @@ def harm(before: bytes | None, after: bytes, *, real: str, inside: Sequence[str]
 
 
 def _starts(key: str, values: list[str], old: list[Entry], real: str, inside: Sequence[str]) -> str:
-    if HARMLESS.fullmatch(key):
+    if HARMLESS.fullmatch(key) or _has_harmless_values(key, values):
         return ""
-    for keys, harmless in HARMLESS_VALUES:
-        if keys.fullmatch(key) and all(harmless.fullmatch(value) for value in values):
-            return ""
     if _URL.fullmatch(key):
         before = [value for name, value in old if name == key]
         added = [value for value in values if value not in before]
@@ -156,6 +159,13 @@ def _starts(key: str, values: list[str], old: list[Entry], real: str, inside: Se
     if key == _WORKTREE and all(_lies(value, real, inside) for value in values):
         return ""
     return f"{key} = {', '.join(values)[:200]} may start a program or lead elsewhere"
+
+
+def _has_harmless_values(key: str, values: list[str]) -> bool:
+    return any(
+        keys.fullmatch(key) and all(harmless.fullmatch(value) for value in values)
+        for keys, harmless in HARMLESS_VALUES
+    )
 
 
 def _lies(path: str, real: str, inside: Sequence[str]) -> bool:

@@ -110,8 +110,7 @@ def harmless(grounds: Grounds, case: AccessCase) -> Judgement | None:
     reading = case.subject.reading
     if reading is None or not reading.parsed or reading.tainted:
         return None
-    paths = [path for part in reading.parts for path in part.paths]
-    outside = next((p for p in paths if not _inside(grounds, p) and not _device(p)), None)
+    outside = _outside(grounds, reading)
     if reading.calm:
         if outside is None or grounds.trusted:
             return case.allow("read-only", "it only reads")
@@ -119,6 +118,12 @@ def harmless(grounds: Grounds, case: AccessCase) -> Judgement | None:
     if grounds.mode == "accept-edits" and outside is None and all(map(_plain_edit, reading.parts)):
         return case.allow("mode:accept-edits", "it only touches files of the workspace", "mode")
     return None
+
+
+def _outside(grounds: Grounds, reading: CommandReading) -> NamedPath | None:
+    """The first file that a command names outside of the workspace; devices are not."""
+    paths = (path for part in reading.parts for path in part.paths)
+    return next((p for p in paths if not _inside(grounds, p) and not _device(p)), None)
 
 
 def unconfined(_: Grounds, case: AccessCase) -> Judgement | None:

@@ -53,22 +53,25 @@ def lint_hosts(
     for index, entry in enumerate(parsed):
         named = with_port(entry.host, entry.port) if entry.port else entry.host
         rule = Rule(f"{layer}:hosts", "allow", layer, source, operation=CONNECT, host=named)
-        for number, other in enumerate(parsed):
-            same = other == entry and number < index
-            if same or (other != entry and _entry_within(entry, other)):
-                findings.append(
-                    LintFinding(rule, "shadowed", f"{entries[number]} holds it; remove one")
-                )
-                break
+        if (holder := _holder(index, parsed)) is not None:
+            why = f"{entries[holder]} holds it; remove one"
+            findings.append(LintFinding(rule, "shadowed", why))
         if wider is not None and not any(_overlap(entry, other) for other in wider):
-            findings.append(
-                LintFinding(rule, "unreachable", "your own list of hosts does not hold it")
-            )
-        if entry.host.startswith("*.") and shared(entry.host[2:]):
-            findings.append(
-                LintFinding(rule, "over-broad", f"anybody has names below {entry.host[2:]}")
-            )
+            why = "your own list of hosts does not hold it"
+            findings.append(LintFinding(rule, "unreachable", why))
+        if why := _broad_host(entry.host):
+            findings.append(LintFinding(rule, "over-broad", why))
     return findings
+
+
+def _holder(index: int, entries: Sequence[HostEntry]) -> int | None:
+    """The number of the entry that makes one needless: the same before it, or a wider one."""
+    entry = entries[index]
+    for number, other in enumerate(entries):
+        same = other == entry and number < index
+        if same or (other != entry and _entry_within(entry, other)):
+            return number
+    return None
 
 
 def _entry_within(narrow: HostEntry, wide: HostEntry) -> bool:
@@ -121,40 +124,63 @@ def _dead(
             "unreachable",
             "a project only tightens until its folder is trusted (sam-tui trust)",
         )
-    fixed = rule.path.fixed if rule.path and not rule.about_commands else ""
-    inside = any(fixed == folder or fixed.startswith(folder + "/") for folder in protected)
-    if rule.effect == "allow" and fixed and inside and rule.access != "read":
+    if rule.effect == "allow" and rule.access != "read" and _lies_in(rule, protected):
         yield LintFinding(rule, "unreachable", "the program's own data is never written")
 
 
+def _lies_in(rule: Rule, folders: Sequence[str]) -> bool:
+    """Whether it is about files of one of the folders alone."""
+    fixed = _fixed_path(rule)
+    return any(f"{fixed}/".startswith(f"{folder}/") for folder in folders if fixed)
+
+
+def _fixed_path(rule: Rule) -> str:
+    """How the path of a rule about files begins, up to its first wildcard."""
+    return rule.path.fixed if rule.path and not rule.about_commands else ""
+
+
 def _broad(rule: Rule, secrets: Secrets | None) -> Iterator[LintFinding]:
-    if rule.kind in ("privileged", "destructive") and rule.command is None:
-        yield LintFinding(rule, "over-broad", f"it allows every {rule.kind} command; name commands")
-    if rule.command is not None and (why := _broad_command(rule.command)):
-        yield LintFinding(rule, "over-broad", why)
-    if rule.path is not None and rule.path.fixed and not rule.about_commands:
-        if not rule.path.tail and rule.path.fixed.count("/") < 2:
-            yield LintFinding(rule, "over-broad", f"it covers everything below {rule.path.fixed}")
-        elif secrets is not None and secrets.above(rule.path.fixed):
-            yield LintFinding(rule, "over-broad", f"secrets lie below {rule.path.fixed}")
-    if rule.host == ANY:
-        yield LintFinding(rule, "over-broad", "it covers every host")
-    elif rule.host.startswith(("*.", ".")) and shared(rule.host.lstrip("*.")):
-        why = f"anybody has names below {rule.host.lstrip('*.')}"
-        yield LintFinding(rule, "over-broad", why)
-    named = rule.path or rule.command or rule.kind or rule.host
+    whys = (
+        _broad_kind(rule),
+        _broad_command(rule.command),
+        _broad_path(rule, secrets),
+        _broad_host(rule.host),
+        _broad_operation(rule),
+    )
+    yield from (LintFinding(rule, "over-broad", why) for why in whys if why)
+
+
+def _broad_kind(rule: Rule) -> str:
+    heavy = rule.kind in ("privileged", "destructive") and rule.command is None
+    return f"it allows every {rule.kind} command; name commands" if heavy else ""
+
+
+def _broad_path(rule: Rule, secrets: Secrets | None) -> str:
+    fixed = _fixed_path(rule)
+    if fixed and rule.path and not rule.path.tail and fixed.count("/") < 2:
+        return f"it covers everything below {fixed}"
+    return f"secrets lie below {fixed}" if fixed and secrets and secrets.above(fixed) else ""
+
+
+def _broad_host(host: str) -> str:
+    if host == ANY:
+        return "it covers every host"
+    below = host.lstrip("*.")
+    anybody = host.startswith(("*.", ".")) and shared(below)
+    return f"anybody has names below {below}" if anybody else ""
+
+
+def _broad_operation(rule: Rule) -> str:
     if rule.operation.startswith("mcp__"):
-        if rule.operation.strip("_*") == "mcp":
-            yield LintFinding(
-                rule, "over-broad", "it covers every tool of every server; name a server"
-            )
-    elif not named:
-        yield LintFinding(
-            rule, "over-broad", f"it allows {rule.operation} on anything; name a path"
-        )
+        every = rule.operation.strip("_*") == "mcp"
+        return "it covers every tool of every server; name a server" if every else ""
+    named = rule.path or rule.command or rule.kind or rule.host
+    return "" if named else f"it allows {rule.operation} on anything; name a path"
 
 
-def _broad_command(pattern: CommandPattern) -> str:
+def _broad_command(pattern: CommandPattern | None) -> str:
+    if pattern is None:
+        return ""
     first = pattern.words[0]
     if set(first) & set("*?["):
         return "its first word is a pattern, so it covers any program"
@@ -162,13 +188,12 @@ def _broad_command(pattern: CommandPattern) -> str:
         return ""
     program = builtin_table().program(first)
     runs_text = program.shell or program.interpreter
-    if (runs_text or program.wraps) and len(pattern.words) == 1:
-        return f"{first} runs anything; name what it runs"
-    if runs_text and pattern.words[1:2] and pattern.words[1] in ("-c", "-e"):
-        return f"{first} {pattern.words[1]} runs any text; name a script"
-    if first in ("ssh", "eval", "source", ".") and len(pattern.words) == 1:
-        return f"{first} runs anything; name what it runs"
-    return ""
+    runs_others = first in ("ssh", "eval", "source", ".") or program.wraps
+    if len(pattern.words) == 1:
+        return f"{first} runs anything; name what it runs" if runs_text or runs_others else ""
+    second = pattern.words[1]
+    any_text = runs_text and second in ("-c", "-e")
+    return f"{first} {second} runs any text; name a script" if any_text else ""
 
 
 def _operation_within(narrow: str, wide: str) -> bool:

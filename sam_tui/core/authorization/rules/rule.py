@@ -118,13 +118,19 @@ class Rule:
         """Whether an allow rule covers one simple command: its words, and every path it names."""
         if not (self.about_commands and self._holds(subject, now)):
             return False
+        return self._covers_words(part) and self._covers_targets(part)
+
+    def _covers_words(self, part: CommandPart) -> bool:
         if self.command and not self.command.covers(part.words):
             return False
-        if self.kind and part.heaviest != self.kind:
-            return False
-        exact = self.kind or (self.command and self.command.exact)
-        if part.heaviest in ("destructive", "privileged") and not exact:
-            return False  # a prefix says nothing about the options that make a command heavy
+        if self.kind:
+            return part.heaviest == self.kind
+        # A prefix says nothing about the options that make a command heavy.
+        exact = self.command is not None and self.command.exact
+        return exact or part.heaviest not in ("destructive", "privileged")
+
+    def _covers_targets(self, part: CommandPart) -> bool:
+        """Whether every host and path that a command names is one that it speaks of."""
         if self.host and not (part.hosts and all(host_covered(self.host, h) for h in part.hosts)):
             return False
         return not self.path or all(
@@ -155,14 +161,16 @@ class Rule:
             return False
         if self.kind and self.kind not in part.classes:
             return False
-        if self.host and not any(host_covered(self.host, host) for host in part.hosts):
-            return False
         if self.access == "write" and part.calm:
             return False
+        return self._names_target(part)
+
+    def _names_target(self, part: CommandPart) -> bool:
+        """Whether a host and a path that a command names are ones that it speaks of."""
+        if self.host and not any(host_covered(self.host, host) for host in part.hosts):
+            return False
         return not self.path or any(
-            path.real and self.path.covers(path.real)
-            for path in part.paths
-            if self.access != "write" or path.writes or not part.calm
+            path.real and self.path.covers(path.real) for path in part.paths
         )
 
 
@@ -203,18 +211,16 @@ class RuleSet:
         for part in reading.parts:
             if part.calm and not any(path.writes for path in part.paths):
                 continue
-            allowed = next(
-                (
-                    rule
-                    for rule in self.rules
-                    if rule.effect == "allow" and rule.permits_part(part, subject, now)
-                ),
-                None,
-            )
-            if allowed is None:
+            match = self._permitting_part(part, subject, now)
+            if match is None:
                 return None
-            match = allowed
         return match
+
+    def _permitting_part(self, part: CommandPart, subject: Subject, now: float) -> Rule | None:
+        for rule in self.rules:
+            if rule.effect == "allow" and rule.permits_part(part, subject, now):
+                return rule
+        return None
 
     def saved_ids(self) -> frozenset[str]:
         """The ids of what the person allowed for good in a question."""

@@ -92,6 +92,10 @@ def _hint(text: str, hunk: Hunk) -> str:
     return nearest(text, old) or "Read the file and copy its lines exactly, white space included."
 
 
+_Indents = tuple[str, str]
+"""How a line is indented in the patch, and how in the file."""
+
+
 def reindented(current: Sequence[str], lines: Sequence[Line]) -> tuple[Line, ...] | None:
     """The hunk's lines, new ones indented as the file does; the same ones where nothing differs.
 
@@ -104,27 +108,42 @@ def reindented(current: Sequence[str], lines: Sequence[Line]) -> tuple[Line, ...
         for line, row in zip(old, current, strict=True)
         if line.text.strip()
     ]
+    new = {_indent(line.text) for line in lines if _is_new(line)}
     pairs = {(patch, file) for patch, file, _ in rows}
-    new = {_indent(line.text) for line in lines if line.mark == "+" and line.text.strip()}
-    # One line that is right says that new ones are as well: only context was written carelessly.
-    if not new or not any(a != b for a, b in pairs) or any(a == b != "" for a, b in pairs):
-        return tuple(lines)
     replaced = [(patch, file) for patch, file, old_indent in rows if old_indent] or list(pairs)
-    least = min(replaced, key=lambda pair: len(pair[0]))
-    if min(new, key=len) == least[1] != least[0]:
-        return tuple(lines)  # what is new is right already
-    patch_base, file_base = min(pairs, key=lambda pair: len(pair[0]))
-    meant = dict(pairs) if len({patch for patch, _ in pairs}) == len(pairs) else {}
-    if all(file == file_base + patch[len(patch_base) :] for patch, file in pairs):
-        meant |= {i: file_base + i[len(patch_base) :] for i in new if i.startswith(patch_base)}
+    if _is_right(new, pairs, replaced):
+        return tuple(lines)
+    meant = _meant(new, pairs)
     if not new <= meant.keys():
         return None
     return tuple(
         replace(line, text=meant[_indent(line.text)] + line.text.lstrip(" \t"))
-        if line.mark == "+" and line.text.strip()
+        if _is_new(line)
         else line
         for line in lines
     )
+
+
+def _is_new(line: Line) -> bool:
+    return line.mark == "+" and bool(line.text.strip())
+
+
+def _is_right(new: set[str], pairs: set[_Indents], replaced: Sequence[_Indents]) -> bool:
+    """Whether new lines are indented as the file is, although old ones of the patch may not be."""
+    # One line that is right says that new ones are as well: only context was written carelessly.
+    if not new or all(a == b for a, b in pairs) or any(a == b != "" for a, b in pairs):
+        return True
+    patch, file = min(replaced, key=lambda pair: len(pair[0]))
+    return min(new, key=len) == file != patch
+
+
+def _meant(new: set[str], pairs: set[_Indents]) -> dict[str, str]:
+    """The indent of the file for each of the patch for which it can be told."""
+    patch_base, file_base = min(pairs, key=lambda pair: len(pair[0]))
+    meant = dict(pairs) if len({patch for patch, _ in pairs}) == len(pairs) else {}
+    if all(file == file_base + patch[len(patch_base) :] for patch, file in pairs):
+        meant |= {i: file_base + i[len(patch_base) :] for i in new if i.startswith(patch_base)}
+    return meant
 
 
 def _indent(text: str) -> str:

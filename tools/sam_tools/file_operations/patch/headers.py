@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from sam_tools.file_operations.patch.binary import Binary
-from sam_tools.file_operations.patch.pieces import FilePatch, FileType, Hunk
+from sam_tools.file_operations.patch.pieces import ChangeKind, FilePatch, FileType, Hunk
 from sam_tui.core.errors import ToolError
 
 NOTHING = "/dev/null"
@@ -84,18 +84,7 @@ class Header:
 
     def _git_file(self, first: str, second: str) -> FilePatch:
         """As git reads it: what its lines say of names must agree."""
-        kind: Literal["update", "create", "delete", "copy"] = "update"
-        source, target = _bare(first, second)
-        if self.moved:
-            verb = "copy" if "copy to" in self.moved else "rename"
-            kind = "copy" if verb == "copy" else "update"
-            source, target = self.moved.get(f"{verb} from", ""), self.moved.get(f"{verb} to", "")
-        elif "new file mode" in self.modes or self.old == NOTHING:
-            kind, source = "create", target
-        elif "deleted file mode" in self.modes or self.new == NOTHING:
-            kind, target = "delete", source
-        elif self.named and source != target:
-            source, target = _bare(self.old, self.new)
+        kind, source, target = self._git_names(first, second)
         expected = NOTHING if kind == "create" else source, NOTHING if kind == "delete" else target
         if self.named and not (_agree(self.old, expected[0]) and _agree(self.new, expected[1])):
             raise ToolError(
@@ -114,6 +103,21 @@ class Header:
             type=type_,
             binary=self.binary,
         )
+
+    def _git_names(self, first: str, second: str) -> tuple[ChangeKind, str, str]:
+        """What is done to which file, and its name afterwards."""
+        if self.moved:
+            verb: Literal["copy", "rename"] = "copy" if "copy to" in self.moved else "rename"
+            names = self.moved.get(f"{verb} from", ""), self.moved.get(f"{verb} to", "")
+            return "copy" if verb == "copy" else "update", *names
+        source, target = _bare(first, second)
+        if "new file mode" in self.modes or self.old == NOTHING:
+            return "create", target, target
+        if "deleted file mode" in self.modes or self.new == NOTHING:
+            return "delete", source, source
+        if self.named and source != target:
+            source, target = _bare(self.old, self.new)
+        return "update", source, target
 
     def _type(self, name: str) -> tuple[FileType, bool | None]:
         """What git's modes say of it, and whether it may be run. Raises ``ToolError``."""

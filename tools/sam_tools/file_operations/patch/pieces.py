@@ -7,6 +7,7 @@ from sam_tools.file_operations.patch.binary import Binary
 
 Mark = Literal[" ", "-", "+"]
 FileType = Literal["file", "link", "submodule", ""]
+ChangeKind = Literal["update", "create", "delete", "copy"]
 """What a part of a patch is about, by git's modes; empty where it gives none."""
 
 
@@ -62,7 +63,7 @@ class FilePatch:
     guessed.
     """
 
-    kind: Literal["update", "create", "delete", "copy"]
+    kind: ChangeKind
     path: str
     target: str
     hunks: tuple[Hunk, ...] = ()

@@ -193,26 +193,35 @@ class Ground:
                 continue
             if fuzz and self._is_made(hunk):
                 break
-            head, tail = trimmed
-            old = [form(line.text) for line in hunk.old]
-            middle = old[head : len(old) - tail]
-            spots = (
-                HunkPosition(at, len(middle), head, tail)
-                for at in self._matches(middle, form, hunk, head=head)
-                if self._style != "git" or self._ends_fit(hunk, at, trimmed, fuzz)
-            )
+            spots = self._spots(hunk, form, fuzz, trimmed)
             if hunk.start is not None and form is not _plain:
                 spot, clashing = self._nearest(spots)
-                if spot is not None:
-                    return spot
-                clash = clash or clashing
-                continue
-            fitting = list(spots)
-            free = [spot for spot in fitting if not self._clashes(spot)]
-            if free:
-                return self._chosen(hunk, free, above)
-            clash = clash or tuple(spot.at + 1 for spot in fitting)
+            else:
+                spot, clashing = self._among(hunk, list(spots), above)
+            if spot is not None:
+                return spot
+            clash = clash or clashing
         raise Misfit("overlap", clash) if clash else Misfit("nowhere")
+
+    def _spots(
+        self, hunk: Hunk, form: _Comparison, fuzz: int, trimmed: tuple[int, int]
+    ) -> Iterator[HunkPosition]:
+        """Where its old lines stand, without so many of them at both ends."""
+        head, tail = trimmed
+        old = [form(line.text) for line in hunk.old]
+        middle = old[head : len(old) - tail]
+        for at in self._matches(middle, form, hunk, head=head):
+            if self._style != "git" or self._ends_fit(hunk, at, trimmed, fuzz):
+                yield HunkPosition(at, len(middle), head, tail)
+
+    def _among(
+        self, hunk: Hunk, spots: Sequence[HunkPosition], above: int | None
+    ) -> tuple[HunkPosition | None, tuple[int, ...]]:
+        """The one that is meant of those that are free, or the lines of all where none is."""
+        free = [spot for spot in spots if not self._clashes(spot)]
+        if free:
+            return self._chosen(hunk, free, above), ()
+        return None, tuple(spot.at + 1 for spot in spots)
 
     def _is_made(self, hunk: Hunk) -> bool:
         """Whether its new lines stand there already: less context would make them twice."""

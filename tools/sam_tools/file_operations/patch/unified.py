@@ -53,36 +53,47 @@ class _Reader:
         current = Header(old=path, new=path) if path else Header()
         while self._at < len(self._lines):
             line = self._lines[self._at]
-            named = current.named or current.hunks
-            if line.startswith("diff --git "):
-                current = self._next(current, Header(git=git_names(line)))
-            elif follows(self._lines, self._at):
-                names = header_name(line[4:]), header_name(self._lines[self._at + 1][4:])
-                current = self._next(current, Header()) if named else current
-                current.old, current.new = names
-                self._at += 1
-            elif half := half_header(self._lines, self._at):
-                current = self._next(current, Header()) if named else current
-                current.old, current.new = half
-            elif line.startswith(("@@@", "diff --cc ", "diff --combined ")):
-                raise self._wrong(
-                    "a combined diff of a merge cannot be applied",
-                    "Make a diff against one of the parents, or edit the file itself.",
-                )
-            elif numbered(line) or (line.startswith("@@") and (current.named or current.git)):
-                current.hunks.append(self._hunk(len(current.hunks) + 1, exact=bool(current.git)))
+            if (header := self._header(line, current)) is not None:
+                current = header
+            elif self._read_content(line, current):
                 continue
-            elif line == "GIT binary patch":
-                current.binary, self._at = read_binary(self._lines, self._at + 1, current.index)
-                if current.binary is None:
-                    raise self._wrong("the binary part is not whole", "Make it with --binary.")
-                continue
-            elif line.startswith("Binary files ") and (current.git or named) and not current.hunks:
-                raise self._wrong("binary changes come without data", "Leave binary files out.")
             elif current.git and not current.hunks:
                 current.extend(line)
             self._at += 1
         self._next(current, current)
+
+    def _header(self, line: str, current: Header) -> Header | None:
+        """The header with the names that this line gives, of this file or the next; None without."""
+        if line.startswith("diff --git "):
+            return self._next(current, Header(git=git_names(line)))
+        if follows(self._lines, self._at):
+            names = header_name(line[4:]), header_name(self._lines[self._at + 1][4:])
+            self._at += 1
+        elif (names := half_header(self._lines, self._at)) is None:
+            return None
+        header = self._next(current, Header()) if current.named or current.hunks else current
+        header.old, header.new = names
+        return header
+
+    def _read_content(self, line: str, current: Header) -> bool:
+        """Read the hunk or the binary data that begins here; False where none does."""
+        if line.startswith(("@@@", "diff --cc ", "diff --combined ")):
+            raise self._wrong(
+                "a combined diff of a merge cannot be applied",
+                "Make a diff against one of the parents, or edit the file itself.",
+            )
+        if numbered(line) or (line.startswith("@@") and (current.named or current.git)):
+            current.hunks.append(self._hunk(len(current.hunks) + 1, exact=bool(current.git)))
+            return True
+        if line == "GIT binary patch":
+            current.binary, self._at = read_binary(self._lines, self._at + 1, current.index)
+            if current.binary is None:
+                raise self._wrong("the binary part is not whole", "Make it with --binary.")
+            return True
+        about_file = (current.git or current.named) and not current.hunks
+        if line.startswith("Binary files ") and about_file:
+            raise self._wrong("binary changes come without data", "Leave binary files out.")
+        return False
 
     def _next(self, current: Header, following: Header) -> Header:
         if current.says_something:

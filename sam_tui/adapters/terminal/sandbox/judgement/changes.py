@@ -244,36 +244,33 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
     """rename: what comes to a place is judged by its content, and placed as it was judged."""
     rights = watch.rights(call)
     leaves, kind = judged(watch, old), judged(watch, new)
-    status = os.lstat(old)
-    if stat.S_ISDIR(status.st_mode) or (flags & EXCHANGE and os.path.isdir(new)):
+    mode = os.lstat(old).st_mode
+
+    def rename() -> None:
+        file_calls.rename(old, new, flags)
+
+    if stat.S_ISDIR(mode) or (flags & EXCHANGE and os.path.isdir(new)):
         move_folder(watch, call, (old, new), flags, rights)
         return
     if leaves is not None and leaves.removal:
         change = change_of(f"{old} {leaves.what}, and would be gone", _content(old), b"")
         wish = OutsideWish("rename", old, new, content="gone")
-        watch.ask(call, wish, change, rights, lambda: file_calls.rename(old, new, flags))
+        watch.ask(call, wish, change, rights, rename)
         return
     if flags & EXCHANGE and (kind is not None or leaves is not None):
         raise OSError(errno.EINVAL, "Invalid argument")
-    if stat.S_ISLNK(status.st_mode) or not stat.S_ISREG(status.st_mode):
-        root = watch.later_run.root_of(new)
-        if kind is not None or (root and leads_to_places(new, root)):
-            text = os.readlink(old) if stat.S_ISLNK(status.st_mode) else "a pipe, socket or device"
-            change = change_of(
-                f"{new} is where programs look for what they start", None, text.encode()
-            )
-            wish = OutsideWish("rename", old, new, content=change.digest)
-            watch.ask(call, wish, change, rights, lambda: file_calls.rename(old, new, flags))
-            return
-    if kind is None or not stat.S_ISREG(status.st_mode):
+    if not stat.S_ISREG(mode) and (kind is not None or _leads_to_places(watch, new)):
+        text = os.readlink(old) if stat.S_ISLNK(mode) else "a pipe, socket or device"
+        change = change_of(f"{new} is where programs look for what they start", None, text.encode())
+        wish = OutsideWish("rename", old, new, content=change.digest)
+        watch.ask(call, wish, change, rights, rename)
+        return
+    if kind is None or not stat.S_ISREG(mode):
         if leaves is not None:
             watch.later_run.leaves(old)
-        watch.do(call, rights, lambda: file_calls.rename(old, new, flags))
+        watch.do(call, rights, rename)
         return
-    if flags & _NO_REPLACE and os.path.lexists(new):
-        raise FileExistsError(errno.EEXIST, "File exists")
-    if os.path.isdir(new):
-        raise IsADirectoryError(errno.EISDIR, "Is a directory")
+    _check_replaceable(new, flags)
     with file_calls.acting_as(rights):
         content = file_calls.read_file(old)
 
@@ -283,6 +280,19 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
         file_calls.remove(old, folder=False)
 
     put(watch, call, new, kind, content, after)
+
+
+def _leads_to_places(watch: Watch, path: str) -> bool:
+    root = watch.later_run.root_of(path)
+    return bool(root) and leads_to_places(path, root)
+
+
+def _check_replaceable(path: str, flags: int) -> None:
+    """Raises what the kernel says where a file cannot take that name."""
+    if flags & _NO_REPLACE and os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, "File exists")
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, "Is a directory")
 
 
 def _content(real: str) -> bytes | None:

@@ -74,8 +74,8 @@ def _judge_write(watch: Watch, call: Notification, drafts: Drafts, named: Named,
     flags, mode = how
     target = Target(call.thread, watch.memory)
     fresh = flags & _EXCLUDING == _EXCLUDING  # of what is not there, nothing is read
-    reads = flags & os.O_ACCMODE != os.O_WRONLY and not fresh
-    follow = not flags & os.O_NOFOLLOW and not fresh
+    reads = not fresh and flags & os.O_ACCMODE != os.O_WRONLY
+    follow = not (fresh or flags & os.O_NOFOLLOW)
 
     def open_inside(real: str, kind: Kind | None) -> None:
         def go() -> None:
@@ -90,10 +90,7 @@ def _judge_write(watch: Watch, call: Notification, drafts: Drafts, named: Named,
         return
     # What Landlock lets be read is more than may be: that is not left to the kernel, which looks again.
     trusted = bool(flags & _WRITING) or fresh
-    if trusted and (
-        named.text in watch.devices
-        or watch.granted.surely(target, named.directory, named.text, follow=follow)
-    ):
+    if trusted and _surely_granted(watch, target, path):
         watch.proceed(call)
         return
     target_path = target.resolve(named.directory, named.text, follow=follow)
@@ -106,7 +103,7 @@ def _judge_write(watch: Watch, call: Notification, drafts: Drafts, named: Named,
             watch.proceed(call)
             return
         if not is_inside(watch, target_path):
-            watch.refuse(call, errno.EACCES if os.path.lexists(real) else errno.ENOENT)
+            _refuse_open(watch, call, real)
             return
 
     def settle() -> None:
@@ -114,6 +111,16 @@ def _judge_write(watch: Watch, call: Notification, drafts: Drafts, named: Named,
 
     if not (reads and asked_secret(watch, call, real, settle)):
         settle()
+
+
+def _surely_granted(watch: Watch, target: Target, named: Named) -> bool:
+    return named.text in watch.devices or watch.granted.surely(
+        target, named.directory, named.text, follow=named.follow
+    )
+
+
+def _refuse_open(watch: Watch, call: Notification, real: str) -> None:
+    watch.refuse(call, errno.EACCES if os.path.lexists(real) else errno.ENOENT)
 
 
 def _settle_open(watch: Watch, call: Notification, real: str, flags: int, mode: int) -> None:

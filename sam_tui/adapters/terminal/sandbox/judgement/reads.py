@@ -148,11 +148,11 @@ def _judge_object(
 ) -> None:
     """Answer the open of an object that is held. Raises OSError."""
     status, real = os.fstat(handle), _name(handle)
-    gone = not status.st_nlink and real.endswith(_DELETED)
-    name = real.removesuffix(_DELETED) if gone else real
+    deleted = not status.st_nlink and real.endswith(_DELETED)
+    name = real.removesuffix(_DELETED) if deleted else real
     if stat.S_ISLNK(status.st_mode):
         raise OSError(errno.ELOOP, "Too many levels of symbolic links")
-    if name[:1] != "/" or (gone and name.startswith(_MEMORY_FILE)) or stat.S_ISDIR(status.st_mode):
+    if stat.S_ISDIR(status.st_mode) or not _is_file_name(name, deleted=deleted):
         if not _may_see(watch, target, f"{name}/"):
             raise PermissionError(errno.EACCES, "Permission denied")
         _open_held(watch, call, handle, name, flags)
@@ -161,11 +161,16 @@ def _judge_object(
     elif stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
         _open_device(watch, call, target, handle, flags)
     elif (secret := watch.reads.secret(name)) or not watch.reads.within(name):
-        if gone:
+        if deleted:
             raise PermissionError(errno.EACCES, "Permission denied")
         _ask(watch, call, (handle, name), flags, secret=secret)
     else:
         _open_held(watch, call, handle, name, flags)
+
+
+def _is_file_name(name: str, *, deleted: bool) -> bool:
+    """Whether it names a place, and not a pipe, a socket or memory that never had one."""
+    return name[:1] == "/" and not (deleted and name.startswith(_MEMORY_FILE))
 
 
 def _open_held(watch: Watch, call: Notification, handle: int, name: str, flags: int) -> None:

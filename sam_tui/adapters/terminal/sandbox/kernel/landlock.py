@@ -4,7 +4,7 @@ import os
 import stat
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -92,8 +92,7 @@ def abi() -> int:
 
 def build(version: int, bounds: Bounds) -> int:
     """A ruleset descriptor. Raises OSError."""
-    writes = _WRITES | (_IOCTL_DEV if version >= DEVICE_ABI else 0)
-    writes &= ~((_TRUNCATE if version < LEAST_ABI else 0) | (_REFER if version < RENAME_ABI else 0))
+    writes = _handled_writes(version)
     masked = maskable(bounds)
     split = splits(masked)
     reads = _READ_FILE if split or bounds.readable is not None else 0
@@ -106,14 +105,8 @@ def build(version: int, bounds: Bounds) -> int:
     size = 24 if version >= SCOPE_ABI else 16 if version >= NETWORK_ABI else 8
     ruleset = syscall(_CREATE_RULESET, attributes[:size], size, 0)
     try:
-        full = (writes & ~_DEVICES) | reads
-        for folder in bounds.writable:
-            # The supervisor makes no sockets: those are bound, not opened.
-            rights = _MAKE_SOCKET | reads if folder in bounds.watched else full
-            for path in carved(folder, bounds.unwritable):
-                _allow(ruleset, path, rights)
-        for path in bounds.devices:
-            _allow(ruleset, path, full)
+        for path, rights in _writable(bounds, (writes & ~_DEVICES) | reads, reads):
+            _allow(ruleset, path, rights)
         for path in _read_within(bounds.readable, split, masked):
             _allow(ruleset, path, reads)
         for path in bounds.opened if reads else ():
@@ -122,6 +115,23 @@ def build(version: int, bounds: Bounds) -> int:
         os.close(ruleset)
         raise
     return ruleset
+
+
+def _handled_writes(version: int) -> int:
+    """The rights to change something that a kernel with that version knows."""
+    writes = _WRITES | (_IOCTL_DEV if version >= DEVICE_ABI else 0)
+    return writes & ~(
+        (_TRUNCATE if version < LEAST_ABI else 0) | (_REFER if version < RENAME_ABI else 0)
+    )
+
+
+def _writable(bounds: Bounds, full: int, reads: int) -> Iterator[tuple[str, int]]:
+    """What may be written, each path with its rights."""
+    for folder in bounds.writable:
+        # The supervisor makes no sockets: those are bound, not opened.
+        rights = _MAKE_SOCKET | reads if folder in bounds.watched else full
+        yield from ((path, rights) for path in carved(folder, bounds.unwritable))
+    yield from ((path, full) for path in bounds.devices)
 
 
 def restrict(ruleset: int) -> None:

@@ -159,7 +159,7 @@ def _rights(lines: tuple[bytes, ...]) -> Rights:
 
 def _walk(path: str, target: Target, *, follow: bool) -> ResolvedPath:
     """Resolve links one after the other, with /proc/self meaning the target."""
-    waiting = [part for part in reversed(path.split("/")) if part]
+    waiting = _parts_backwards(path)
     real, links, by_proc = "", 0, False
     while waiting:
         part = waiting.pop()
@@ -178,13 +178,22 @@ def _walk(path: str, target: Target, *, follow: bool) -> ResolvedPath:
         if links > _MOST_LINKS:
             raise OSError(40, "Too many levels of symbolic links")
         if _MAGIC.fullmatch(step_path):
-            if leads[:1] != "/" or not os.path.lexists(leads):
+            if not _is_place(leads):
                 return ResolvedPath(leads, special=True, link=step_path, by_proc=True)
             real = leads.rstrip("/")
             continue
-        waiting += [piece for piece in reversed(leads.split("/")) if piece]
+        waiting += _parts_backwards(leads)
         real = "" if leads[:1] == "/" else real
     return ResolvedPath(real or "/", by_proc=by_proc)
+
+
+def _parts_backwards(path: str) -> list[str]:
+    return [part for part in reversed(path.split("/")) if part]
+
+
+def _is_place(leads: str) -> bool:
+    """Whether a link of /proc leads to a path, and to no pipe, socket or deleted file."""
+    return leads[:1] == "/" and os.path.lexists(leads)
 
 
 def _link(path: str, target: Target) -> str | None:
