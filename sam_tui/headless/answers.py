@@ -133,6 +133,13 @@ def _fault(fields: Mapping[str, Any]) -> str:
     return "" if fields["reply"].strip() else "“reply” is empty"
 
 
+def _fitting(pattern: re.Pattern[str], operations: Sequence[str]) -> str:
+    """The first operation that is meant: more of its name than a plain word fits, for “retry” alone may
+    well stand in a question."""
+    named = ((name, pattern.search(name)) for name in operations)
+    return next((name for name, match in named if match and "_" in match[0]), "")
+
+
 def _entry(where: str, raw: Any, operations: Sequence[str]) -> AnswerEntry:
     if not isinstance(raw, dict):
         raise ConfigurationError(f"{where} is not an object.", hint=_FORM)
@@ -149,9 +156,7 @@ def _entry(where: str, raw: Any, operations: Sequence[str]) -> AnswerEntry:
     entry = AnswerEntry(pattern, fields["reply"].strip(), scope)
     if not isinstance(scope, str) or (scope and not entry.decision):
         raise ConfigurationError(f"{where}: “scope” is a text beside “approve”.", hint=_FORM)
-    named = ((name, pattern.search(name)) for name in operations)
-    # More of the name than a plain word: “retry” alone may well stand in a question.
-    fitting = next((name for name, match in named if match and "_" in match[0]), "")
+    fitting = _fitting(pattern, operations)
     if fitting and not entry.decides:
         raise ConfigurationError(
             f"{where}: “match” fits approvals of {fitting}, and “{entry.reply}” is neither yes nor no.",

@@ -117,11 +117,11 @@ def _decided(arguments: Collaboration, response: Response, data: dict[str, Any])
     if granted:
         lines.append("Call it again.")
     lines += [f"Not granted: {', '.join(decision.targets)}." for decision in denied]
-    lines += [f"Not asked about: {reason}." for reason in response.unasked]
+    lines += _not_asked(response.unasked)
     if not granted and all(decision.by == "mode" for decision in denied):
         return ToolResult(_unanswered(arguments, _by_mode(denied), lines), ok=False, data=data)
     comments = filter(None, (decision.comment for decision in response.decisions))
-    word = "no" if not granted else "partly" if denied else "yes"
+    word = ("partly" if denied else "yes") if granted else "no"
     reply = ". ".join(filter(None, (word, " ".join(comments))))
     text = "\n".join([f"User response: {reply}", "", *lines])
     return ToolResult(text, display=(Text(reply),), data={**data, "userResponse": reply})
@@ -142,13 +142,16 @@ def _unanswered(arguments: Collaboration, why: str, about: Sequence[str]) -> str
     return "\n".join([*lines, "", text, *about])
 
 
+def _not_asked(reasons: Sequence[str]) -> list[str]:
+    return [f"Not asked about: {reason}." for reason in reasons]
+
+
 def _about_approval(operation: str, unasked: Sequence[str]) -> list[str]:
     """What an answer is not: a grant. Nothing where no operation was named."""
     if not operation:
         return []
-    why = [f"Not asked about: {reason}." for reason in unasked]
     return [
-        *why,
+        *_not_asked(unasked),
         f"Nothing was granted for {operation}: this conversation was refused nothing of it that could be"
         " allowed. Just call it; if it needs an approval, the person is asked then.",
     ]

@@ -72,10 +72,14 @@ def detect(data: bytes, name: str, media_type: str) -> str:
             raise _not_text(what, data)
     plain_type = media_type.partition(";")[0].strip().lower()
     if _looks_binary(data, plain_type):
-        claim = f" that calls itself {plain_type}" if plain_type.startswith("text/") else ""
-        what = plain_type if plain_type and not claim else f"a binary file{claim}"
-        raise _not_text(what, data)
+        raise _not_text(_binary_words(plain_type), data)
     return _TYPES.get(plain_type) or _by_name(name, plain_type) or _by_look(head, plain_type)
+
+
+def _binary_words(plain_type: str) -> str:
+    if plain_type.startswith("text/"):
+        return f"a binary file that calls itself {plain_type}"
+    return plain_type or "a binary file"
 
 
 def sized(count: int) -> str:

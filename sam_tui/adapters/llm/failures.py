@@ -134,7 +134,7 @@ def read_error(parsed: object, *, status: int | None = None) -> ProviderRefusal:
     codes = [inner.get("code"), inner.get("type"), inner.get("status")]
     if status is None:
         status = next((n for n in map(_as_status, codes) if n is not None), None)
-    return ProviderRefusal(status, message, " ".join(str(c) for c in codes if c))
+    return ProviderRefusal(status, message, " ".join(map(str, filter(None, codes))))
 
 
 def failure(

@@ -262,10 +262,9 @@ def _nested(folder: str) -> Iterator[str]:
             if name in names and count < MOST_NESTED:
                 count += 1
                 yield os.path.join(below, name)
-        deeper = sorted(
-            (n for n in folders if depth < DEEPEST and _is_looked_into(n)), reverse=True
-        )
-        waiting += [(os.path.join(below, name), depth + 1) for name in deeper]
+        if depth < DEEPEST:
+            deeper = sorted(filter(_is_looked_into, folders), reverse=True)
+            waiting += [(os.path.join(below, name), depth + 1) for name in deeper]
 
 
 def _is_looked_into(name: str) -> bool:

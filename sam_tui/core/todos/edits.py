@@ -79,9 +79,8 @@ def differences(span: EditSpan, named: Callable[[Todo], str]) -> list[str]:
         rows += _changes(old.get(id_), item, named)
     common = old.keys() & new.keys()
     if [id_ for id_ in new if id_ in common] != [id_ for id_ in old if id_ in common]:
-        order_words = [str(id_) for id_ in new][:_ORDER_SHOWN]
         more = ", …" if len(new) > _ORDER_SHOWN else ""
-        rows.append(f"the order is now {', '.join(order_words)}{more}")
+        rows.append(f"the order is now {', '.join(map(str, [*new][:_ORDER_SHOWN]))}{more}")
     return rows
 
 
@@ -115,12 +114,15 @@ def _applied(items: tuple[Todo, ...], edit: TodoEdit) -> tuple[Todo, ...]:
         case "remove":
             return tuple(_without(item, edit.todo) for item in items if item.id != edit.todo)
         case "up" | "down":
-            to = at + (1 if edit.kind == "down" else -1)
-            if not 0 <= to < len(items):
-                return items
-            rows = list(items)
-            rows[at], rows[to] = rows[to], rows[at]
-            return tuple(rows)
+            return _exchanged(items, at, at + (1 if edit.kind == "down" else -1))
+
+
+def _exchanged(items: tuple[Todo, ...], at: int, to: int) -> tuple[Todo, ...]:
+    if not 0 <= to < len(items):
+        return items
+    rows = list(items)
+    rows[at], rows[to] = rows[to], rows[at]
+    return tuple(rows)
 
 
 def _with(items: tuple[Todo, ...], at: int, item: Todo) -> tuple[Todo, ...]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -169,19 +169,7 @@ def _about_one(item: Todo) -> list[TodoFinding]:
 
 def _about_parts(item: Todo) -> list[TodoFinding]:
     """Subtasks, estimate and evidence."""
-    texts: list[tuple[Rule, str]] = []
-    if len(item.subtasks) > MAX_SUBTASKS:
-        texts.append(("subtasks", f"has {len(item.subtasks)} subtasks; at most {MAX_SUBTASKS}"))
-    for id_, count in Counter(part.id for part in item.subtasks).items():
-        if count > 1:
-            texts.append(("subtasks", f"has {count} subtasks with id {id_}; ids must be unique"))
-        if not 0 < id_ <= MAX_ID:
-            texts.append(("subtasks", f"has subtask {id_}; ids are whole numbers from 1 on"))
-    texts.extend(
-        ("subtasks", f"has subtask {part.id} whose title is empty or over {MAX_TITLE} characters")
-        for part in item.subtasks
-        if not 0 < len(part.title.strip()) <= MAX_TITLE
-    )
+    texts: list[tuple[Rule, str]] = [("subtasks", text) for text in _subtask_faults(item)]
     estimate = item.estimate_minutes
     if estimate is not None and not (math.isfinite(estimate) and estimate > 0):
         texts.append(("estimate", f"has estimateMinutes {estimate:g}; it is a number above 0"))
@@ -197,6 +185,19 @@ def _about_parts(item: Todo) -> list[TodoFinding]:
             " file or a command",
         ))
     return [TodoFinding(rule, item.id, f"Todo {item.id} {text}") for rule, text in texts]
+
+
+def _subtask_faults(item: Todo) -> Iterator[str]:
+    if len(item.subtasks) > MAX_SUBTASKS:
+        yield f"has {len(item.subtasks)} subtasks; at most {MAX_SUBTASKS}"
+    for id_, count in Counter(part.id for part in item.subtasks).items():
+        if count > 1:
+            yield f"has {count} subtasks with id {id_}; ids must be unique"
+        if not 0 < id_ <= MAX_ID:
+            yield f"has subtask {id_}; ids are whole numbers from 1 on"
+    for part in item.subtasks:
+        if not 0 < len(part.title.strip()) <= MAX_TITLE:
+            yield f"has subtask {part.id} whose title is empty or over {MAX_TITLE} characters"
 
 
 def _about_dependencies(item: Todo, ids: Collection[int]) -> list[TodoFinding]:

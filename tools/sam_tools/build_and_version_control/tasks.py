@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.processes.sandbox import allowance
 from sam_tui.core.ports.processes.tasks import TaskBook, TaskRun, Tasks, TaskStart
-from sam_tui.core.ports.processes.terminals import Commands
+from sam_tui.core.ports.processes.terminals import CommandResult, Commands
 from sam_tui.core.text.plain import PlainStream, escaped, gist, plain, unfinished
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
@@ -187,11 +187,7 @@ class TaskDesk:
         notes = [f"[{self._ending(run)}]"]
         if problems:
             notes.append(f"[{tally(problems)}]")
-        if result is not None:
-            refusals = (filter(None, (a.words, allowance(a))) for a in result.refused[:10])
-            notes += [
-                f"[refused by the sandbox: {escaped('; '.join(words))}]" for words in refusals
-            ]
+        notes += _refusals(result) if result is not None else ()
         if failed and confined and any(words in output for words in _REFUSALS):
             notes.append("[the sandbox refuses writing outside the workspace and $TMPDIR]")
         body = output.rstrip("\n")
@@ -214,6 +210,12 @@ class TaskDesk:
                 f"{name}: timed out after {limit} and was ended; isBackground is for what goes on"
             )
         return f"{name}: {_state(run)}"
+
+
+def _refusals(result: CommandResult) -> Iterator[str]:
+    for access in result.refused[:10]:
+        words = filter(None, (access.words, allowance(access)))
+        yield f"[refused by the sandbox: {escaped('; '.join(words))}]"
 
 
 class _Listener:

@@ -221,12 +221,10 @@ def _checked(
             _listed("Nothing was stored, the list breaks its rules", [f.text for f in errors])
         )
     settled = settle([consistent(item) for item in items], started=started)
-    old = {f for f in validate(before) if f.severity == "warning"}
-    back = frozenset(settled.demoted)
-    notes = [
-        f.text for f in findings if f.severity == "warning" and f not in old and f.todo not in back
-    ]
-    return TodoChange(stamped(before, settled.items, now=now), settled.demoted, tuple(notes))
+    old = validate(before)
+    fresh = [f for f in findings if f.severity == "warning" and f not in old]
+    notes = tuple(finding.text for finding in fresh if finding.todo not in settled.demoted)
+    return TodoChange(stamped(before, settled.items, now=now), settled.demoted, notes)
 
 
 def _errors(items: Sequence[Todo]) -> frozenset[TodoFinding]:

@@ -1,6 +1,6 @@
 """What the model reads back: always the stored list, never what was asked for."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 
 from sam_tools.todo_operations.changes import TodoBatch, TodoChange
@@ -88,10 +88,8 @@ def update_report(
             failed.append(f"{_name(new[id_])}: not begun, {_ONE} and another one of this call is")
         else:
             redundant.append(f"{_name(new[id_])}: already {new[id_].status}, nothing new")
-    head = [f"{len(applied)} successful"]
-    head += [f"{len(failed)} failed"] if failed else []
-    head += [f"{len(redundant)} redundant"] if redundant else []
-    lines = [", ".join(head)]
+    numbers = {"successful": applied, "failed": failed, "redundant": redundant}
+    lines = [", ".join(f"{len(n)} {word}" for word, n in numbers.items() if n or n is applied)]
     lines += _block("Applied", applied) + _block("Failed", failed) + _block("Redundant", redundant)
     if redundant:
         lines.append("  An update that changes nothing can be left out.")
@@ -116,17 +114,7 @@ def add_report(before: Sequence[Todo], stored: Sequence[Todo], change: TodoChang
 def _in_full(item: Todo, done: Collection[int]) -> list[str]:
     if item.status == "completed":
         return [f"  ✓ {item.id}. {item.title}", *_parts(item)]
-    line = f"  {item.id}. {item.title}"
-    if item.priority != "medium":
-        line += f" [Priority: {item.priority}]"
-    if item.can_run_parallel:
-        group = f": {item.parallel_group}" if item.parallel_group else ""
-        line += f" [Parallel{group}]"
-    if item.progress is not None:
-        line += f" ({_percent(item.progress)} complete)"
-    if item.estimate_minutes is not None:
-        line += f" [Estimate: {_time(item.estimate_minutes)}]"
-    lines = [line]
+    lines = [f"  {item.id}. {item.title}{''.join(_attributes(item))}"]
     if item.description:
         lines.append(f"     → {one_line(item.description)}")
     if item.blocked_reason:
@@ -136,6 +124,18 @@ def _in_full(item: Todo, done: Collection[int]) -> list[str]:
         started = item.status == "in-progress"
         lines.append(f"     {'WARNING: begun before' if started else 'after'} {unmet}")
     return lines + _parts(item)
+
+
+def _attributes(item: Todo) -> Iterator[str]:
+    if item.priority != "medium":
+        yield f" [Priority: {item.priority}]"
+    if item.can_run_parallel:
+        group = f": {item.parallel_group}" if item.parallel_group else ""
+        yield f" [Parallel{group}]"
+    if item.progress is not None:
+        yield f" ({_percent(item.progress)} complete)"
+    if item.estimate_minutes is not None:
+        yield f" [Estimate: {_time(item.estimate_minutes)}]"
 
 
 def _parts(item: Todo) -> list[str]:

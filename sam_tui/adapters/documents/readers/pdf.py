@@ -1,11 +1,16 @@
 """PDF -> text, page by page."""
 
+from collections.abc import Iterable
 from io import BytesIO
+from typing import TYPE_CHECKING
 
 from sam_tui.adapters.documents.limits import GatheredText, understood
 from sam_tui.adapters.documents.readers.cleaning import clean
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentText
+
+if TYPE_CHECKING:
+    from pypdf import PageObject
 
 
 def read_pdf(data: bytes) -> DocumentText:
@@ -18,16 +23,8 @@ def read_pdf(data: bytes) -> DocumentText:
         if reader.is_encrypted and not reader.decrypt(""):
             raise ToolError("The PDF is encrypted.", hint="Save it without a password.")
         count = len(reader.pages)
-        gathered, failed = GatheredText("pages"), 0
-        for page in reader.pages:
-            if not gathered.goes_on():
-                break
-            try:
-                with understood("page", PyPdfError):
-                    gathered.add(page.extract_text())
-            except ToolError:
-                failed += 1
-                gathered.add("")
+        gathered = GatheredText("pages")
+        failed = _gather(reader.pages, gathered, PyPdfError)
         if failed and failed == gathered.size:
             raise ToolError("No page of the PDF could be read.")
         metadata = reader.metadata
@@ -41,3 +38,18 @@ def read_pdf(data: bytes) -> DocumentText:
         notes.append("no text in it: its pages are probably pictures")
     properties = {"pages": str(count), **({"author": author} if author else {})}
     return DocumentText(text, "pdf", title, properties, tuple(notes))
+
+
+def _gather(pages: "Iterable[PageObject]", gathered: GatheredText, fault: type[Exception]) -> int:
+    """Add the text of all pages, as far as there is room; the number of those that cannot be read."""
+    failed = 0
+    for page in pages:
+        if not gathered.goes_on():
+            break
+        try:
+            with understood("page", fault):
+                gathered.add(page.extract_text())
+        except ToolError:
+            failed += 1
+            gathered.add("")
+    return failed

@@ -1,6 +1,8 @@
 """Profiles for sandbox-exec, the sandbox of macOS. Generated and compared as text; not run here."""
 
 import os
+from collections.abc import Sequence
+from itertools import chain
 
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.core.authorization.network.hosts import HostEntry, loopback
@@ -56,14 +58,21 @@ def profile(bounds: Bounds, network: Network, hosts: HostTerms | None = None) ->
 def _local_servers(hosts: HostTerms) -> list[str]:
     """Servers of one's own, and those on this machine that stand in every list."""
     lists = [tuple(map(HostEntry.of, entries)) for entries in hosts.lists]
-    named = {entry for entries in lists for entry in entries if loopback(entry.host)}
-    named |= {entry for entries in lists for entry in entries if entry.host == "localhost"}
-    ports = {e.port for e in named if all(any(o.covers(e.host, e.port) for o in x) for x in lists)}
+    named = {entry for entry in chain.from_iterable(lists) if _is_local(entry.host)}
+    ports = {entry.port for entry in named if all(_stands_in(entry, x) for x in lists)}
     allowed = sorted("*" if port is None else str(port) for port in ports)
     return [
         '(allow network-bind network-inbound (local ip "localhost:*"))',
         *(f'(allow network-outbound (remote ip "localhost:{port}"))' for port in allowed),
     ]
+
+
+def _is_local(host: str) -> bool:
+    return host == "localhost" or loopback(host)
+
+
+def _stands_in(entry: HostEntry, entries: Sequence[HostEntry]) -> bool:
+    return any(other.covers(entry.host, entry.port) for other in entries)
 
 
 def _quoted(path: str) -> str:

@@ -143,11 +143,12 @@ class Secrets:
             return "a history of what was typed"
         if _CREDENTIALS.match(name) or key.endswith(_ENDINGS):
             return "a file of credentials"
-        if not inside and _KEY_FILE.match(name) and self._home and key.startswith(self._home + "/"):
+        if not inside and _KEY_FILE.match(name) and self._at_home(key):
             return "a key file"
-        if key.startswith("/proc/") and _PROCESS.match(key):
-            return key
-        return ""
+        return key if key.startswith("/proc/") and _PROCESS.match(key) else ""
+
+    def _at_home(self, key: str) -> bool:
+        return bool(self._home) and key.startswith(f"{self._home}/")
 
     def above(self, real: str) -> bool:
         """Whether secret places of the home folder lie below a real path."""

@@ -19,10 +19,7 @@ def parse(text: str, path: str = "") -> Patch:
 
     ``path`` names the file of a diff that names none. Raises ``ToolError`` saying what is wrong.
     """
-    lines = _unindented(_unwrapped(text.removeprefix("\ufeff").split("\n")))
-    headers = [line for line in lines if _HEADER.match(line)]
-    if headers and all(line.endswith("\r") for line in headers):
-        lines = [line.removesuffix("\r") for line in lines]
+    lines = _without_returns(_unindented(_unwrapped(text.removeprefix("\ufeff").split("\n"))))
     if any(_SECTION.match(line) for line in lines) and not _is_git(lines):
         patch = Patch(parse_envelope(lines), "envelope")
     elif holds_blocks(lines):
@@ -38,6 +35,14 @@ def parse(text: str, path: str = "") -> Patch:
             "*** Begin Patch / *** Update File: file / @@ / *** End Patch.",
         )
     return patch.aimed(path) if path else patch
+
+
+def _without_returns(lines: list[str]) -> list[str]:
+    """Without the ``\\r`` of line ends, where all headers have it; in other lines it is text."""
+    headers = [line for line in lines if _HEADER.match(line)]
+    if not headers or not all(line.endswith("\r") for line in headers):
+        return lines
+    return [line.removesuffix("\r") for line in lines]
 
 
 def _is_git(lines: list[str]) -> bool:

@@ -249,6 +249,10 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
     def rename() -> None:
         file_calls.rename(old, new, flags)
 
+    def leave() -> None:
+        if leaves is not None:
+            watch.later_run.leaves(old)
+
     if stat.S_ISDIR(mode) or (flags & EXCHANGE and os.path.isdir(new)):
         move_folder(watch, call, (old, new), flags, rights)
         return
@@ -266,8 +270,7 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
         watch.ask(call, wish, change, rights, rename)
         return
     if kind is None or not stat.S_ISREG(mode):
-        if leaves is not None:
-            watch.later_run.leaves(old)
+        leave()
         watch.do(call, rights, rename)
         return
     _check_replaceable(new, flags)
@@ -275,8 +278,7 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
         content = file_calls.read_file(old)
 
     def after() -> None:
-        if leaves is not None:
-            watch.later_run.leaves(old)
+        leave()
         file_calls.remove(old, folder=False)
 
     put(watch, call, new, kind, content, after)

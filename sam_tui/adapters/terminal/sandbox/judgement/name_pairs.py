@@ -169,9 +169,5 @@ def _judge(
     if inside or (mine.holds(target, old.real) and (free or mine.holds(target, new.real))):
         watch.carry_out(call, do_it)
     else:
-        wish = (
-            OutsideWish("write", new.real)
-            if kind == "write"
-            else OutsideWish(kind, old.real, new.real)
-        )
-        watch.settle(call, wish, do_it)
+        named = (new.real,) if kind == "write" else (old.real, new.real)
+        watch.settle(call, OutsideWish(kind, *named), do_it)

@@ -3,7 +3,7 @@
 import os
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 A, CNAME, AAAA, SVCB, HTTPS = 1, 5, 28, 64, 65
@@ -170,13 +170,18 @@ def _found(message: bytes, name: str, kind: int) -> LookupResult:
         elif group == INTERNET and its_kind == kind and size == (4 if kind == A else 16):
             records.append((owner, message[at : at + size], seconds))
         at += size
-    named = {name}
-    for _ in range(_MOST_ALIASES):
-        name = aliases.get(name, "")
-        named.add(name)
-    mine = [(address, seconds) for owner, address, seconds in records if owner in named]
+    names = _with_aliases(name, aliases)
+    mine = [(address, seconds) for owner, address, seconds in records if owner in names]
     shortest = min((seconds for _, seconds in mine), default=0)
     return LookupResult(flags & 0xF, tuple(address for address, _ in mine), shortest)
+
+
+def _with_aliases(name: str, aliases: Mapping[str, str]) -> set[str]:
+    names = {name}
+    for _ in range(_MOST_ALIASES):
+        name = aliases.get(name, "")
+        names.add(name)
+    return names
 
 
 def _header(message: bytes) -> tuple[int, ...]:
