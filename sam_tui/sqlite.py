@@ -6,9 +6,23 @@ It stands between the adapters, which do not know each other, and knows nothing 
 import fcntl
 import os
 import sqlite3
-from collections.abc import Generator
+import time
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationStep:
+    """One change of a schema: its name, recorded once it was made, and its statements."""
+
+    name: str
+    statements: tuple[str, ...]
+
+
+class NewerDatabase(Exception):
+    """The file has a step that this program does not know; ``str`` is its name."""
 
 
 @contextmanager
@@ -42,3 +56,47 @@ def alone(lock: Path) -> Generator[None, None, None]:
 def make_private(path: Path) -> None:
     """Make the file for its owner alone, before SQLite does; its log and index take its mode."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+
+
+def prepare(connection: sqlite3.Connection, steps: Sequence[MigrationStep], lock: Path) -> None:
+    """Make every step that the file lacks, all in one transaction of one process.
+
+    Steps are only ever appended to: a reader of an older program sees a name it does not know, and
+    stops. Raises ``NewerDatabase``.
+    """
+    mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+    if mode == "wal" and not _pending(connection, steps):
+        return
+    with alone(lock):
+        connection.execute("PRAGMA journal_mode = WAL")
+        with transaction(connection):
+            _migrate(connection, steps)
+
+
+def _migrate(connection: sqlite3.Connection, steps: Sequence[MigrationStep]) -> None:
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, made_at REAL NOT NULL)"
+    )
+    for step in _pending(connection, steps):
+        for statement in step.statements:
+            connection.execute(statement)
+        connection.execute("INSERT INTO migrations VALUES (?, ?)", (step.name, time.time()))
+
+
+def _pending(connection: sqlite3.Connection, steps: Sequence[MigrationStep]) -> list[MigrationStep]:
+    names = {step.name for step in steps}
+    made = _made(connection)
+    for name in made:
+        if name not in names:
+            raise NewerDatabase(name)
+    return [step for step in steps if step.name not in made]
+
+
+def _made(connection: sqlite3.Connection) -> list[str]:
+    """The names of the steps that were made; none in an empty file."""
+    table = connection.execute(
+        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migrations'"
+    ).fetchone()
+    if table is None:
+        return []
+    return [str(row[0]) for row in connection.execute("SELECT name FROM migrations ORDER BY name")]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sam_tui import sqlite
-from sam_tui.adapters.storage.migrations import NewerDatabase, migrate, pending
+from sam_tui.adapters.storage.migrations import STEPS
 from sam_tui.core.errors import StorageError
 
 FILE_NAME = "sam.db"
@@ -89,26 +89,18 @@ class Database:
             connection.text_factory = _decode
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
-            if _mode(connection) != "wal" or pending(connection):
-                self._upgrade(connection)
+            sqlite.prepare(connection, STEPS, self.path.with_suffix(".lock"))
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _upgrade(self, connection: sqlite3.Connection) -> None:
-        """Make the file what this program needs; one process at a time."""
-        with sqlite.alone(self.path.with_suffix(".lock")):
-            connection.execute("PRAGMA journal_mode = WAL")
-            with sqlite.transaction(connection):
-                migrate(connection)
 
     @contextmanager
     def _explained(self, verb: str) -> Generator[None, None, None]:
         """Turn what the system says into a ``StorageError`` that says what to do."""
         try:
             yield
-        except NewerDatabase as newer:
+        except sqlite.NewerDatabase as newer:
             raise StorageError(
                 f"{self.path} was written by a newer sam-tui (it has the step “{newer}”).",
                 hint="Update sam-tui, or choose another folder with --data-dir.",
@@ -124,10 +116,6 @@ class Database:
                 f"{error.filename or self.path} could not be {verb}: {error.strerror}.",
                 hint="Choose a folder that you can write to with --data-dir.",
             ) from error
-
-
-def _mode(connection: sqlite3.Connection) -> str:
-    return str(connection.execute("PRAGMA journal_mode").fetchone()[0])
 
 
 def _decode(raw: bytes) -> str:

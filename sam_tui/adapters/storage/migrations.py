@@ -1,17 +1,6 @@
 """The steps that lead from an empty database to today's, in order. A released step never changes."""
 
-import sqlite3
-import time
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class MigrationStep:
-    """One change of the schema: its name, recorded once it was made, and its statements."""
-
-    name: str
-    statements: tuple[str, ...]
-
+from sam_tui.sqlite import MigrationStep
 
 STEPS: tuple[MigrationStep, ...] = (
     MigrationStep(
@@ -225,39 +214,3 @@ STEPS: tuple[MigrationStep, ...] = (
         ),
     ),
 )
-"""Append only. Readers of an older program see a name they do not know and stop."""
-
-
-class NewerDatabase(Exception):
-    """The database has a step that this program does not know; ``str`` is its name."""
-
-
-def pending(connection: sqlite3.Connection) -> list[MigrationStep]:
-    """The steps still to make, in order. Raises ``NewerDatabase``."""
-    names = {step.name for step in STEPS}
-    applied = _made(connection)
-    for name in applied:
-        if name not in names:
-            raise NewerDatabase(name)
-    return [step for step in STEPS if step.name not in applied]
-
-
-def migrate(connection: sqlite3.Connection) -> None:
-    """Make every pending step, all in the one transaction that the caller opened."""
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, made_at REAL NOT NULL)"
-    )
-    for step in pending(connection):
-        for statement in step.statements:
-            connection.execute(statement)
-        connection.execute("INSERT INTO migrations VALUES (?, ?)", (step.name, time.time()))
-
-
-def _made(connection: sqlite3.Connection) -> list[str]:
-    """The names of the steps that were made; none in an empty file."""
-    table = connection.execute(
-        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migrations'"
-    ).fetchone()
-    if table is None:
-        return []
-    return [str(row[0]) for row in connection.execute("SELECT name FROM migrations ORDER BY name")]

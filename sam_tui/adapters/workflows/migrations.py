@@ -2,7 +2,9 @@
 
 import sqlite3
 
-STEPS: tuple[tuple[str, str], ...] = (
+from sam_tui.sqlite import MigrationStep
+
+_SCRIPTS: tuple[tuple[str, str], ...] = (
     (
         "001 executions",
         """
@@ -129,35 +131,7 @@ STEPS: tuple[tuple[str, str], ...] = (
 )
 
 
-class NewerWorkflowDatabase(Exception):
-    """The file has a step that this program does not know."""
-
-
-def pending(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """The steps that the file lacks. Raises ``NewerWorkflowDatabase``."""
-    exists = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'migrations'").fetchone()
-    done: list[str] = []
-    if exists:
-        done = [row[0] for row in connection.execute("SELECT name FROM migrations ORDER BY name")]
-    names = [name for name, _ in STEPS]
-    unknown = [name for name in done if name not in names]
-    if unknown:
-        raise NewerWorkflowDatabase(unknown[0])
-    return [(name, sql) for name, sql in STEPS if name not in done]
-
-
-def migrate(connection: sqlite3.Connection) -> None:
-    """Apply what is missing, in order, within the caller's transaction."""
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"
-    )
-    for name, sql in pending(connection):
-        for statement in _statements(sql):
-            connection.execute(statement)
-        connection.execute("INSERT INTO migrations VALUES (?, datetime('now'))", (name,))
-
-
-def _statements(sql: str) -> list[str]:
+def _statements(sql: str) -> tuple[str, ...]:
     """The statements of a script: ``executescript`` would end the transaction."""
     statements: list[str] = []
     text = ""
@@ -167,4 +141,7 @@ def _statements(sql: str) -> list[str]:
             if text.strip(" \n;"):
                 statements.append(text)
             text = ""
-    return statements
+    return tuple(statements)
+
+
+STEPS = tuple(MigrationStep(name, _statements(script)) for name, script in _SCRIPTS)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sam_tui import sqlite
-from sam_tui.adapters.workflows.migrations import NewerWorkflowDatabase, migrate, pending
+from sam_tui.adapters.workflows.migrations import STEPS
 from sam_tui.adapters.workflows.reader import SqliteReader, columns, upsert, values
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ports.workflows import (
@@ -183,26 +183,17 @@ class SqliteWorkflows:
             level = "FULL" if self._flushed else "NORMAL"
             connection.execute(f"PRAGMA synchronous = {level}")
             connection.execute("PRAGMA foreign_keys = ON")
-            mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
-            if mode != "wal" or pending(connection):
-                self._upgrade(connection)
+            sqlite.prepare(connection, STEPS, self.path.with_suffix(".lock"))
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _upgrade(self, connection: sqlite3.Connection) -> None:
-        """Make the file what this program needs; one process at a time."""
-        with sqlite.alone(self.path.with_suffix(".lock")):
-            connection.execute("PRAGMA journal_mode = WAL")
-            with sqlite.transaction(connection):
-                migrate(connection)
-
     @contextmanager
     def _explained(self, verb: str) -> Generator[None, None, None]:
         try:
             yield
-        except NewerWorkflowDatabase as newer:
+        except sqlite.NewerDatabase as newer:
             raise StorageError(
                 f"{self.path} was written by a newer sam-tui (it has the step “{newer}”).",
                 hint="Update sam-tui, or choose another folder with --data-dir.",

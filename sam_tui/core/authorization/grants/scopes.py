@@ -134,11 +134,9 @@ def _in_question(operation: str, granted: tuple[str, ...]) -> str:
     folders = [target for target in granted if target.startswith("/") and target.endswith("/")]
     exact = [target for target in granted if target not in folders]
     whole = [folder.rstrip("/") or "/" for folder in folders]
-    covered = (
-        f"all of {', '.join(whole)}" * bool(whole),
-        f"exactly {', '.join(exact)}" * bool(exact),
-    )
-    return f"{operation} on {' and '.join(filter(None, covered))}"
+    covered = [f"all of {', '.join(whole)}"] if whole else []
+    covered += [f"exactly {', '.join(exact)}"] if exact else []
+    return f"{operation} on {' and '.join(covered)}"
 
 
 def of_next_call(timed: ScopeOffer) -> ScopeOffer:
