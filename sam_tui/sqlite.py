@@ -85,14 +85,14 @@ def _migrate(connection: sqlite3.Connection, steps: Sequence[MigrationStep]) -> 
 
 def _pending(connection: sqlite3.Connection, steps: Sequence[MigrationStep]) -> list[MigrationStep]:
     names = {step.name for step in steps}
-    made = _made(connection)
-    for name in made:
+    applied = _applied(connection)
+    for name in applied:
         if name not in names:
             raise NewerDatabase(name)
-    return [step for step in steps if step.name not in made]
+    return [step for step in steps if step.name not in applied]
 
 
-def _made(connection: sqlite3.Connection) -> list[str]:
+def _applied(connection: sqlite3.Connection) -> list[str]:
     """The names of the steps that were made; none in an empty file."""
     table = connection.execute(
         "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'migrations'"

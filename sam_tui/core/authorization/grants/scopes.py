@@ -214,8 +214,8 @@ def command_prefix(part: CommandPart) -> tuple[str, ...]:
     inner = builtin_table().program(words[2]) if len(words) > 2 else Program()
     if not (_says_nothing(inner) or inner.interpreter):
         return _first_words(words, 3)
-    rest = command_prefix(replace(part, words=words[2:]))
-    return (*words[:2], *rest) if rest else ()
+    inner_prefix = command_prefix(replace(part, words=words[2:]))
+    return (*words[:2], *inner_prefix) if inner_prefix else ()
 
 
 def _script_prefix(words: tuple[str, ...]) -> tuple[str, ...]:
