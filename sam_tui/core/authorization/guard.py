@@ -320,7 +320,20 @@ class Guard:
         targets = tuple(j.target for j in judgements)
         sources = await self._sources() if request.operation == CONNECT else ()
         on_offer = self._offers(request, judgements, sources)
-        question = self._question(request, explained, targets, on_offer)
+        counted = next(offer.choice for offer in on_offer if offer.choice.id == "timed")
+        question = ApprovalRequest(
+            operation=request.operation,
+            summary=request.summary,
+            targets=targets,
+            why=f"{explained.reason}. {request.then}" if request.then else explained.reason,
+            cwd=self.workspace.root,
+            preview=tuple(request.preview()),
+            timed_scope=timed_words(counted, request.accesses),
+            seconds=self.seconds,
+            asker=request.asker,
+            choices=tuple(offer.choice for offer in on_offer),
+            words=request.words,
+        )
         outcome = await self._put(request.conversation, request.call, question)
         verdict = replace(
             request.decided("deny", "user", explained.rule, explained.reason),
@@ -343,28 +356,6 @@ class Guard:
         took = self._take(request, chosen)
         scope = question.timed_scope if chosen.choice.id == "timed" else took
         return replace(verdict, outcome="allow", scope=scope, comment=answer.comment)
-
-    def _question(
-        self,
-        request: Request,
-        explained: Explanation,
-        targets: tuple[str, ...],
-        on_offer: Sequence[ScopeOffer],
-    ) -> ApprovalRequest:
-        counted = next(offer.choice for offer in on_offer if offer.choice.id == "timed")
-        return ApprovalRequest(
-            operation=request.operation,
-            summary=request.summary,
-            targets=targets,
-            why=f"{explained.reason}. {request.then}" if request.then else explained.reason,
-            cwd=self.workspace.root,
-            preview=tuple(request.preview()),
-            timed_scope=timed_words(counted, request.accesses),
-            seconds=self.seconds,
-            asker=request.asker,
-            choices=tuple(offer.choice for offer in on_offer),
-            words=request.words,
-        )
 
     def _offers(
         self, request: Request, judgements: Sequence[Judgement], sources: Sequence[str]
