@@ -25,6 +25,7 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.skills import worded
 from sam_tui.core.prompt.system import guidance, short_prompt, system_prompt
+from sam_tui.core.tooling.checkpoints import CallCheckpoints
 from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry, built_ins_first
 from sam_tui.core.tooling.short_list import CALL, FIND
@@ -87,6 +88,7 @@ class Agent(Providers):
             self.clock,
             self.workflows.gate,
             self.hooks,
+            checkpoints=CallCheckpoints(self.guard, lambda: self.checkpoints, self.bus),
         )
         return Executor(registry, surroundings)
 

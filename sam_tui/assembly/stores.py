@@ -15,6 +15,7 @@ from sam_tui.core.services import Remembered
 from sam_tui.core.workflow.lazy import LazyWorkflows
 
 if TYPE_CHECKING:
+    from sam_tui.adapters.checkpoints import GitCheckpoints
     from sam_tui.adapters.code import SqliteJournal
     from sam_tui.adapters.documents import LocalDocuments
     from sam_tui.adapters.files import LocalFiles
@@ -160,6 +161,20 @@ class Stores(Lazy, ABC):
 
         journal = SqliteJournal(self.configuration.options.data_dir, self.files)
         return self.closed(journal, journal.close)
+
+    @property
+    @once
+    def checkpoints(self) -> "GitCheckpoints":
+        """The files of the workspace as they were before each change."""
+        from sam_tui.adapters.checkpoints import GitCheckpoints
+
+        checkpoints = GitCheckpoints(
+            self.configuration.options.data_dir,
+            self.workspace.root,
+            self.files,
+            search_path=self.environ.get("PATH", ""),
+        )
+        return self.closed(checkpoints, checkpoints.close)
 
     @property
     @once

@@ -14,6 +14,7 @@ COMMANDS = {
     "exec": ("run", "run_command"),
     "tools": ("tools", "tools_group"),
     "guard": ("guard", "guard_group"),
+    "checkpoints": ("checkpoints", "checkpoints_group"),
     "edits": ("sessions", "edits_group"),
     "prompts": ("extensions", "prompts_group"),
     "demo": ("demo", "demo_command"),

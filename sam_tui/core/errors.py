@@ -9,6 +9,7 @@ SamError                      1   what happened, to what, and what to do next
 ├── ToolError                 1   a tool could not do what was asked (text goes to the model)
 │   └── InvalidArguments      1   the call's arguments do not fit the operation
 ├── StorageError             70   the conversation database cannot be used
+├── CheckpointError           1   the files of the workspace could not be kept, or not be restored
 ├── ConversationInUse        75   another program writes to the conversation
 ├── ConversationTakenOver     1   another program writes to it now, this one no longer
 └── ModelError                1   the provider refused or failed
@@ -101,6 +102,12 @@ class StorageError(SamError):
 
     title = "Conversations cannot be stored"
     exit_code = 70
+
+
+class CheckpointError(SamError):
+    """The files of the workspace could not be kept, or not be restored."""
+
+    title = "Checkpoints"
 
 
 class ConversationInUse(SamError):

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.terminals import Commands, Terminals
     from sam_tui.core.ports.prompts import PromptLibrary
     from sam_tui.core.ports.servers import McpServers
-    from sam_tui.core.ports.storage import ConversationRecord, ConversationStore
+    from sam_tui.core.ports.storage import CheckpointStore, ConversationRecord, ConversationStore
     from sam_tui.core.services import PluginReport
+    from sam_tui.core.tooling.checkpoints import Rewinder
     from sam_tui.core.tooling.executor import Executor
     from sam_tui.core.tooling.registry import Registry
     from sam_tui.core.workflow.drivers.runner import Runner
@@ -52,6 +53,8 @@ class RuntimeParts(Services, Protocol):
     def conversations(self) -> "ConversationStore": ...
     @property
     def decisions(self) -> "DecisionHistory": ...
+    @property
+    def checkpoints(self) -> "CheckpointStore": ...
 
     async def end_processes(self) -> None:
         """End every task, command and terminal that was begun."""
@@ -155,6 +158,18 @@ class Runtime:
         return self.parts.journal
 
     @property
+    def checkpoints(self) -> "CheckpointStore":
+        """The files as they were before each change."""
+        return self.parts.checkpoints
+
+    @property
+    def rewinder(self) -> "Rewinder":
+        """The way back to the files as they were at a message."""
+        from sam_tui.core.tooling.checkpoints import Rewinder
+
+        return Rewinder(self.conversations, self.checkpoints)
+
+    @property
     def memories(self) -> "MemoryStore":
         """What was remembered."""
         return self.parts.remembered.memories
@@ -184,9 +199,15 @@ class Runtime:
         self.model = model
 
     def open_session(
-        self, conversation: ConversationId | None = None, *, how: Opening = "continue"
+        self,
+        conversation: ConversationId | None = None,
+        *,
+        how: Opening = "continue",
+        before: int | None = None,
     ) -> Session:
         """A new conversation, or a stored one continued, copied or taken from another program.
+
+        With ``before`` a copy ends ahead of the prompt at that position.
 
         Raises ``UsageError`` for one of another workspace, ``ConversationInUse`` where another
         program writes to it.
@@ -194,7 +215,7 @@ class Runtime:
         identifier = named_conversation(conversation) if conversation else mint_conversation()
         broken = INTERRUPTED
         if how == "fork":
-            identifier, broken = self._fork(identifier), COPIED
+            identifier, broken = self._fork(identifier, before), COPIED
         elif self.engine.budgets.get(identifier) is not None:
             # Opening closes calls without a result as broken off; these still get theirs.
             raise UsageError(
@@ -225,11 +246,11 @@ class Runtime:
             )
         return record
 
-    def _fork(self, conversation: ConversationId) -> ConversationId:
+    def _fork(self, conversation: ConversationId, before: int | None) -> ConversationId:
         if self._own(conversation) is None:
             raise UsageError(f"There is no conversation {conversation} to copy.")
         copy = mint_conversation()
-        self.conversations.fork(conversation, copy)
+        self.conversations.fork(conversation, copy, before=before)
         return copy
 
     def open_runner(self, report: Callable[[str], None]) -> "Runner":

@@ -23,7 +23,7 @@ from sam_tui.core.messages import (
     dump_message,
     load_message,
 )
-from sam_tui.core.ports.storage import ConversationRecord
+from sam_tui.core.ports.storage import AskedPrompt, ConversationRecord
 from sam_tui.core.usage import Usage
 
 _COPIED = {
@@ -42,6 +42,7 @@ def fork(
     folders: ConversationFolders,
     conversation: ConversationId,
     copy: ConversationId,
+    before: int | None,
 ) -> None:
     """Make ``copy`` in one transaction. Raises ``StorageError`` where there is nothing to copy."""
     key, new = storable(conversation), storable(copy)
@@ -59,7 +60,27 @@ def fork(
                 " WHERE conversation = ? ORDER BY rowid",
                 (new, key),
             )
+        if before is not None:
+            _cut(connection, new, before)
         _copy_files(connection, folders, conversation, copy)
+
+
+def _cut(connection: Connection, key: str, before: int) -> None:
+    """Take the messages from a position on away, and the reminders right ahead of them."""
+    last = connection.execute(
+        "SELECT coalesce(max(position), 0) FROM messages"
+        " WHERE conversation = ? AND position < ? AND kind <> 'reminder'",
+        (key, before),
+    ).fetchone()[0]
+    connection.execute("DELETE FROM messages WHERE conversation = ? AND position > ?", (key, last))
+    connection.execute(
+        "DELETE FROM compactions WHERE conversation = ? AND through > ?", (key, last)
+    )
+    connection.execute(
+        "UPDATE conversations SET messages ="
+        " (SELECT count(*) FROM messages WHERE conversation = id) WHERE id = ?",
+        (key,),
+    )
 
 
 def _copy_files(
@@ -285,9 +306,19 @@ class SqliteConversations:
                 ),
             )
 
-    def fork(self, conversation: ConversationId, copy: ConversationId) -> None:
-        """Make ``copy`` a new conversation with the same history; see ``forking``."""
-        fork(self._database, self._folders, conversation, copy)
+    def user_prompts(self, conversation: ConversationId) -> list[AskedPrompt]:
+        """What the person asked in a conversation, oldest first, compacted or not."""
+        return [
+            AskedPrompt(entry.position, entry.at, entry.message.text)
+            for entry in self._entries(conversation, 0)
+            if isinstance(entry.message, UserMessage)
+        ]
+
+    def fork(
+        self, conversation: ConversationId, copy: ConversationId, *, before: int | None = None
+    ) -> None:
+        """Make ``copy`` a new conversation with the same history, up to a prompt where one is named."""
+        fork(self._database, self._folders, conversation, copy, before)
 
     def _writing(self, conversation: ConversationId) -> AbstractContextManager[Connection]:
         return self._writers.writing(conversation)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from sam_tui.core.errors import ConversationTakenOver
 from sam_tui.core.ids import CallId, ConversationId
@@ -23,6 +23,15 @@ class ConversationRecord:
     updated_at: float
     messages: int
     usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPrompt:
+    """A prompt and its place in a conversation. ``at`` in seconds since the epoch."""
+
+    position: int
+    at: float
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +125,17 @@ class ConversationStore(Protocol):
         """Who took over what this program claimed; None while nobody did."""
         ...
 
-    def fork(self, conversation: ConversationId, copy: ConversationId) -> None:
-        """Make ``copy`` a new conversation with the same history, todos, choices and results."""
+    def user_prompts(self, conversation: ConversationId) -> Sequence[AskedPrompt]:
+        """What the person asked in a conversation, oldest first, compacted or not."""
+        ...
+
+    def fork(
+        self, conversation: ConversationId, copy: ConversationId, *, before: int | None = None
+    ) -> None:
+        """Make ``copy`` a new conversation with the same history, todos, choices and results.
+
+        With ``before`` its history ends ahead of the prompt at that position.
+        """
         ...
 
 
@@ -140,3 +158,110 @@ class DecisionLog(Protocol):
     """Every decision of the guard."""
 
     def record(self, conversation: ConversationId, call: CallId, decision: Decision) -> None: ...
+
+
+# ---- checkpoints: the files of the workspace before each change of a call, and the way back to them
+
+REWIND = "rewind"
+"""The operation of a checkpoint that was made before files were restored: the way forward again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangingCall:
+    """A call that may change files. ``beyond`` is what of it no checkpoint holds, in words."""
+
+    conversation: ConversationId
+    call: CallId
+    operation: str
+    summary: str
+    beyond: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The files as they were before a call that changed some. ``at`` in seconds since the epoch.
+
+    ``tree`` is the git tree, ``omitted`` what of the workspace is not in it, in words.
+    """
+
+    id: int
+    at: float
+    made_by: ChangingCall
+    tree: str
+    omitted: tuple[str, ...] = ()
+
+
+FileFate = Literal["restored", "deleted", "created"]
+"""What restoring does with a file that is there, one that was not, and one that is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """One file that is not as it was at a checkpoint; ``path`` is below the workspace.
+
+    ``foreign`` says that something else than the conversation's calls changed it, too, since then.
+    """
+
+    path: str
+    fate: FileFate
+    foreign: bool
+    difference: str = ""
+    """A unified diff from now to then; empty for what is no text."""
+
+
+@dataclass(frozen=True, slots=True)
+class RewindPlan:
+    """What restoring the files of a checkpoint comes to, as the workspace is now.
+
+    ``untouched`` counts files that only others changed: they stay. ``beyond`` is what calls did since
+    that cannot be taken back, ``omitted`` what no checkpoint holds, both in words.
+    """
+
+    checkpoint: Checkpoint
+    now: str
+    """The git tree of the workspace as it was looked at."""
+    changes: tuple[ChangedFile, ...]
+    untouched: int = 0
+    beyond: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
+
+    @property
+    def safe(self) -> tuple[str, ...]:
+        """The paths that nothing but the conversation's own calls changed."""
+        return tuple(change.path for change in self.changes if not change.foreign)
+
+    @property
+    def foreign(self) -> tuple[str, ...]:
+        """The paths that something else changed as well."""
+        return tuple(change.path for change in self.changes if change.foreign)
+
+
+class CheckpointStore(Protocol):
+    """The checkpoints of one workspace, bounded by age and size. All raise ``CheckpointError``."""
+
+    async def before(self, call: ChangingCall) -> int:
+        """Keep the files as they are, before ``call``; the id for ``after``."""
+        ...
+
+    def after(self, checkpoint: int) -> None:
+        """The call ended: look at the files once more, in the background."""
+        ...
+
+    async def checkpoints(self) -> Sequence[Checkpoint]:
+        """Those before calls that changed files, oldest first."""
+        ...
+
+    async def plan(self, checkpoint: int, conversations: Collection[ConversationId]) -> RewindPlan:
+        """What restoring a checkpoint comes to; the calls of ``conversations`` are its own."""
+        ...
+
+    async def restore(self, plan: RewindPlan, paths: Collection[str]) -> int:
+        """Restore these paths of a plan. Returns the id of the checkpoint made before, to go back to.
+
+        Refuses what changed since the plan was made; others are restored nevertheless and then named.
+        """
+        ...
+
+    async def prune(self, *, everything: bool = False) -> int:
+        """Drop what is too old or too much, or all of it. Returns how many checkpoints went."""
+        ...

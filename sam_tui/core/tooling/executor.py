@@ -16,6 +16,7 @@ from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, Tool
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.storage import DecisionLog, ResultStore
+from sam_tui.core.tooling.checkpoints import CallCheckpoints
 from sam_tui.core.tooling.contract import (
     INLINE_LIMIT,
     Operation,
@@ -87,6 +88,7 @@ class CallSurroundings:
     gates: Gates = no_gates
     hooks: OfferedHooks = no_hooks
     broken: set[str] = field(default_factory=set[str])
+    checkpoints: CallCheckpoints = field(default_factory=CallCheckpoints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,8 @@ class Executor:
                 raise ToolError(denial(decision))
             self._require_open(plan, conversation)  # it may have ended meanwhile
             permit = self._permit(plan, request, decision)
-            result = await self._hand(plan, conversation, permit)
+            async with self._surroundings.checkpoints.around(request, permit):
+                result = await self._hand(plan, conversation, permit)
             if hooked is not None:
                 await hooked.after(result)
         except SamError as fault:

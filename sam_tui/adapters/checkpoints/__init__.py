@@ -1,0 +1,5 @@
+"""Checkpoints of the workspace: snapshots in a private store of git objects, and what restores them."""
+
+from sam_tui.adapters.checkpoints.store import CheckpointLimits, GitCheckpoints
+
+__all__ = ["CheckpointLimits", "GitCheckpoints"]

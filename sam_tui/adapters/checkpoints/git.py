@@ -1,0 +1,180 @@
+"""git's plumbing over an object folder of its own: no repository, settings, hooks or filters but these.
+
+The workspace is hostile: git is told where its folder is, so that it looks for none; the attributes of
+this store come before those of the workspace; and its configuration is written here, in whole.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import zlib
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sam_tui.core.errors import CheckpointError
+
+_SECONDS = 120.0
+"""How long one run of git may take."""
+_CONFIG = """\
+[core]
+\trepositoryFormatVersion = 0
+\tbare = false
+\thooksPath = /dev/null
+\tattributesFile = /dev/null
+\texcludesFile = /dev/null
+\tfsmonitor = false
+\tuntrackedCache = false
+\tautocrlf = false
+\tsafecrlf = false
+\tprotectNTFS = false
+\tprotectHFS = false
+\tignoreCase = false
+\tprecomposeUnicode = false
+\tsymlinks = true
+\tfileMode = true
+\tcompression = 1
+\tlogAllRefUpdates = false
+[gc]
+\tauto = 0
+"""
+_ATTRIBUTES = "* -text !eol -ident -filter !working-tree-encoding -diff -merge\n"
+"""Before any ``.gitattributes``: bytes are kept as they are."""
+
+
+class GitFailed(CheckpointError):
+    """git ended with an error, as for a file that went away while it was read."""
+
+
+def git_program(search_path: str, folders: Collection[str]) -> str | None:
+    """The git of the machine; none that lies in one of these folders, nor a relative one."""
+    safe = [
+        part
+        for part in search_path.split(os.pathsep)
+        if os.path.isabs(part) and not _within(os.path.realpath(part), folders)
+    ]
+    program = shutil.which("git", path=os.pathsep.join(safe)) if safe else None
+    if program is None or _within(os.path.realpath(program), folders):
+        return None
+    return program
+
+
+def _within(path: str, folders: Collection[str]) -> bool:
+    return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+class GitStore:
+    """One folder of objects and references, for one workspace. For one thread at a time."""
+
+    def __init__(self, program: str, folder: Path, workspace: str) -> None:
+        self.folder = folder
+        self._program = program
+        self._workspace = workspace
+        self._lock = -1
+        self._environment: Mapping[str, str] = {
+            "PATH": os.path.dirname(program),
+            "HOME": "/nonexistent",
+            "LC_ALL": "C",
+            "GIT_DIR": str(folder),
+            "GIT_WORK_TREE": workspace,
+            "GIT_INDEX_FILE": str(folder / "index"),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+            "GIT_CONFIG_SYSTEM": "/dev/null",
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_LITERAL_PATHSPECS": "1",
+        }
+
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Hold the store alone. A git that outlives this process holds it until it ends, too."""
+        self._prepare()
+        self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            # Whoever left it was killed: the lock above is held by all who would write an index.
+            with suppress(FileNotFoundError):
+                os.unlink(self.folder / "index.lock")
+            yield
+        finally:
+            os.close(self._lock)
+            self._lock = -1
+
+    def _prepare(self) -> None:
+        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in ("", "objects", "refs", "refs/snapshots", "info"):
+            (self.folder / name).mkdir(mode=0o700, exist_ok=True)
+        for name, content in (
+            ("config", _CONFIG),
+            ("info/attributes", _ATTRIBUTES),
+            ("workspace", self._workspace),
+            ("HEAD", "ref: refs/heads/none\n"),  # last: with it git takes the folder for its own
+        ):
+            self.keep(name, content.encode("utf-8", "surrogateescape"))
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        """What git answers. Raises ``CheckpointError`` where it fails or takes too long."""
+        try:
+            ended = subprocess.run(
+                (self._program, *arguments),
+                input=stdin,
+                capture_output=True,
+                cwd=self._workspace,
+                env=self._environment,
+                timeout=_SECONDS,
+                pass_fds=(self._lock,),
+                start_new_session=True,
+                check=False,
+                umask=0o077,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise CheckpointError(f"git {arguments[0]} took over {_SECONDS:g} s.") from error
+        except OSError as error:
+            raise CheckpointError(f"git cannot be run: {error.strerror}.") from error
+        if ended.returncode != 0:
+            words = ended.stderr.decode("utf-8", "replace").strip()[:500]
+            raise GitFailed(f"git {arguments[0]} failed: {words or ended.returncode}")
+        return ended.stdout
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Write a file of the store: it is there whole, or as it was."""
+        new = self.folder / f"{os.getpid()}.new"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
+            file.write(data)
+        os.replace(new, self.folder / name)
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Write a file of the store where it is not that already."""
+        path = self.folder / name
+        if not path.exists() or path.read_bytes() != data:
+            self.replace(name, data)
+
+    # ---- objects: read and written here, where starting a process would take longer than the work
+
+    def read(self, kind: str, name: str) -> bytes:
+        """The content of an object. Raises ``CheckpointError`` for one that is missing or damaged."""
+        try:
+            head, _, content = zlib.decompress(self._object(name).read_bytes()).partition(b"\0")
+        except (OSError, zlib.error, ValueError) as error:
+            raise CheckpointError(f"Object {name} of the checkpoints cannot be read.") from error
+        if head != b"%s %d" % (kind.encode(), len(content)):
+            raise CheckpointError(f"Object {name} of the checkpoints is damaged.")
+        return content
+
+    def write(self, kind: str, content: bytes) -> str:
+        """Store an object whole or not at all; its name."""
+        data = b"%s %d\0" % (kind.encode(), len(content)) + content
+        name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
+        path = self._object(name)
+        if not path.exists():
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            self.replace(f"objects/{name[:2]}/{name[2:]}", zlib.compress(data, 1))
+        return name
+
+    def _object(self, name: str) -> Path:
+        return self.folder / "objects" / name[:2] / name[2:]

@@ -1,0 +1,170 @@
+"""Two trees of a workspace side by side, and files put back as one of them has them.
+
+They are put back through the writers that follow no link and leave no folder.
+"""
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha1
+
+from sam_tui.adapters.checkpoints.git import GitStore
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import CheckpointError, ToolError
+from sam_tui.core.ports.code import Drop, EditableFiles, EditStep, Put, Snapshot
+
+_MOST_TEXT = 200_000
+"""Bytes of a file up to which its lines are compared."""
+_LINK = "120000"
+_TOGETHER = 100
+"""Steps that are made all or not at all; each holds a folder open."""
+_TOGETHER_BYTES = 64_000_000
+_LARGEST = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a tree says of a file: its kind and permission to run, and its object."""
+
+    mode: str
+    object: str
+
+    @property
+    def link(self) -> bool:
+        """Whether it is a symbolic link."""
+        return self.mode == _LINK
+
+    @property
+    def executable(self) -> bool:
+        """Whether it can be run."""
+        return self.mode == "100755"
+
+
+Difference = tuple[Entry | None, Entry | None]
+"""A file in the one tree and in the other; None where it is not there."""
+
+
+def differences(store: GitStore, before: str, after: str) -> dict[str, Difference]:
+    """The files that differ, by path."""
+    if before == after:
+        return {}
+    out = store.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, after)
+    fields = out.split(b"\0")
+    by_path: dict[str, Difference] = {}
+    for about, path in zip(fields[::2], fields[1::2], strict=False):
+        old_mode, new_mode, old, new, _ = about.decode("ascii").lstrip(":").split(" ")
+        by_path[os.fsdecode(path)] = _entry(old_mode, old), _entry(new_mode, new)
+    return by_path
+
+
+def _entry(mode: str, name: str) -> Entry | None:
+    return None if mode == "000000" else Entry(mode, name)
+
+
+def line_difference(store: GitStore, path: str, now: Entry | None, then: Entry | None) -> str:
+    """A unified diff from now to then; empty where either is no text, or is long."""
+    texts: list[list[str]] = []
+    for entry in (now, then):
+        data = b"" if entry is None else store.read("blob", entry.object)
+        if len(data) > _MOST_TEXT or b"\0" in data:
+            return ""
+        texts.append(data.decode("utf-8", "replace").splitlines(keepends=True))
+    lines = difflib.unified_diff(texts[0], texts[1], f"a/{path}", f"b/{path}")
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+class Restoration:
+    """Puts files of one workspace back. ``modes`` are permission bits that the tree does not hold."""
+
+    def __init__(
+        self, store: GitStore, files: EditableFiles, workspace: str, modes: Mapping[str, int]
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._workspace = workspace
+        self._modes = modes
+
+    def run(self, changes: Mapping[str, Difference]) -> None:
+        """Make them as they were. What cannot be is left as it is, and named at the end.
+
+        Raises ``CheckpointError`` with the names.
+        """
+        # What gives its name to something of another kind goes first.
+        drops = [path for path, (now, then) in changes.items() if now and _other_kind(now, then)]
+        puts = [path for path, (_, then) in changes.items() if then]
+        failed = self._apply(drops, {path: (changes[path][0], None) for path in drops})
+        self._remove_empty(drops)
+        then = {
+            path: (None if path in drops else changes[path][0], changes[path][1]) for path in puts
+        }
+        failed += self._apply(puts, then)
+        if failed:
+            raise CheckpointError(
+                f"{len(failed)} of {len(changes)} files were not restored: {'; '.join(failed[:5])}",
+                hint="The others were. The checkpoint made before holds them as they were.",
+            )
+
+    def _apply(self, paths: Sequence[str], changes: Mapping[str, Difference]) -> list[str]:
+        """What failed, in words."""
+        failed: list[str] = []
+        steps: list[EditStep] = []
+        size = 0
+        for path in paths:
+            try:
+                step = self._step(path, *changes[path])
+            except (ToolError, CheckpointError) as error:
+                failed.append(str(error))
+                continue
+            steps.append(step)
+            size += len(step.data) if isinstance(step, Put) else 0
+            if len(steps) >= _TOGETHER or size > _TOGETHER_BYTES:
+                failed += self._make(steps)
+                steps, size = [], 0
+        return failed + self._make(steps)
+
+    def _make(self, steps: Sequence[EditStep]) -> list[str]:
+        try:
+            self._files.apply(steps)
+        except ToolError as error:
+            if len(steps) == 1:
+                return [str(error)]
+            return [words for step in steps for words in self._make((step,))]
+        return []
+
+    def _step(self, path: str, now: Entry | None, then: Entry | None) -> EditStep:
+        real = os.path.join(self._workspace, path)
+        where = Location(path, real, self._workspace)
+        current = self._current(where, now) if now is not None else None
+        if then is None:
+            return Drop(where, current)
+        data = self._store.read("blob", then.object)
+        if then.link:
+            return Put(where, data, None, link=True)
+        mode = self._modes.get(path)
+        return Put(where, data, current, mode=mode, executable=then.executable)
+
+    def _current(self, where: Location, now: Entry) -> Snapshot:
+        """The file as it is, if it is still what was looked at. Raises ``ToolError``."""
+        files = self._files
+        current = files.link(where) if now.link else files.snapshot(where, limit=_LARGEST)
+        head = b"blob %d\0" % len(current.data)
+        if sha1(head + current.data, usedforsecurity=False).hexdigest() != now.object:
+            raise ToolError(f"{where.argument!a} was changed meanwhile by something else")
+        return current
+
+    def _remove_empty(self, paths: Sequence[str]) -> None:
+        """Folders in which nothing is left."""
+        above: set[str] = set()
+        for path in paths:
+            while path := os.path.dirname(path):
+                above.add(path)
+        for folder in sorted(above, key=lambda folder: -folder.count("/")):
+            where = Location(folder, os.path.join(self._workspace, folder), self._workspace)
+            with suppress(ToolError):
+                self._files.remove_directory(where)
+
+
+def _other_kind(now: Entry, then: Entry | None) -> bool:
+    return then is None or now.link or then.link

@@ -1,0 +1,269 @@
+"""The ``CheckpointStore`` of one workspace: all work on one thread of its own, never on the loop's."""
+
+import asyncio
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from sam_tui.adapters.checkpoints.git import GitStore, git_program
+from sam_tui.adapters.checkpoints.restoration import (
+    Difference,
+    Restoration,
+    differences,
+    line_difference,
+)
+from sam_tui.adapters.checkpoints.timeline import Moment, Timeline, intervals
+from sam_tui.adapters.checkpoints.workspace_files import SizeLimits, WorkspaceFiles
+from sam_tui.core.errors import CheckpointError
+from sam_tui.core.ids import CallId, ConversationId, mint
+from sam_tui.core.ports.code import EditableFiles
+from sam_tui.core.ports.storage import (
+    REWIND,
+    ChangedFile,
+    ChangingCall,
+    Checkpoint,
+    FileFate,
+    RewindPlan,
+)
+
+FOLDER = "checkpoints"
+"""Below the data folder; in it a folder for each workspace."""
+_PRUNE_EVERY = 3600.0
+"""Seconds between two looks at age and size."""
+_MOST_DIFFERENCES = 200
+"""Files of a plan whose lines are compared."""
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointLimits:
+    """How long and how much is kept. ``most_bytes`` are those of all objects of one workspace."""
+
+    days: int = 14
+    most_bytes: int = 1_000_000_000
+    sizes: SizeLimits = field(default_factory=SizeLimits)
+
+
+class GitCheckpoints:
+    """Nothing is made on disk before the first snapshot."""
+
+    def __init__(
+        self,
+        data_dir: str,
+        workspace: str,
+        files: EditableFiles,
+        *,
+        search_path: str,
+        limits: CheckpointLimits | None = None,
+    ) -> None:
+        self._data = os.path.realpath(os.path.expanduser(data_dir))
+        self._workspace = workspace
+        self._files = files
+        self._search_path = search_path
+        self._limits = limits or CheckpointLimits()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")
+        self.close = self._thread.shutdown
+        """Finishes what was begun."""
+        self._made: tuple[GitStore, WorkspaceFiles, Timeline] | None = None
+
+    # ---- the port
+
+    async def before(self, call: ChangingCall) -> int:
+        """Keep the files as they are, before ``call``; the id for ``after``."""
+        return await self._work(partial(self._before, call))
+
+    def after(self, checkpoint: int) -> None:
+        """The call ended: look at the files once more, in the background."""
+        self._thread.submit(self._after, checkpoint)
+
+    async def checkpoints(self) -> Sequence[Checkpoint]:
+        """Those before calls that changed files, oldest first."""
+        return await self._work(self._list)
+
+    async def plan(self, checkpoint: int, conversations: Collection[ConversationId]) -> RewindPlan:
+        """What restoring a checkpoint comes to; the calls of ``conversations`` are its own."""
+        return await self._work(partial(self._plan, checkpoint, conversations))
+
+    async def restore(self, plan: RewindPlan, paths: Collection[str]) -> int:
+        """Restore these paths of a plan. Returns the id of the checkpoint made before."""
+        return await self._work(partial(self._restore, plan, paths))
+
+    async def prune(self, *, everything: bool = False) -> int:
+        """Drop what is too old or too much, or all of it."""
+        return await self._work(partial(self._prune_now, everything=everything))
+
+    # ---- on the thread
+
+    async def _work(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.wrap_future(self._thread.submit(work))
+        except OSError as error:
+            where = f"{self._data}/{FOLDER}"
+            raise CheckpointError(f"{where} cannot be used: {error.strerror}.") from error
+
+    def _parts(self) -> tuple[GitStore, WorkspaceFiles, Timeline]:
+        if self._made is None:
+            program = git_program(self._search_path, (self._workspace,))
+            if program is None:
+                raise CheckpointError(
+                    "git is not on the search path: no checkpoints are made, and /rewind restores"
+                    " no files.",
+                    hint="Install git; /undo still takes single edits back.",
+                )
+            name = hashlib.sha256(os.fsencode(self._workspace)).hexdigest()[:24]
+            store = GitStore(program, Path(self._data, FOLDER, name), self._workspace)
+            files = WorkspaceFiles(store, self._workspace, self._limits.sizes, self._data)
+            self._made = store, files, Timeline(store)
+        return self._made
+
+    def _before(self, call: ChangingCall) -> int:
+        store, files, timeline = self._parts()
+        with store.locked():
+            return timeline.add(call, files.snapshot(), time.time()).number
+
+    def _after(self, number: int) -> None:
+        try:
+            store, files, timeline = self._parts()
+            with store.locked():
+                start, snapshot = timeline.moment(number), files.snapshot()
+                if snapshot.tree == start.checkpoint.tree:
+                    timeline.remove((number,))
+                else:
+                    timeline.add(start.checkpoint.made_by, snapshot, time.time(), of=number)
+                if self._due(store):
+                    self._prune(store, timeline)
+        except (CheckpointError, OSError) as error:
+            # The snapshot before the call holds; what came after counts as the call's own.
+            logger.warning("No snapshot after a call: %s", error)
+
+    def _list(self) -> list[Checkpoint]:
+        store, _, timeline = self._parts()
+        with store.locked():
+            return [m.checkpoint for m in timeline.moments() if m.of is None]
+
+    def _plan(self, number: int, conversations: Collection[ConversationId]) -> RewindPlan:
+        store, files, timeline = self._parts()
+        with store.locked():
+            moments = timeline.moments(timeline.moment(number).number)
+            snapshot = files.snapshot()
+            then = moments[0].checkpoint
+            by_calls, foreign = _authors(store, moments, snapshot.tree, conversations)
+            changed = differences(store, snapshot.tree, then.tree)
+            changes = tuple(
+                ChangedFile(
+                    path,
+                    _fate(changed[path]),
+                    path in foreign,
+                    line_difference(store, path, *changed[path]) if at < _MOST_DIFFERENCES else "",
+                )
+                for at, path in enumerate(path for path in sorted(changed) if path in by_calls)
+            )
+            calls = [m.checkpoint.made_by for m in moments if m.of is None]
+            beyond = dict.fromkeys(
+                words
+                for call in calls
+                if call.conversation in conversations
+                for words in call.beyond
+            )
+            return RewindPlan(
+                then,
+                snapshot.tree,
+                changes,
+                len(changed) - len(changes),
+                tuple(beyond),
+                tuple(dict.fromkeys((*then.omitted, *snapshot.omitted))),
+            )
+
+    def _restore(self, plan: RewindPlan, paths: Collection[str]) -> int:
+        store, files, timeline = self._parts()
+        with store.locked():
+            now = files.snapshot()
+            since = differences(store, plan.now, now.tree)
+            if moved := sorted(path for path in paths if path in since):
+                raise CheckpointError(
+                    f"{moved[0]!a} was changed while you looked; nothing was restored.",
+                    hint="Look at what would be restored once more.",
+                )
+            call = replace(
+                plan.checkpoint.made_by,
+                call=CallId(mint("rewind")),
+                operation=REWIND,
+                summary=f"back to checkpoint {plan.checkpoint.id}",
+                beyond=(),
+            )
+            start = timeline.add(call, now, time.time())
+            try:
+                changed = differences(store, now.tree, plan.checkpoint.tree)
+                chosen = {path: changed[path] for path in paths if path in changed}
+                modes = timeline.moment(plan.checkpoint.id).modes
+                Restoration(store, self._files, self._workspace, modes).run(chosen)
+            finally:
+                timeline.add(call, files.snapshot(), time.time(), of=start.number)
+            return start.number
+
+    # ---- age and size
+
+    def _due(self, store: GitStore) -> bool:
+        with suppress(FileNotFoundError):
+            return (store.folder / "pruned").stat().st_mtime < time.time() - _PRUNE_EVERY
+        return True
+
+    def _prune_now(self, *, everything: bool) -> int:
+        store, _, timeline = self._parts()
+        with store.locked():
+            return self._prune(store, timeline, everything=everything)
+
+    def _prune(self, store: GitStore, timeline: Timeline, *, everything: bool = False) -> int:
+        oldest = time.time() - self._limits.days * 86_400
+        moments = timeline.moments()
+        dropped = [m for m in moments if everything or m.checkpoint.at < oldest]
+        timeline.remove([m.number for m in dropped])
+        left = [m for m in moments if m not in dropped]
+        store.run("prune", "--expire=now")
+        while len(left) > 1 and _size(store.folder) > self._limits.most_bytes:
+            oldest_part, left = left[: (len(left) + 3) // 4], left[(len(left) + 3) // 4 :]
+            timeline.remove([m.number for m in oldest_part])
+            dropped += oldest_part
+            store.run("prune", "--expire=now")
+        store.replace("pruned", b"")
+        return sum(m.of is None for m in dropped)
+
+
+def _authors(
+    store: GitStore, moments: Sequence[Moment], now: str, conversations: Collection[ConversationId]
+) -> tuple[set[str], set[str]]:
+    """The files that calls of the conversations changed since, and those that something else did."""
+    by_calls: set[str] = set()
+    foreign: set[str] = set()
+    for interval in intervals(moments, now, conversations):
+        paths = differences(store, interval.begin, interval.end).keys()
+        if interval.by_calls:
+            by_calls |= paths
+        if interval.foreign:
+            foreign |= paths
+    return by_calls, foreign
+
+
+def _fate(difference: Difference) -> FileFate:
+    now, then = difference
+    if then is None:
+        return "deleted"
+    return "created" if now is None else "restored"
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for above, _, names in os.walk(folder / "objects"):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(above, name)).st_size
+    return total

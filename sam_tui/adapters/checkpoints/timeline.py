@@ -1,0 +1,159 @@
+"""The snapshots of a workspace in order: one before each call that changed files, one after it.
+
+A reference names a commit whose message is one line of JSON; it is written last and at once, so that a
+snapshot is there whole or not at all.
+"""
+
+import json
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from sam_tui.adapters.checkpoints.git import GitStore
+from sam_tui.adapters.checkpoints.workspace_files import WorkspaceTree
+from sam_tui.core.errors import CheckpointError
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.ports.storage import ChangingCall, Checkpoint
+
+_MOST_MODES = 1000
+"""Files with unusual permission bits that one snapshot names."""
+_REFS = "refs/snapshots"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A snapshot and its place in the order. ``of`` is the number of the snapshot before its call."""
+
+    number: int
+    checkpoint: Checkpoint
+    modes: dict[str, int]
+    of: int | None = None
+
+
+class Timeline:
+    """Reads and writes the moments of one store. Call it with the store locked."""
+
+    def __init__(self, store: GitStore) -> None:
+        self._store = store
+        self._refs = store.folder / _REFS
+        self._read: dict[int, Moment] = {}
+
+    def numbers(self) -> list[int]:
+        """The numbers of all snapshots, in order."""
+        with suppress(FileNotFoundError):
+            return sorted(int(name) for name in os.listdir(self._refs) if name.isdecimal())
+        return []
+
+    def add(
+        self, call: ChangingCall, snapshot: WorkspaceTree, at: float, *, of: int | None = None
+    ) -> Moment:
+        """Store a snapshot behind all others."""
+        number = max(self._last(), 0, *self.numbers()) + 1
+        modes = dict(list(snapshot.modes.items())[:_MOST_MODES])
+        about = {
+            "conversation": call.conversation,
+            "call": call.call,
+            "operation": call.operation,
+            "summary": call.summary,
+            "beyond": call.beyond,
+            "at": at,
+            "modes": modes,
+            "omitted": snapshot.omitted,
+            "of": of,
+        }
+        who = f"sam-tui <> {int(at)} +0000"
+        commit = f"tree {snapshot.tree}\nauthor {who}\ncommitter {who}\n\n{json.dumps(about)}\n"
+        name = self._store.write("commit", commit.encode())
+        self._store.replace(f"{_REFS}/{number}", f"{name}\n".encode())
+        checkpoint = Checkpoint(number, at, call, snapshot.tree, snapshot.omitted)
+        return self._read.setdefault(number, Moment(number, checkpoint, modes, of))
+
+    def _last(self) -> int:
+        """The highest number of those that are gone: no number comes twice."""
+        with suppress(FileNotFoundError, ValueError):
+            return int((self._store.folder / "last").read_bytes())
+        return 0
+
+    def remove(self, numbers: Collection[int]) -> None:
+        """Forget snapshots; their objects go with the next prune."""
+        highest = max(self._last(), 0, *numbers)
+        self._store.keep("last", str(highest).encode())
+        for number in numbers:
+            self._read.pop(number, None)
+            with suppress(FileNotFoundError):
+                os.unlink(self._refs / str(number))
+
+    def moments(self, start: int = 0) -> list[Moment]:
+        """All from a number on, in order; one that is damaged is left out."""
+        return list(self._moments(start))
+
+    def _moments(self, start: int) -> Iterator[Moment]:
+        for number in self.numbers():
+            if number >= start:
+                with suppress(CheckpointError, FileNotFoundError):
+                    yield self.moment(number)
+
+    def moment(self, number: int) -> Moment:
+        """One of them. Raises ``CheckpointError`` for one that is not there."""
+        if number not in self._read:
+            try:
+                name = (self._refs / str(number)).read_text("ascii").strip()
+                self._read[number] = _parsed(number, self._store.read("commit", name))
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise CheckpointError(
+                    f"There is no checkpoint {number}.",
+                    hint="“sam-tui checkpoints list” names those that there are.",
+                ) from error
+        return self._read[number]
+
+
+def _parsed(number: int, commit: bytes) -> Moment:
+    head, _, body = commit.decode().partition("\n\n")
+    about: dict[str, Any] = json.loads(body)
+    call = ChangingCall(
+        ConversationId(about["conversation"]),
+        CallId(about["call"]),
+        about["operation"],
+        about["summary"],
+        tuple(about["beyond"]),
+    )
+    tree = head.split("\n", 1)[0].removeprefix("tree ")
+    checkpoint = Checkpoint(number, about["at"], call, tree, tuple(about["omitted"]))
+    return Moment(number, checkpoint, about["modes"], about["of"])
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What lies between two snapshots, and whether calls of the conversations ran in it."""
+
+    begin: str
+    end: str
+    by_calls: bool
+    foreign: bool
+
+
+def intervals(
+    moments: Sequence[Moment], now: str, conversations: Collection[ConversationId]
+) -> list[Interval]:
+    """The pieces of time from the first of these moments until now, and whose calls ran in each.
+
+    A call without an end was broken off: it counts until the next snapshot.
+    """
+    ends = {moment.of for moment in moments}
+    running: dict[int, bool] = {}
+    pieces: list[Interval] = []
+    trees = [*(moment.checkpoint.tree for moment in moments), now]
+    for index, moment in enumerate(moments):
+        ours = moment.checkpoint.made_by.conversation in conversations
+        if moment.of is None:
+            running[moment.number] = ours
+        else:
+            running.pop(moment.of, None)
+        if trees[index] != trees[index + 1]:
+            whose = set(running.values())
+            pieces.append(Interval(trees[index], trees[index + 1], True in whose, whose != {True}))
+        if moment.of is None and moment.number not in ends:
+            running.pop(moment.number)
+    return pieces

@@ -1,0 +1,246 @@
+"""From the workspace to a git tree: only what changed since the last look is read.
+
+git compares names, sizes and dates with its index and says what is new, changed or gone; what of it is
+taken is decided here. Ignored files are taken, too, unless a whole ignored folder is large.
+"""
+
+import json
+import os
+import stat
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import cast
+
+from sam_tui.adapters.checkpoints.git import GitFailed, GitStore
+from sam_tui.core.errors import CheckpointError
+from sam_tui.core.text.plain import printable
+
+_LOOK = ("ls-files", "-z", "--modified", "--deleted", "--others", "-X")
+_TAKE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+_FORGET = ("update-index", "-z", "--force-remove", "--stdin")
+_IGNORED = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+_FEW = 200
+"""New files up to which nobody looks whether they lie in a large ignored folder."""
+_TRIES = 3
+"""How often a snapshot is begun anew because files went away while git read them."""
+_USUAL = (0o644, 0o664, 0o755, 0o775)
+"""Permission bits that need no note: git keeps whether a file can be run."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeLimits:
+    """What is kept of a workspace. Sizes in bytes; ``ignored`` hold for one ignored folder."""
+
+    file: int = 50_000_000
+    files: int = 100_000
+    ignored_files: int = 2_000
+    ignored: int = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceTree:
+    """A git tree, the permission bits that it does not hold, and what was left out, in words."""
+
+    tree: str
+    modes: dict[str, int]
+    omitted: tuple[str, ...]
+
+
+class WorkspaceFiles:
+    """Takes snapshots of one workspace. Call it with the store locked."""
+
+    def __init__(self, store: GitStore, workspace: str, limits: SizeLimits, data: str) -> None:
+        self._store = store
+        self._root = os.fsencode(workspace)
+        self._limits = limits
+        self._excluded = store.folder / "excluded"
+        self._modes_file = store.folder / "modes"
+        inside = os.path.relpath(data, workspace)
+        self._data = () if inside.startswith("..") else (os.fsencode(inside) + b"/",)
+        self._omitted: dict[bytes, str] = {}
+        """Paths that are not kept and why; looked at anew in every process."""
+        self._modes: dict[str, int] | None = None
+        self._last: tuple[str, tuple[int, int]] | None = None
+        """The tree of the index, and which index that was."""
+
+    def snapshot(self) -> WorkspaceTree:
+        """The files as they are now. Raises ``CheckpointError``."""
+        for _ in range(_TRIES - 1):
+            try:
+                return self._snapshot()
+            except GitFailed:
+                continue
+        with suppress(FileNotFoundError):
+            os.unlink(self._store.folder / "index")  # should it be damaged
+        return self._snapshot()
+
+    def _snapshot(self) -> WorkspaceTree:
+        if self._modes is None:
+            self._modes = self._stored_modes()
+        self._reconsider()
+        began = time.time()
+        names = self._store.run(*_LOOK, str(self._excluded)).split(b"\0")
+        paths = [path for path in dict.fromkeys(names) if path]
+        if paths:
+            self._take(paths)
+        else:
+            self._settle(began)
+        index = self._index()
+        if self._last is None or self._last[1] != index:
+            tree = self._store.run("write-tree").decode().strip()
+            self._last = tree, self._index()
+        omitted = tuple(f"{printable(os.fsdecode(p))}: {why}" for p, why in self._omitted.items())
+        return WorkspaceTree(self._last[0], dict(self._modes), omitted)
+
+    def _index(self) -> tuple[int, int]:
+        try:
+            status = os.stat(self._store.folder / "index")
+        except FileNotFoundError:
+            return 0, 0
+        return status.st_ino, status.st_mtime_ns
+
+    def _settle(self, began: float) -> None:
+        """Date the index at the look that found nothing.
+
+        git reads every file anew whose date is not before that of the index. A second is taken off,
+        for the dates of files come from a clock that is a little late.
+        """
+        index = self._store.folder / "index"
+        if self._last is not None and self._index() == self._last[1]:
+            if index.stat().st_mtime < began - 1:
+                os.utime(index, (began - 1, began - 1))
+            self._last = self._last[0], self._index()
+
+    def _take(self, paths: Sequence[bytes]) -> None:
+        """Bring the index up to date with what git named."""
+        nested = [path for path in paths if path.endswith(b"/")]
+        named = [path for path in paths if not path.endswith(b"/")]
+        for folder in nested:  # a repository of its own: git would keep no more than its name
+            named += self._below(folder.rstrip(b"/"))
+        sizes, forgotten = self._chosen(named)
+        if len(sizes) > self._limits.files:
+            raise CheckpointError(
+                f"The workspace has over {self._limits.files:,} files: no checkpoints are made.",
+                hint="Begin in a smaller folder, or have .gitignore name what is generated.",
+            )
+        if len(sizes) > _FEW:
+            sizes = self._without_large_folders(sizes)
+        if forgotten:
+            self._store.run(*_FORGET, stdin=b"\0".join(forgotten) + b"\0")
+        if sizes:
+            self._store.run(*_TAKE, stdin=b"\0".join(sizes) + b"\0")
+        self._store_modes()
+
+    def _below(self, folder: bytes) -> list[bytes]:
+        """The files of a nested repository, without what git keeps of it."""
+        files: list[bytes] = []
+        top = os.path.join(self._root, folder)
+        for above, folders, names in os.walk(top):
+            links = [n for n in folders if os.path.islink(os.path.join(above, n))]
+            folders[:] = [n for n in folders if n.lower() != b".git" and n not in links]
+            relative = os.path.relpath(above, self._root)
+            files += [os.path.join(relative, name) for name in (*names, *links)]
+            if len(files) > self._limits.files:
+                break
+        return files
+
+    def _chosen(self, paths: Iterable[bytes]) -> tuple[dict[bytes, int], list[bytes]]:
+        """What of it git is to read, with sizes, and what it is to forget."""
+        chosen: dict[bytes, int] = {}
+        forgotten: list[bytes] = []
+        reachable: dict[bytes, bool] = {}
+        assert self._modes is not None
+        for path in paths:
+            above = os.path.dirname(path)
+            if above not in reachable:
+                full = os.path.join(self._root, above) if above else self._root
+                reachable[above] = os.path.realpath(full) == full
+            if any(path.startswith(folder) for folder in self._data):
+                continue
+            if b".git" in path.lower().split(b"/"):
+                self._omitted[path] = "a name that git keeps for itself"
+                continue
+            try:
+                status = os.lstat(os.path.join(self._root, path)) if reachable[above] else None
+            except OSError:
+                status = None
+            if status is None:
+                forgotten.append(path)
+                self._modes.pop(os.fsdecode(path), None)
+            elif why := self._refused(path, status):
+                self._omitted[path] = why
+                forgotten.append(path)
+            else:
+                chosen[path] = status.st_size
+                self._note_mode(os.fsdecode(path), status.st_mode)
+        return chosen, forgotten
+
+    def _note_mode(self, path: str, mode: int) -> None:
+        assert self._modes is not None
+        if stat.S_ISREG(mode) and mode & 0o777 not in _USUAL:
+            self._modes[path] = mode & 0o777
+        else:
+            self._modes.pop(path, None)
+
+    def _refused(self, path: bytes, status: os.stat_result) -> str:
+        """Why a file is not kept; empty where it is."""
+        if stat.S_ISLNK(status.st_mode):
+            return ""
+        if not stat.S_ISREG(status.st_mode):
+            return "no regular file"
+        if status.st_size > self._limits.file:
+            return f"larger than {self._limits.file // 1_000_000} MB"
+        if not os.access(os.path.join(self._root, path), os.R_OK):
+            return "it cannot be read"
+        return ""
+
+    def _without_large_folders(self, sizes: dict[bytes, int]) -> dict[bytes, int]:
+        """Without what lies in ignored folders that are too large."""
+        ignored = self._store.run(*_IGNORED).split(b"\0")
+        for folder in (path for path in ignored if path.endswith(b"/")):
+            inside = [size for path, size in sizes.items() if path.startswith(folder)]
+            if len(inside) > self._limits.ignored_files or sum(inside) > self._limits.ignored:
+                self._omitted[folder] = "an ignored folder that is too large"
+                sizes = {path: size for path, size in sizes.items() if not path.startswith(folder)}
+        return sizes
+
+    def _reconsider(self) -> None:
+        """Name to git what it need not look at. A file may be small enough by now."""
+        for path in [p for p in self._omitted if not p.endswith(b"/")]:
+            try:
+                status = os.lstat(os.path.join(self._root, path))
+            except OSError:
+                status = None
+            if status is None or not self._refused(path, status):
+                del self._omitted[path]
+        lines = [b"/" + _escaped(path) for path in (*self._data, *self._omitted)]
+        self._store.keep("excluded", b"".join(line + b"\n" for line in lines))
+
+    # ---- permission bits that git does not keep
+
+    def _stored_modes(self) -> dict[str, int]:
+        try:
+            stored = json.loads(self._modes_file.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return cast("dict[str, int]", stored) if isinstance(stored, dict) else {}
+
+    def _store_modes(self) -> None:
+        self._store.keep("modes", json.dumps(self._modes).encode())
+
+
+def _escaped(path: bytes) -> bytes:
+    """A path as a pattern that fits it alone; a line end, which no pattern can hold, fits any byte."""
+    folder = path.endswith(b"/")
+    pieces: list[bytes] = []
+    for byte in path.rstrip(b"/"):
+        char = bytes((byte,))
+        if char == b"\n":
+            pieces.append(b"?")
+        elif char.isalnum() or char == b"/" or byte >= 0x80:
+            pieces.append(char)
+        else:
+            pieces.append(b"\\" + char)
+    return b"".join(pieces) + (b"/" if folder else b"")

@@ -1,0 +1,158 @@
+"""``sam-tui checkpoints``: the files of the workspace before each change, and going back to them."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, TypeVar
+
+import click
+
+from sam_tui.cli.options import closing_runtime, place_options
+from sam_tui.cli.streams import require_output
+from sam_tui.core.errors import UsageError
+from sam_tui.core.ports.storage import ChangedFile, RewindPlan
+from sam_tui.core.runtime import Runtime
+from sam_tui.headless.output import terminal_safe
+
+T = TypeVar("T")
+_ID = click.argument("checkpoint", metavar="ID", type=click.IntRange(min=1))
+
+
+@click.group("checkpoints", short_help="The files before each change, and going back.")
+def checkpoints_group() -> None:
+    """The files of this workspace as they were before each call that changed some."""
+
+
+@checkpoints_group.command("list", short_help="List checkpoints, newest first.")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@place_options
+def list_command(**values: Any) -> int:
+    """List the checkpoints of this workspace, newest first."""
+    require_output()
+    checkpoints = _ask(values, lambda runtime: runtime.checkpoints.checkpoints())
+    newest_first = list(reversed(checkpoints))
+    if values["as_json"]:
+        click.echo(json.dumps([asdict(checkpoint) for checkpoint in newest_first], indent=2))
+        return 0
+    if not checkpoints:
+        click.echo("No call has changed a file of this workspace yet.", err=True)
+    for checkpoint in newest_first:
+        at = datetime.fromtimestamp(checkpoint.at).strftime("%Y-%m-%d %H:%M:%S")
+        made_by = checkpoint.made_by
+        _echo(f"{checkpoint.id:>5}  {at}  {made_by.operation}  {made_by.summary}")
+    return 0
+
+
+@checkpoints_group.command("show", short_help="What restoring one would do.")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.option("--diff", is_flag=True, help="With the lines that change.")
+@_ID
+@place_options
+def show_command(**values: Any) -> int:
+    """What restoring the checkpoint ID would do to each file, as the workspace is now."""
+    require_output()
+    plan, differences = _ask(values, lambda runtime: _shown(runtime, values["checkpoint"]))
+    if values["as_json"]:
+        changes = [
+            asdict(c) | {"difference": d} for c, d in zip(plan.changes, differences, strict=True)
+        ]
+        click.echo(json.dumps(asdict(plan) | {"changes": changes}, indent=2))
+        return 0
+    for change, difference in zip(plan.changes, differences, strict=True):
+        _echo(_line(change))
+        if values["diff"] and difference:
+            for line in difference.splitlines():
+                _echo(f"    {line}")
+    _account(plan)
+    return 0
+
+
+async def _shown(runtime: Runtime, checkpoint: int) -> tuple[RewindPlan, list[str]]:
+    """A plan, and the lines of its files without secrets."""
+    plan = await runtime.rewinder.plan_of(checkpoint)
+    return plan, [runtime.executor.shield.redact(change.difference) for change in plan.changes]
+
+
+@checkpoints_group.command("restore", short_help="Restore files: all, or the named PATHs.")
+@click.option("--all", "everything", is_flag=True, help="Also files that something else changed.")
+@_ID
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@place_options
+def restore_command(**values: Any) -> int:
+    """Restore the files of the checkpoint ID: all, or those named below the workspace.
+
+    A file that something else changed since is left alone unless it is named, or with --all. A new
+    checkpoint is made before, to which the same command leads back.
+    """
+    require_output()
+    plan, restored, forward = _ask(
+        values,
+        lambda runtime: _restore(
+            runtime, values["checkpoint"], values["paths"], everything=values["everything"]
+        ),
+    )
+    for change in plan.changes:
+        if change.path in restored:
+            _echo(f"{change.fate:<9} {change.path}")
+        else:
+            _echo(f"left      {change.path}{_WHY if change.foreign else ''}")
+    _account(plan)
+    click.echo(
+        f"Back again: sam-tui checkpoints restore {forward}" if forward else "Nothing to do."
+    )
+    return 0
+
+
+async def _restore(
+    runtime: Runtime, checkpoint: int, paths: tuple[str, ...], *, everything: bool
+) -> tuple[RewindPlan, frozenset[str], int]:
+    plan = await runtime.rewinder.plan_of(checkpoint)
+    paths_of_plan = frozenset(change.path for change in plan.changes)
+    if unknown := [path for path in paths if path not in paths_of_plan]:
+        raise UsageError(
+            f"{unknown[0]!a} is as it was at checkpoint {checkpoint}, or only others changed it.",
+            hint=f"“sam-tui checkpoints show {checkpoint}” names what can be restored.",
+        )
+    chosen = frozenset(paths) or (paths_of_plan if everything else frozenset(plan.safe))
+    forward = await runtime.checkpoints.restore(plan, chosen) if chosen else 0
+    return plan, chosen, forward
+
+
+@checkpoints_group.command("prune", short_help="Drop old checkpoints, or all.")
+@click.option("--all", "everything", is_flag=True, help="All of this workspace.")
+@place_options
+def prune_command(**values: Any) -> int:
+    """Drop the checkpoints of this workspace that are too old or too much; it happens by itself, too."""
+    require_output()
+    everything = values["everything"]
+    dropped = _ask(values, lambda runtime: runtime.checkpoints.prune(everything=everything))
+    click.echo(f"Dropped: {dropped}")
+    return 0
+
+
+def _ask(values: dict[str, Any], ask: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
+    with closing_runtime(values) as runtime:
+        return asyncio.run(ask(runtime))
+
+
+_WHY = "  (something else changed it, too)"
+
+
+def _line(change: ChangedFile) -> str:
+    return f"{change.fate:<9} {change.path}{_WHY if change.foreign else ''}"
+
+
+def _account(plan: RewindPlan) -> None:
+    """What restoring does not do, on standard error."""
+    for words in plan.beyond:
+        click.echo(terminal_safe(f"cannot be taken back: {words}"), err=True)
+    for words in plan.omitted:
+        click.echo(terminal_safe(f"not kept: {words}"), err=True)
+    if plan.untouched:
+        click.echo(f"{plan.untouched} files that only others changed stay as they are.", err=True)
+
+
+def _echo(line: str) -> None:
+    click.echo(terminal_safe(line))

@@ -1,0 +1,151 @@
+"""A checkpoint before every call that may change the workspace, and the way back to it."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from sam_tui.core.accesses import CommandAccess, Connect, Fetch, LocatedAccess, Type, Use, Write
+from sam_tui.core.authorization.guard import Guard, Request
+from sam_tui.core.bus import Bus
+from sam_tui.core.errors import CheckpointError
+from sam_tui.core.events import Noticed
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import calls_of
+from sam_tui.core.ports.storage import (
+    ChangingCall,
+    Checkpoint,
+    CheckpointStore,
+    ConversationStore,
+    RewindPlan,
+)
+from sam_tui.core.tooling.contract import Permit
+
+_MOST_WORDS = 200
+"""Characters of a summary that a checkpoint is stored with."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallCheckpoints:
+    """Keeps the files around calls. Without a guard it keeps nothing."""
+
+    guard: Guard | None = None
+    store: Callable[[], CheckpointStore] | None = None
+    """Made with the first call that changes something."""
+    bus: Bus | None = None
+    _told: set[str] = field(default_factory=set[str])
+    """Why no checkpoint could be made: each reason is told once."""
+
+    @asynccontextmanager
+    async def around(self, request: Request, permit: Permit) -> AsyncGenerator[None]:
+        """A block in which a call runs: the files are kept before it, and looked at after it."""
+        if self.store is None or not self._changes(request.accesses, permit):
+            yield
+            return
+        store = self.store()
+        try:
+            checkpoint = await store.before(self._call(request))
+        except CheckpointError as error:
+            self._notice(error)
+            yield
+            return
+        try:
+            yield
+        finally:
+            store.after(checkpoint)
+
+    def _changes(self, accesses: tuple[LocatedAccess, ...], permit: Permit) -> bool:
+        """Whether a call may change files of the workspace."""
+        assert self.guard is not None
+        for located in accesses:
+            match located.access:
+                case Write():
+                    if located.location is None or located.location.inside:
+                        return True
+                case CommandAccess():
+                    if not permit.confined or permit.writable:
+                        readings = self.guard.policy.readings((located,))
+                        if any(reading is None or not reading.calm for reading in readings):
+                            return True
+                case Type() | Use():
+                    return True
+                case _:
+                    pass
+        return False
+
+    def _call(self, request: Request) -> ChangingCall:
+        summary = request.summary[:_MOST_WORDS]
+        return ChangingCall(
+            request.conversation,
+            request.call,
+            request.operation,
+            summary,
+            tuple(dict.fromkeys(f"{summary}: {why}" for why in self._beyond(request.accesses))),
+        )
+
+    def _beyond(self, accesses: tuple[LocatedAccess, ...]) -> list[str]:
+        """What of a call no snapshot of the workspace holds."""
+        assert self.guard is not None
+        effects: list[str] = []
+        for located in accesses:
+            match located.access:
+                case Write() if located.location is not None and not located.location.inside:
+                    effects.append(f"changed {located.location.real}, outside the workspace")
+                case CommandAccess():
+                    for reading in self.guard.policy.readings((located,)):
+                        if reading is None or reading.holds("network"):
+                            effects.append("it may have spoken to the network")
+                        if reading is None or reading.holds("privileged"):
+                            effects.append("it may have changed the system")
+                case Use(server=server):
+                    effects.append(f"what the server {server} did")
+                case Fetch() | Connect():
+                    effects.append("it spoke to the network")
+                case _:
+                    pass
+        return effects
+
+    def _notice(self, error: CheckpointError) -> None:
+        text = error.explain()
+        if text not in self._told and self.bus is not None:
+            self._told.add(text)
+            self.bus.publish(Noticed(None, "warning", text))
+
+
+class Rewinder:
+    """Finds checkpoints by the messages of conversations."""
+
+    def __init__(self, conversations: ConversationStore, checkpoints: CheckpointStore) -> None:
+        self._conversations = conversations
+        self._checkpoints = checkpoints
+
+    async def plan(self, conversation: ConversationId, at: float) -> RewindPlan | None:
+        """What restoring the files as they were at a time comes to; None where no call changed any.
+
+        Raises ``CheckpointError``.
+        """
+        checkpoints = await self._checkpoints.checkpoints()
+        relatives = self._relatives(conversation, checkpoints)
+        for checkpoint in checkpoints:
+            if checkpoint.at >= at and checkpoint.made_by.conversation in relatives:
+                return await self._checkpoints.plan(checkpoint.id, relatives)
+        return None
+
+    async def plan_of(self, number: int) -> RewindPlan:
+        """What restoring a checkpoint comes to. Raises ``CheckpointError``."""
+        checkpoints = await self._checkpoints.checkpoints()
+        made_by = [c.made_by.conversation for c in checkpoints if c.id == number]
+        relatives = {r for c in made_by for r in self._relatives(c, checkpoints)}
+        return await self._checkpoints.plan(number, relatives)
+
+    def _relatives(
+        self, conversation: ConversationId, checkpoints: Sequence[Checkpoint]
+    ) -> set[ConversationId]:
+        """The conversation, those that it was copied from, and the subagents of them all."""
+        calls = {call.id for call in calls_of(self._conversations.everything(conversation))}
+        related = {c.made_by.conversation for c in checkpoints if c.made_by.call in calls}
+        waiting = [conversation, *related]
+        while waiting:
+            children = {record.id for record in self._conversations.children(waiting.pop())}
+            waiting += children - related
+            related |= children
+        return related | {conversation}

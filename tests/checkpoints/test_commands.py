@@ -1,0 +1,68 @@
+"""Checkpoints from the outside: calls of the program, and its own commands to go back."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Command, Ended, sam
+
+__all__ = ["sam"]
+
+
+def call(
+    sam: Command, operation: str, environ: dict[str, str] | None = None, **fields: Any
+) -> Ended:
+    """One call of the conversation ``c``."""
+    words = (operation, json.dumps(fields), "--conversation", "c", "--permission-mode", "bypass")
+    done = sam("tools", "call", *words, environ=environ)
+    assert done.code == 0, done.out + done.err
+    return done
+
+
+@pytest.mark.requirement("checkpoints:commands", "checkpoints:cli")
+def test_a_folder_that_a_command_deleted_comes_back(sam: Command) -> None:
+    source = sam.workspace / "src"
+    source.mkdir()
+    (source / "a.py").write_text("print(1)\n", encoding="utf-8")
+    call(sam, "run_command", command="cat src/a.py; ls -l")
+    call(sam, "read_file", filePath="src/a.py")
+    assert not (sam.data / "checkpoints").exists()
+    assert "No call" in sam("checkpoints", "list").err
+    call(sam, "run_command", command="rm -r src")
+    call(sam, "create_file", filePath="b.txt", content="new\n")
+    created, removed = sam("checkpoints", "list", "--json").json
+    assert (created["made_by"]["operation"], "rm -r src" in removed["made_by"]["summary"]) == (
+        "file_operations.create_file",
+        True,
+    )
+    (sam.workspace / "b.txt").write_text("mine\n", encoding="utf-8")
+    first = str(removed["id"])
+    shown = sam("checkpoints", "show", first, "--diff")
+    assert shown.out.splitlines()[0] == "deleted   b.txt  (something else changed it, too)"
+    assert "    +print(1)" in shown.out.splitlines()
+    done = sam("checkpoints", "restore", first)
+    assert done.code == 0, done.err
+    assert (source / "a.py").read_text(encoding="utf-8") == "print(1)\n"
+    assert (sam.workspace / "b.txt").read_text(encoding="utf-8") == "mine\n"
+    forward = done.out.split()[-1]
+    assert sam("checkpoints", "restore", first, "b.txt").code == 0
+    assert not (sam.workspace / "b.txt").exists()
+    assert sam("checkpoints", "restore", forward).code == 0
+    assert not source.exists()
+    assert sam("checkpoints", "restore", first, "nothing").code == 2
+    assert sam("checkpoints", "show", "999").code == 1
+    assert sam("checkpoints", "prune", "--all").out.startswith("Dropped: ")
+    assert sam("checkpoints", "list").out == ""
+
+
+@pytest.mark.requirement("checkpoints:no-git")
+def test_without_git_calls_go_on_and_it_is_said(sam: Command, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    nowhere = {"PATH": str(empty)}
+    call(sam, "create_file", nowhere, filePath="a.txt", content="1\n")
+    assert (sam.workspace / "a.txt").exists()
+    refused = sam("checkpoints", "list", environ=nowhere)
+    assert (refused.code, "git is not on the search path" in refused.err) == (1, True)

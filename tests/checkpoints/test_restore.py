@@ -1,0 +1,200 @@
+"""What calls did to the files of the workspace is taken back, whatever it was."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.adapters.checkpoints import CheckpointLimits
+from sam_tui.adapters.checkpoints.workspace_files import SizeLimits
+from sam_tui.core.errors import CheckpointError
+from sam_tui.core.ids import ConversationId
+
+
+def workspace(kept: Any) -> None:
+    """Files of every kind: odd names, bytes, modes, links, ignored, nested repositories, attributes."""
+    kept.write("src/a.py", "print(1)\n")
+    kept.write("src/deep/er/b.bin", bytes(range(256)))
+    kept.write("run.sh", "#!/bin/sh\n", 0o755)
+    kept.write(".env", "TOKEN=abc\n", 0o600)
+    kept.write("odd \n*[name]\\ ", "odd\n")
+    kept.write("crlf.txt", "one\r\n$Id$\r\ntwo\n")
+    kept.write(".gitignore", "build/\n.env\n*.log\n")
+    kept.write(
+        ".gitattributes", "* text=auto eol=lf ident filter=evil working-tree-encoding=UTF-16\n"
+    )
+    kept.write("build/out.o", "object\n")
+    kept.write("x.log", "log\n")
+    for nested in ("nested", "empty-history"):
+        kept.write(f"{nested}/file", "nested\n")
+        subprocess.run(["git", "init", "-q", kept.root / nested], check=True)
+    (kept.root / "link").symlink_to("src/a.py")
+    (kept.root / "outside").symlink_to("/etc")
+    (kept.root / "folder-link").symlink_to("src")
+
+
+def shell(command: str) -> Callable[[Any], object]:
+    return lambda kept: subprocess.run(["sh", "-c", command], cwd=kept.root, check=True)
+
+
+DEEDS = {
+    "a folder is deleted": shell("rm -r src"),
+    "all is deleted": shell("rm -rf ./* .env .gitignore .gitattributes"),
+    "files are renamed": shell("mv src/a.py z.py; mv run.sh src/deep/; mv nested other"),
+    "modes change": shell("chmod -x run.sh; chmod +x src/a.py"),
+    "a link leads elsewhere": shell("rm link outside; ln -s run.sh link; echo x > outside"),
+    "a file becomes a folder": shell("rm run.sh; mkdir run.sh; echo 1 > run.sh/x"),
+    "a folder becomes a link": shell("mv src gone; ln -s /etc src"),
+    "a folder becomes a file": shell("rm -r src; echo 1 > src"),
+    "ignored files change": shell("echo more >> build/out.o; rm .env x.log; echo 1 > y.log"),
+    "nested repositories change": shell("echo 1 >> nested/file; rm empty-history/file"),
+    "content is replaced in place": shell("printf 'print(2)\\n' > src/a.py; : > crlf.txt"),
+    "new folders appear": shell("mkdir -p new/er/est; echo 1 > new/er/est/f; ln -s . new/l"),
+}
+
+
+@pytest.mark.requirement("checkpoints:restore", "checkpoints:bytes")
+async def test_every_change_comes_back_to_the_byte_and_forth_again(kept: Any):
+    workspace(kept)
+    start = kept.tree()
+    for words, deed in DEEDS.items():
+        async with kept.calling() as number:
+            deed(kept)
+        changed = kept.tree()
+        assert changed != start, words
+        plan = await kept.checkpoints.plan(number, {"own"})
+        assert not plan.foreign, words
+        redo = await kept.checkpoints.restore(plan, plan.safe)
+        assert kept.tree() == start, words
+        await kept.back(redo)
+        assert kept.tree() == changed, words
+        await kept.back(number)
+        assert kept.tree() == start, words
+
+
+@pytest.mark.requirement("checkpoints:foreign")
+async def test_what_somebody_else_changed_is_told_and_not_overwritten(kept: Any):
+    for name in ("mine", "both", "between", "theirs", "idle"):
+        kept.write(name, "start\n")
+    async with kept.calling() as number:
+        for name in ("mine", "both", "between"):
+            kept.write(name, f"agent, and more of {name}\n")
+    await kept.checkpoints.checkpoints()  # the look after the call is over
+    kept.write("between", "a second editor\n")
+    async with kept.calling():
+        kept.write("between", "the agent after the editor\n")
+    async with kept.calling(ConversationId("another")):
+        kept.write("other", "of another conversation\n")
+    await kept.checkpoints.checkpoints()
+    kept.write("both", "a second editor after the agent\n")
+    kept.write("theirs", "a second editor alone\n")
+    plan = await kept.checkpoints.plan(number, {"own"})
+    assert (plan.safe, plan.foreign, plan.untouched) == (("mine",), ("between", "both"), 2)
+    kept.write("both", "typed while the person looks\n")
+    with pytest.raises(CheckpointError, match="both' was changed while you looked"):
+        await kept.checkpoints.restore(plan, ("mine", "both"))
+    assert (kept.root / "mine").read_text().startswith("agent")
+    plan = await kept.back(number)
+    texts = {name: (kept.root / name).read_text() for name in kept.tree()}
+    assert texts == {
+        "mine": "start\n",
+        "both": "typed while the person looks\n",
+        "between": "the agent after the editor\n",
+        "theirs": "a second editor alone\n",
+        "idle": "start\n",
+        "other": "of another conversation\n",
+    }
+    await kept.back(number, ("both",))  # by name it is
+    assert (kept.root / "both").read_text() == "start\n"
+
+
+@pytest.mark.requirement("checkpoints:hostile")
+async def test_nothing_of_the_workspace_runs_or_is_believed(kept: Any, tmp_path: Path):
+    marker = tmp_path / "ran"
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\necho $0 $* >> {marker}\ncat\n")
+    evil.chmod(0o755)
+    settings = (
+        f'[core]\nfsmonitor = {evil}\nhooksPath = {tmp_path}\n[filter "evil"]\nclean = {evil}\n'
+        f'smudge = {evil}\nrequired = true\n[diff "evil"]\ntextconv = {evil}\n'
+    )
+    shell("git init -q .")(kept)
+    kept.write(".git/config", settings)
+    kept.write(".gitconfig", settings)
+    kept.write(".gitattributes", "* filter=evil diff=evil\n")
+    kept.write("bin/git", evil.read_bytes(), 0o755)
+    kept.write("a", "a\n")
+    for name in ("post-index-change", "pre-commit", "reference-transaction"):
+        kept.write(f".git/hooks/{name}", evil.read_bytes(), 0o755)
+        shutil.copy(evil, tmp_path / name)
+    path = f".:{kept.root}/bin:{os.environ['PATH']}"
+    kept.checkpoints.close()
+    kept.checkpoints = kept.opened(search_path=path)
+    async with kept.calling() as number:
+        (kept.root / "a").unlink()
+    await kept.back(number)
+    assert (kept.root / "a").read_bytes() == b"a\n"
+    assert not marker.exists()
+    modes = {p.stat().st_mode & 0o077 for p in (tmp_path / "data" / "checkpoints").rglob("*")}
+    assert modes == {0}
+
+
+@pytest.mark.requirement("checkpoints:links")
+async def test_a_restore_follows_no_link_that_was_put_in_its_way(kept: Any, tmp_path: Path):
+    kept.write("src/a", "mine\n")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a").write_text("theirs\n")
+    async with kept.calling() as number:
+        shutil.rmtree(kept.root / "src")
+    plan = await kept.checkpoints.plan(number, {"own"})
+    (kept.root / "src").symlink_to(outside)
+    with pytest.raises(CheckpointError):
+        await kept.checkpoints.restore(plan, plan.safe)
+    assert (outside / "a").read_text() == "theirs\n"
+
+
+@pytest.mark.requirement("checkpoints:bounded")
+async def test_the_store_is_bounded_and_what_is_too_large_is_named(kept: Any):
+    sizes = SizeLimits(file=1000, ignored_files=250, ignored=10_000_000)
+    kept.limits = CheckpointLimits(days=1, most_bytes=60_000, sizes=sizes)
+    kept.checkpoints.close()
+    kept.checkpoints = kept.opened()
+    kept.write(".gitignore", "node_modules/\n")
+    for number in range(300):
+        kept.write(f"node_modules/m/{number}", "x")
+    kept.write("large", b"x" * 2000)
+    os.mkfifo(kept.root / "pipe")
+    for _ in range(6):
+        async with kept.calling():
+            for part in range(20):
+                kept.write(f"noise{part}", os.urandom(900))
+    found = await kept.checkpoints.checkpoints()
+    assert len(found) == 6
+    assert {words.split(":")[0] for words in found[-1].omitted} >= {"large", "node_modules/"}
+    assert await kept.checkpoints.prune() > 0
+    left = await kept.checkpoints.checkpoints()
+    assert 0 < len(left) < 6
+    assert left[-1].id == found[-1].id
+    await kept.back(left[-1].id)
+    assert await kept.checkpoints.prune(everything=True) > 0
+    assert await kept.checkpoints.checkpoints() == []
+    objects = list((kept.data / "checkpoints").rglob("objects/??/*"))
+    assert len(objects) <= 60, "only the index holds some"
+    async with kept.calling() as number:
+        kept.write("again", "1")
+    assert number > left[-1].id
+    await kept.back(number)
+    assert not (kept.root / "again").exists()
+
+
+@pytest.mark.requirement("checkpoints:unchanged")
+async def test_a_call_that_changed_nothing_leaves_no_checkpoint(kept: Any):
+    kept.write("a", "1")
+    async with kept.calling():
+        kept.write("a", "1")
+    assert await kept.checkpoints.checkpoints() == []
