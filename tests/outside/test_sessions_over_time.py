@@ -108,3 +108,23 @@ async def test_a_session_reads_secrets_and_plants_code_no_more_than_a_command(de
         for name in (".env", "config", ".envrc")
         if not any(re.search(rf"/{name}$", t) for t in asked)
     ] == []
+
+
+@pytest.mark.requirement("outside:session-grants")
+async def test_a_line_typed_in_pieces_which_no_judge_sees_whole_is_held_by_the_sandbox(
+    desk: Desk,
+) -> None:
+    desk.open()
+    typist = await sit_down(desk)
+    for piece in ("r", "m -rf ../out; echo >.en", "vrc"):
+        await desk.call(
+            "terminal_operations.send_input", session_id=typist.session, input=piece, timeout=9
+        )
+    assert desk.asked == []  # no piece is a command that is known
+    assert "Permission denied" in await typist.types("")
+    assert {target.rpartition("/")[2] for one in desk.asked for target in one.targets} == {
+        "victim",
+        ".envrc",
+    }
+    assert {one.operation for one in desk.asked} == {"commands.change_outside"}
+    assert (desk.outside / "victim").exists() and not (desk.folder / "ws/.envrc").exists()
