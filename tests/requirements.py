@@ -229,6 +229,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "guard:outside-asks": Requirement("A write outside is asked, showing the resolved path.", "issue 2.5"),
     "guard:own-data": Requirement("No rule and no mode opens the program's own data for writing.", "issue 4.2, architecture 4.6"),
     "guard:own-servers": Requirement("A port of this machine is free where a command of this program listens there, by name and address; no other host and port is.", "issue 12.2"),
+    "guard:places": Requirement("What a shell, an editor, an agent, a debugger, a commit, a build server or a package client starts or heeds unasked is a place, and what a build runs is none; the folder of hooks that a repository names is one.", "issue 12 A.1"),
     "guard:places-grammar": Requirement("The content of a place with a grammar is judged: what starts nothing and leads nowhere passes.", "issue 12 A.1"),
     "guard:policy-errors": Requirement("Whatever is not known in a policy file is an error with file and line.", "issue 4.7"),
     "guard:policy-layers": Requirement("User and project files become one policy.", "issue 4.7"),

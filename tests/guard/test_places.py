@@ -114,6 +114,58 @@ def test_a_repository_under_another_name_is_one_by_its_head(tmp_path: Path) -> N
         assert place_of(f"{tmp_path}/bare/{name}", str(tmp_path)) is not None, name
 
 
+PLACES = """
+    .cursor/mcp.json .windsurf/rules/a.md .gemini/settings.json .claude-plugin/plugin.json .clinerules
+    .clinerules/a.md .github/prompts/a.prompt.md .github/agents/a.md .github/hooks/a.json .qwen/x
+    WARP.md .openhands/setup.sh .agent/rules/a.md .kilocode/x .roomodes crush.json opencode.jsonc
+    sub/AGENT.md .mise.toml mise.toml mise.local.toml .mise/config.toml .config/mise/config.toml
+    .config/mise.toml .tool-versions sub/.tool-versions .direnv/flake-profile.rc .envrc .bashrc.d/a
+    .lessfilter .helix/languages.toml .emacs.d/init.el .config/nvim/init.lua .iex.exs .rdbgrc .renviron
+    .ipython/profile_default/startup/a.py lefthook.yml .lefthook-local.toml lefthook.json prek.toml
+    .pre-commit-config.yaml .devcontainer/devcontainer.json .gitpod.yml .idx/dev.nix devfile.yaml
+    .semaphore/a.yml .builds/a.yml .readthedocs.yaml cloudbuild.yaml azure-pipelines.yaml bunfig.toml
+    uv.toml nuget.config NuGet.Config .bundle/config .mvn/extensions.xml .pnpmfile.mjs
+    .config/autostart/a.desktop .config/systemd/user/a.service Library/LaunchAgents/a.plist .xprofile
+    .sl/config .hg/hgrc .jj/repo/config.toml
+"""
+ORDINARY = """
+    Makefile justfile Taskfile.yml package.json pyproject.toml setup.py conftest.py build.rs
+    build.gradle Dockerfile compose.yaml flake.nix deno.json .nvmrc .python-version rust-toolchain.toml
+    tsconfig.json .eslintrc.js eslint.config.mjs .prettierrc .editorconfig .gitignore .gitattributes
+    README.md .github/CODEOWNERS .github/dependabot.yml .config/app.toml .sl/store/a .cache/a
+    agents/run.py tools/mise.md node_modules/a/.tool-versions node_modules/a/.cursor/x
+    vendor/a/.mise.toml
+"""
+
+
+@pytest.mark.requirement("guard:places")
+def test_what_runs_unasked_or_instructs_is_a_place_and_what_a_build_runs_is_none(
+    tmp_path: Path,
+) -> None:
+    root = str(tmp_path)
+    assert [path for path in PLACES.split() if not judged(tmp_path, path, "new", "old")] == []
+    assert [path for path in ORDINARY.split() if place_of(f"{root}/{path}", root) is not None] == []
+
+
+@pytest.mark.requirement("guard:places")
+def test_where_a_repository_has_its_hooks_elsewhere_that_folder_is_a_place(tmp_path: Path) -> None:
+    root, tree = tmp_path / "r", tmp_path / "tree"
+    hook = "Tools/Git/pre-commit"
+    for folder in (root / ".git/worktrees/t", tree):
+        folder.mkdir(parents=True)
+    (tree / ".git").write_text(f"gitdir: {root}/.git/worktrees/t\n")
+    (root / ".git/worktrees/t/commondir").write_text("../..\n")
+    for value, places in (
+        ("tools/git", (root, tree)), ("./tools/x/../git/", (root, tree)), (f"{root}/tools", (root,)),
+        ("", ()), ("/etc", ()), (".", ()), ("..", ()),
+    ):  # fmt: skip
+        (root / ".git/config").write_text(f"[core]\n\thooksPath = {value}\n")
+        found = [f for f in (root, tree) if place_of(f"{f}/{hook}", str(f)) is not None]
+        assert found == list(places), value
+    (root / ".git/config").write_text("no configuration")
+    assert place_of(f"{root}/{hook}", str(root)) is None
+
+
 @pytest.mark.requirement("guard:places-grammar")
 def test_husky_may_set_itself_up_and_nothing_else_may(tmp_path: Path) -> None:
     hook = '#!/usr/bin/env sh\n. "$(dirname "$0")/h"'

@@ -179,6 +179,21 @@ async def test_no_command_plants_what_later_runs(run: Run, repository: Path, nam
 
 
 @pytest.mark.requirement("sandbox:places")
+@pytest.mark.parametrize(
+    "line", ["mkdir tools; mv h/git tools", "mv h tools", "ln -s h tools", "cp -r h tools"]
+)
+async def test_nothing_is_planted_where_the_configuration_has_hooks(
+    run: Run, repository: Path, line: str
+) -> None:
+    config = repository / ".git/config"
+    config.write_text(config.read_text() + "[core]\n\thooksPath = tools/git\n")
+    person = Person()
+    await run(f"mkdir -p h/git; echo evil > h/git/pre-commit; {line}; true", ask=person)
+    assert person.asked and all(access.planted for access in person.asked)
+    assert evil_places(repository) == []
+
+
+@pytest.mark.requirement("sandbox:places")
 async def test_no_system_call_plants_what_later_runs(run: Run, repository: Path) -> None:
     tried = [PRELUDE]
     for name, attempt in CALLS.items():

@@ -6,6 +6,9 @@ Read as git reads it (git-config(1), Syntax). A file that git would refuse in it
 import os
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+
+from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
 
 _HASHES = re.compile(rb"\A(?:ref: |[0-9a-f]{40,64}(?:[ \n\t]|\Z))")
 """A branch may be called ``config``: what names a commit is no configuration."""
@@ -119,6 +122,53 @@ def _quoted_value(text: str, at: int) -> tuple[str, int]:
             parts.append(letter)
         at += 1
     return "".join(parts[:solid]), (text.find("\n", at) + 1) or len(text)
+
+
+def hooks_folder(root: str) -> str:
+    """Where ``core.hooksPath`` has the repository of a work tree look for hooks: a folder below the
+    real path ``root`` as it stands there, in lower case; empty where it lies elsewhere or is not set."""
+    config = f"{root.rstrip('/')}/.git/config"
+    try:
+        about = os.stat(config)
+    except NotADirectoryError:  # a linked work tree or a submodule
+        config = _config_elsewhere(root)
+        try:
+            about = os.stat(config)
+        except OSError:
+            return ""
+    except OSError:
+        return ""
+    return _hooks_folder(root, config, (about.st_ino, about.st_size, about.st_mtime_ns))
+
+
+def _config_elsewhere(root: str) -> str:
+    """The configuration that counts where ``.git`` is a file; of a work tree that of its repository."""
+    folder = _small(f"{root}/.git").removeprefix("gitdir:").strip()
+    folder = os.path.join(root, folder)
+    return os.path.join(folder, _small(f"{folder}/commondir").strip(), "config")
+
+
+@lru_cache(16)
+def _hooks_folder(root: str, config: str, _: tuple[int, int, int]) -> str:
+    try:
+        settings = entries(_small(config))
+    except ValueError:
+        return ""
+    named = [value for key, value in settings if key == "core.hookspath" and value]
+    real = os.path.realpath(os.path.join(root, os.path.expanduser(named[-1]))) if named else ""
+    return (
+        real.removeprefix(root.rstrip("/") + "/").lower()
+        if real.startswith(f"{root.rstrip('/')}/")
+        else ""
+    )
+
+
+def _small(path: str) -> str:
+    try:
+        data = read_bounded(path, most=_LARGEST)
+    except UnusableFile:
+        return ""
+    return data.decode("utf-8", "surrogateescape")
 
 
 def harm(before: bytes | None, after: bytes, *, real: str, inside: Sequence[str]) -> str:

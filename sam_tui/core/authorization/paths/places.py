@@ -34,6 +34,8 @@ _AGENT = Place("instructs agents or names what they start")
 _AGENT_SETTINGS = Place("decides what an agent runs and allows", removal=True)
 _EDITOR = Place("has an editor start programs")
 _SHELL = Place("is run by a shell")
+_TOOLS = Place("decides which programs a shell starts, or has it run some")
+_SESSION = Place("is run when somebody logs in")
 _DEBUGGER = Place("is run by a debugger or an interpreter")
 _CI = Place("is run by a build server")
 _HOOKS = Place("is run at commits", "hook")
@@ -52,51 +54,83 @@ FOLDERS: dict[str, Place] = {
     ".claude": _AGENT_SETTINGS, ".codex": _AGENT_SETTINGS, ".gemini": _AGENT_SETTINGS,
     ".cursor": _AGENT_SETTINGS, ".opencode": _AGENT_SETTINGS, ".agents": _AGENT, ".windsurf": _AGENT,
     ".continue": _AGENT, ".kiro": _AGENT, ".amazonq": _AGENT, ".junie": _AGENT, ".roo": _AGENT,
-    ".clinerules": _AGENT,
+    ".clinerules": _AGENT, ".kilocode": _AGENT, ".trae": _AGENT, ".qwen": _AGENT_SETTINGS,
+    ".augment": _AGENT, ".openhands": _AGENT, ".goose": _AGENT, ".agent": _AGENT, ".crush": _AGENT,
+    ".factory": _AGENT_SETTINGS, ".vibe": _AGENT_SETTINGS, ".copilot": _AGENT_SETTINGS,
+    ".claude-plugin": _AGENT,
     ".vscode": _EDITOR, ".idea": _EDITOR, ".zed": _EDITOR, ".fleet": _EDITOR, ".vim": _EDITOR,
+    ".helix": _EDITOR, ".emacs.d": _EDITOR, ".config/nvim": _EDITOR, ".externaltoolbuilders": _EDITOR,
     ".github/workflows": _CI, ".github/actions": _CI, ".gitea/workflows": _CI,
     ".forgejo/workflows": _CI, ".circleci": _CI, ".buildkite": _CI, ".woodpecker": _CI,
-    ".github/instructions": _AGENT,
+    ".semaphore": _CI, ".teamcity": _CI, ".azure-pipelines": _CI, ".tekton": _CI, ".builds": _CI,
+    ".github/instructions": _AGENT, ".github/prompts": _AGENT, ".github/chatmodes": _AGENT,
+    ".github/agents": _AGENT, ".github/skills": _AGENT, ".github/hooks": _AGENT_SETTINGS,
     ".husky": _HUSKY, ".githooks": _HOOKS, ".lefthook": _HOOKS,
-    ".devcontainer": _CONTAINER,
-    ".config/git": _GIT_CONFIG, ".config/fish": _SHELL,
+    ".devcontainer": _CONTAINER, ".idx": _CONTAINER,
+    ".config/git": _GIT_CONFIG, ".config/fish": _SHELL, ".config/nushell": _SHELL,
+    ".config/powershell": _SHELL, ".bashrc.d": _SHELL, ".direnv": _SHELL, ".ipython": _DEBUGGER,
+    ".mise": _TOOLS, ".config/mise": _TOOLS, ".rtx": _TOOLS,
+    ".config/autostart": _SESSION, ".config/systemd": _SESSION, ".config/environment.d": _SESSION,
+    "library/launchagents": _SESSION,
+    ".bundle": _PACKAGES, ".mvn": _PACKAGES,
 }  # fmt: skip
 """Everything below these, wherever they lie."""
 FILES: dict[str, Place] = {
-    **dict.fromkeys((".mcp.json", "opencode.json", ".aider.conf.yml"), _AGENT_SETTINGS),
+    **dict.fromkeys(
+        (".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml", "crush.json", ".crush.json"),
+        _AGENT_SETTINGS,
+    ),
     **dict.fromkeys(
         ("agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", ".goosehints",
-         ".cursorrules", ".windsurfrules", ".github/copilot-instructions.md"),
+         ".cursorrules", ".windsurfrules", ".clinerules", ".roorules", ".roomodes", ".kilocodemodes",
+         ".augment-guidelines", ".rules", "agent.md", "qwen.md", "warp.md", "crush.md",
+         ".github/copilot-instructions.md"),
         _AGENT,
     ),
     **dict.fromkeys(
-        (".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".lvimrc", ".dir-locals.el", ".dir-locals-2.el"),
+        (".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".lvimrc", ".dir-locals.el", ".dir-locals-2.el",
+         ".emacs", ".wezterm.lua"),
         _EDITOR,
     ),
     **dict.fromkeys(
         (".envrc", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
-         ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc", ".tmux.conf", ".screenrc"),
+         ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc", ".tmux.conf", ".screenrc",
+         ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".zlogout", ".bash_completion",
+         ".lessfilter"),
         _SHELL,
     ),
     **dict.fromkeys(
+        ("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".config/mise.toml",
+         ".tool-versions", ".rtx.toml"),
+        _TOOLS,
+    ),
+    **dict.fromkeys((".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment"), _SESSION),
+    **dict.fromkeys(
         (".gdbinit", ".lldbinit", ".pdbrc", ".irbrc", ".pryrc", ".rprofile", ".ghci", ".ocamlinit",
-         ".psqlrc", ".sqliterc"),
+         ".psqlrc", ".sqliterc", ".iex.exs", ".rdbgrc", ".rdbgrc.rb", ".byebugrc", ".renviron"),
         _DEBUGGER,
     ),
     **dict.fromkeys(
         (".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "jenkinsfile", ".cirrus.yml",
-         "azure-pipelines.yml", "bitbucket-pipelines.yml", "appveyor.yml"),
+         "azure-pipelines.yml", "azure-pipelines.yaml", "bitbucket-pipelines.yml", "appveyor.yml",
+         ".appveyor.yml", ".build.yml", ".drone.star", ".drone.jsonnet", ".woodpecker.yaml",
+         "cloudbuild.yaml", "buildspec.yml", ".readthedocs.yaml", ".readthedocs.yml"),
         _CI,
     ),
     **dict.fromkeys(
-        (".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".overcommit.yml"), _HOOKS
+        (".pre-commit-config.yaml", "prek.toml", ".overcommit.yml",
+         *(f"{dot}lefthook{local}.{kind}" for dot in ("", ".") for local in ("", "-local")
+           for kind in ("yml", "yaml", "toml", "json"))),
+        _HOOKS,
     ),
-    ".devcontainer.json": _CONTAINER,
+    **dict.fromkeys((".devcontainer.json", ".gitpod.yml", ".replit", "devfile.yaml"), _CONTAINER),
     **dict.fromkeys(
-        (".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".cargo/config", ".cargo/config.toml"),
+        (".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo/config",
+         ".cargo/config.toml", "bunfig.toml", "uv.toml", ".condarc", ".gemrc", "nuget.config", ".curlrc",
+         ".wgetrc"),
         _PACKAGES,
     ),
-    ".hg/hgrc": _VERSIONS, ".jj/repo/config.toml": _VERSIONS,
+    ".hg/hgrc": _VERSIONS, ".sl/config": _VERSIONS, ".jj/repo/config.toml": _VERSIONS,
     ".gitconfig": _GIT_CONFIG,
 }  # fmt: skip
 """Files by their name, or by the end of their path."""
@@ -114,7 +148,7 @@ _REPOSITORIES = frozenset(("hooks", "modules", "worktrees"))
 _CONFIGS = ("config", "config.worktree")
 _LINKING = frozenset(
     part for path in FOLDERS for part in (path, path.split("/")[0])
-) | {".git", ".hg", ".jj", ".cargo", "hooks"}  # fmt: skip
+) | {".git", ".hg", ".sl", ".jj", ".cargo", "hooks"}  # fmt: skip
 
 _HUSKY_HOOK = re.compile(
     rb'#!/usr/bin/env sh\n\. "\$(?:\(dirname "\$0"\)|\{0%/\*\})/h"\n?|', re.DOTALL
@@ -139,6 +173,9 @@ def place_of(real: str, root: str, *, disk: str = "") -> Place | None:
     matching = _named(folder, name)
     if matching is not None or name in UNHEEDED or _PLAIN_IN_GIT.search(folder):
         return matching
+    hooks = git_config.hooks_folder(root)
+    if hooks and f"{folder}/".startswith(f"{hooks}/") and not name.endswith(".sample"):
+        return _GIT_HOOK
     return _of_repository(real, name, folder) or (
         _of_repository(disk, name, folder) if disk else None
     )
@@ -233,7 +270,7 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
     """
     relative = _below(real, root).lower()
     parts = relative.split("/")
-    if parts[-1] == "head" or place_of(real, root) is not None:
+    if parts[-1] == "head" or place_of(real, root) is not None or _about_hooks(relative, root):
         return True
     if ".git" in parts[:-1]:
         below = parts[parts.index(".git") + 1 :]
@@ -243,6 +280,13 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
         return os.path.lexists(f"{os.path.dirname(real)}/HEAD")
     linking = parts[-1] in _LINKING or "/".join(parts[-2:]) in _LINKING
     return linking and not _installed(relative)
+
+
+def _about_hooks(relative: str, root: str) -> str:
+    """The folder of hooks that the repository's configuration names, if a path is it or about it."""
+    hooks = f"{git_config.hooks_folder(root)}/"
+    path = f"{relative}/"
+    return hooks if hooks != "/" and (path.startswith(hooks) or hooks.startswith(path)) else ""
 
 
 def higher(real: str, root: str) -> Iterator[str]:
@@ -265,7 +309,7 @@ def surroundings(folder: str, root: str) -> str:
     special = INSTALLED | _LINKING | {".config", ".github", ".gitea", ".forgejo", "repo"}
     first = next((at for at, part in enumerate(parts) if part in special), None)
     if first is None:
-        return ""
+        return _about_hooks("/".join(parts), root)
     if parts[first] in INSTALLED and not any(part in _LINKING for part in parts[first:]):
         return "installed"
     return "/".join(parts[first:])
