@@ -187,6 +187,7 @@ _RUN = (
         help="US dollars at most, where the price is known.",
     ),
     click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals."),
+    click.option("--inquiries-fd", type=click.IntRange(min=3), hidden=True),
     click.option("--include-partial-messages", is_flag=True, help="Stream the pieces too."),
     click.option("--include-hook-events", is_flag=True, help="Tell of hooks too."),
     click.option("--stdin", "wait_stdin", is_flag=True, help="Wait for the end of standard input."),
@@ -199,6 +200,7 @@ RUN_ONLY = (
     "session_id",
     "output_format",
     "answers",
+    "inquiries_fd",
     "include_partial_messages",
     "include_hook_events",
     "wait_stdin",
@@ -232,6 +234,11 @@ def profile_option(command: F) -> F:
 def server_options(command: F) -> F:
     """All that serving our tools to other agents needs; the model is for subagents."""
     return _with(command, (*_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR))
+
+
+def fleet_options(command: F) -> F:
+    """What workers and those who start them take."""
+    return _with(command, (*_PLACE, *_MODEL, *_PERMISSIONS))
 
 
 def run_options(command: F) -> F:

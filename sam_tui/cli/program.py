@@ -21,6 +21,8 @@ COMMANDS = {
     "sessions": ("sessions", "sessions_group"),
     "term": ("term", "term_group"),
     "workflow": ("workflow", "workflow_group"),
+    "fleet": ("fleets.fleet", "fleet_group"),
+    "worker": ("fleets.worker", "worker_command"),
     "mcp": ("mcp", "mcp_group"),
     "trust": ("trust", "trust_command"),
     "hooks": ("extensions", "hooks_group"),

@@ -13,7 +13,7 @@ from sam_tui.adapters.policy.turn_limits import TurnLimits, tightened
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.commands.table import CommandTable, builtin_table
 from sam_tui.core.authorization.paths.containment import Workspace
-from sam_tui.core.authorization.paths.secrets import MCP_TOKEN, Secrets
+from sam_tui.core.authorization.paths.secrets import FLEET_KEY, MCP_TOKEN, PLAN_TOKEN, Secrets
 from sam_tui.core.authorization.policy.policy import PermissionMode, Policy, own_folders
 from sam_tui.core.authorization.rules.rule import RuleSet
 from sam_tui.core.errors import ConfigurationError
@@ -126,7 +126,10 @@ def make_policy(
         layers.mode(mode),
         sandboxed,
         own_folders(folders.data_dir, folders.config_dir),
-        secrets=Secrets(folders.home, (os.path.join(folders.data_dir, MCP_TOKEN),)),
+        secrets=Secrets(
+            folders.home,
+            tuple(os.path.join(folders.data_dir, n) for n in (MCP_TOKEN, FLEET_KEY, PLAN_TOKEN)),
+        ),
         rules=rules,
         reader=CommandReader(parser, root=workspace.root, home=folders.home, table=_table(layers)),
         trusted=layers.trusted,

@@ -20,6 +20,7 @@ from sam_tui.cli.options import (
     settings,
 )
 from sam_tui.cli.streams import input_descriptor, require_output
+from sam_tui.core.authorization.paths.secrets import MCP_TOKEN
 from sam_tui.core.errors import UsageError
 from sam_tui.folders import data_folder
 from sam_tui.headless.output import terminal_safe
@@ -27,7 +28,7 @@ from sam_tui.headless.output import terminal_safe
 if TYPE_CHECKING:
     from sam_tui.core.ports.servers import ServerReport
     from sam_tui.core.runtime import Runtime
-    from sam_tui.mcp_server.http.access import BearerToken
+    from sam_tui.tokens import BearerToken
 
 
 START_SECONDS = 3600.0
@@ -266,9 +267,9 @@ def serve_command(**values: Any) -> int:
 async def _serve(values: Values, source: int, sink: int) -> None:
     from sam_tools import PROFILES
     from sam_tui.mcp_server.calls import Calls
-    from sam_tui.mcp_server.http.access import bearer_token
     from sam_tui.mcp_server.server import Service, opened
     from sam_tui.mcp_server.transports import ListenAddress, serve_http, serve_stdio
+    from sam_tui.tokens import bearer_token
 
     named = values["conversation"]
     service = Service(
@@ -286,7 +287,7 @@ async def _serve(values: Values, source: int, sink: int) -> None:
             if values["transport"] == "stdio":
                 await serve_stdio(server, source, sink)
             else:
-                token = bearer_token(settings(values).data_dir)
+                token = bearer_token(settings(values).data_dir, MCP_TOKEN)
                 runtime.executor.shield.learn({"MCP_TOKEN": token.text})
                 announce = _announced(token)
                 patience: int = values["resume_within"]

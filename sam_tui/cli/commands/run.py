@@ -65,7 +65,8 @@ def _run_once(values: Values, request: HeadlessRequest, interrupts: Interrupts, 
     try:
         with _Told(request, out):
             request, runtime = _prepare(values, request)
-        return asyncio.run(_run(runtime, request, interrupts, out))
+        line = values["inquiries_fd"]
+        return asyncio.run(_run(runtime, request, interrupts, out, line))
     except UsageError:
         raise
     except SamError as error:
@@ -80,7 +81,10 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
     if values.get("session_id"):
         request = replace(request, conversation=named_conversation(values["session_id"]))
     prompt = read_prompt(values["prompt"], input_descriptor(), forced=values["wait_stdin"])
-    runtime = open_runtime(values, responder=responder_of(values), program="sam-tui run")
+    attended = values["inquiries_fd"] is not None
+    runtime = open_runtime(
+        values, attended=attended, responder=responder_of(values), program="sam-tui run"
+    )
     root = runtime.workspace.root
     warnings = prompt.warnings
     if not os.access(root, os.W_OK):
@@ -113,12 +117,21 @@ def _unbelieved(runtime: Runtime) -> tuple[str, ...]:
 
 
 async def _run(
-    runtime: Runtime, request: HeadlessRequest, interrupts: Interrupts, out: TextIO
+    runtime: Runtime,
+    request: HeadlessRequest,
+    interrupts: Interrupts,
+    out: TextIO,
+    line: int | None,
 ) -> int:
     try:
         if runtime.model is None:
             raise await _nothing_chosen(runtime)
-        return await run_headless(runtime, request, out, interrupts=interrupts)
+        if line is None:
+            return await run_headless(runtime, request, out, interrupts=interrupts)
+        from sam_tui.headless.inquiries_line import inquiries_over
+
+        async with inquiries_over(runtime, line):
+            return await run_headless(runtime, request, out, interrupts=interrupts)
     finally:
         await runtime.close()
 

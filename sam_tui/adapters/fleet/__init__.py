@@ -1,0 +1,1 @@
+"""Work on several processes and machines; docs/design/fleet.md says how."""

@@ -1,0 +1,307 @@
+"""Drives one fleet to its end: tasks go out, results come home, lost work is given back."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from pydantic import ValidationError
+
+from sam_tui.adapters.fleet.messages import (
+    FLEET_ROLE,
+    HEADLESS_TOOL,
+    AnswerMessage,
+    HeadlessInput,
+    HeadlessResult,
+    SubTask,
+    SubTaskResult,
+)
+from sam_tui.adapters.fleet.queues import QueueDatabase, ResultsQueue, SubTaskQueue, Work
+from sam_tui.adapters.fleet.records import OPEN, FleetFolder, FleetQuestion, TaskRecord
+from sam_tui.adapters.fleet.tasks import FleetTask, Rate
+from sam_tui.adapters.fleet.workspaces import is_applied, refused_in
+
+LEASE_SECONDS = 15.0
+"""How long a beat may stand still, by the clock of this process, before the work is given to another."""
+MOST_RETURNS = 3
+"""After so many workers lost over one task, the task itself is at fault."""
+TICK_SECONDS = 0.05
+_LOOK_SECONDS = 0.5
+"""Between two looks at beats, questions and what other processes said."""
+
+Result = TypeVar("Result")
+Apply = Callable[[str], Awaitable[str]]
+"""Applies a patch through the guard; why it did not fit or was refused, or an empty text."""
+
+
+class Crew(Protocol):
+    """The workers that this driver started itself."""
+
+    def dead(self) -> Sequence[str]:
+        """Names of those that ended since the last look; others take their place."""
+        ...
+
+
+@dataclass(slots=True)
+class Driver:
+    """One drive. ``own`` are questions of this process itself, answered by ``reply``."""
+
+    fleet: FleetFolder
+    database: QueueDatabase
+    crew: Crew
+    apply: Apply
+    report: Callable[[TaskRecord], None]
+    inquiries: Callable[[], Sequence[FleetQuestion]] = lambda: ()
+    reply: Callable[[AnswerMessage], None] = lambda answer: None
+    _flying: dict[str, TaskRecord] = field(default_factory=dict[str, TaskRecord])
+    _beats: dict[str, tuple[tuple[str, int], float]] = field(
+        default_factory=dict[str, tuple[tuple[str, int], float]]
+    )
+    _begun: deque[tuple[float, str]] = field(default_factory=deque[tuple[float, str]])
+    _posted: list[FleetQuestion] = field(default_factory=list[FleetQuestion])
+    _looked: float = 0.0
+
+    async def drive(self) -> None:
+        """Until no task is open. What was handed out before this process began is taken up again."""
+        queue, results = SubTaskQueue(self.database), ResultsQueue(self.database)
+        waiting = await self._taken_up(queue)
+        async with asyncio.TaskGroup() as group:
+            applying = group.create_task(asyncio.sleep(0), name="apply")
+            patches: deque[tuple[TaskRecord, str]] = deque(self._half_applied())
+            while waiting or self._flying or patches or not applying.done():
+                if waiting and (why := self._stopped()):
+                    self._drop(waiting, why)
+                await self._hand_out(queue, waiting)
+                for id, result in (await _threaded(results.take, list(self._flying))).items():
+                    record = self._flying.pop(id)
+                    self._beats.pop(id, None)
+                    if patch := self._came_home(record, result, waiting):
+                        patches.append((record, patch))
+                if patches and applying.done():
+                    applying = group.create_task(self._applied(*patches.popleft()), name="apply")
+                if time.monotonic() - self._looked >= _LOOK_SECONDS:
+                    await self._look(queue, waiting)
+                await asyncio.sleep(TICK_SECONDS)
+        self.fleet.post([])
+        await _threaded(self.database.forget, self.fleet.settings.id)
+
+    async def _taken_up(self, queue: SubTaskQueue) -> deque[TaskRecord]:
+        """What waits; work that an earlier process handed out flies on, or was never enqueued."""
+        for record in self.fleet.records.values():
+            if record.state == "queued":
+                self._flying[self._work(record)] = record
+        works = await _threaded(queue.look, list(self._flying))
+        for id in [id for id in self._flying if id not in works or works[id].state == "cancelled"]:
+            self._flying.pop(id).state = "waiting"
+        return deque(r for r in self.fleet.records.values() if r.state == "waiting")
+
+    def _half_applied(self) -> list[tuple[TaskRecord, str]]:
+        """Patches that an earlier process began to apply and did not say it had."""
+        left: list[tuple[TaskRecord, str]] = []
+        for record in self.fleet.records.values():
+            if record.state == "applying":
+                path = self.fleet.path / "patches" / f"{record.id}.patch"
+                left.append((record, path.read_text("utf-8", "surrogateescape")))
+        return left
+
+    async def _hand_out(self, queue: SubTaskQueue, waiting: deque[TaskRecord]) -> None:
+        ready: list[SubTask] = []
+        for _ in range(len(waiting)):
+            if len(self._flying) >= self.fleet.settings.limits.at_once:
+                break
+            record = waiting.popleft()
+            task = self.fleet.tasks[record.id]
+            if not self._may_begin(task.model):
+                waiting.append(record)
+                continue
+            record.attempt, record.state = record.attempt + 1, "queued"
+            self.fleet.save(record)
+            self._flying[self._work(record)] = record
+            self._begun.append((time.monotonic(), task.model))
+            ready.append(self._sub_task(record, task))
+        if ready:
+            await _threaded(queue.put, ready)
+
+    def _may_begin(self, model: str) -> bool:
+        """Whether the rates let one more task of a model begin now."""
+        now, limits = time.monotonic(), self.fleet.settings.limits
+        while self._begun and now - self._begun[0][0] >= 60:
+            self._begun.popleft()
+        flying = [self.fleet.tasks[record.id].model for record in self._flying.values()]
+        rate = limits.models.get(model, Rate())
+        of_model = sum(1 for _, other in self._begun if other == model)
+        return not (
+            (limits.per_minute and len(self._begun) >= limits.per_minute)
+            or (rate.per_minute and of_model >= rate.per_minute)
+            or (rate.at_once and flying.count(model) >= rate.at_once)
+        )
+
+    def _stopped(self) -> str:
+        """Why no further task begins; empty while they do."""
+        limits, records = self.fleet.settings.limits, self.fleet.records.values()
+        if self.fleet.cancelled:
+            return "cancelled"
+        if limits.max_cost and sum(r.cost or 0 for r in records) >= limits.max_cost:
+            return "The budget of the fleet is spent."
+        if limits.max_tokens and sum(r.tokens for r in records) >= limits.max_tokens:
+            return "The tokens of the fleet are spent."
+        return ""
+
+    def _drop(self, waiting: deque[TaskRecord], why: str) -> None:
+        for record in waiting:
+            record.state, record.error = "cancelled", "" if why == "cancelled" else why
+            self._ended(record)
+        waiting.clear()
+
+    def _came_home(
+        self, record: TaskRecord, result: SubTaskResult, waiting: deque[TaskRecord]
+    ) -> str:
+        """Keep a result; the patch that is to be applied, or an empty text."""
+        data = HeadlessResult()
+        why = result.error_details.message if result.error_details else ""
+        if result.result_data is not None:
+            try:
+                data = HeadlessResult.model_validate(result.result_data)
+            except ValidationError as error:
+                why = f"The result is not of the form: {error.errors()[0]['msg']}"
+        good = result.status == "COMPLETED" and not why
+        record.answer, record.error, record.worker = data.answer, why, data.worker
+        record.cost = record.cost if data.cost is None else (record.cost or 0) + data.cost
+        record.tokens, record.seconds = record.tokens + data.tokens, record.seconds + data.seconds
+        record.patch = bool(data.patch)
+        name = record.id
+        if data.log:
+            self.fleet.keep("logs", f"{name}.txt", data.log)
+        if data.patch:
+            self.fleet.keep("patches", f"{name}.patch", data.patch)
+        if not good:
+            record.failures += 1
+            if record.failures <= self._retries(record) and not self._stopped():
+                record.state = "waiting"
+                waiting.append(record)
+            else:
+                record.state = "cancelled" if self.fleet.cancelled else "failed"
+            self._ended(record)
+            return ""
+        if not (data.patch and self.fleet.settings.limits.apply):
+            record.state = "done"
+            self._ended(record)
+            return ""
+        if why := refused_in(data.patch):
+            record.state, record.error = "conflict", why
+            self._ended(record)
+            return ""
+        record.state = "applying"
+        self.fleet.save(record)
+        return data.patch
+
+    async def _applied(self, record: TaskRecord, patch: str) -> None:
+        """Apply one patch, once: where a process ended over it, git says whether it is in."""
+        folder = self.fleet.settings.workspace
+        if await _threaded(is_applied, folder, patch):
+            why = ""
+        else:
+            why = await self.apply(patch)
+        record.state, record.error = ("conflict", why) if why else ("done", "")
+        self._ended(record)
+
+    async def _look(self, queue: SubTaskQueue, waiting: deque[TaskRecord]) -> None:
+        """Beats, questions, answers, and whether the fleet was cancelled."""
+        self._looked = time.monotonic()
+        if self.fleet.cancelled and self._flying:
+            await self._cancel(queue)
+        dead = set(self.crew.dead())
+        for work in (await _threaded(queue.look, list(self._flying))).values():
+            if work.state == "running" and (work.worker in dead or self._still(work)):
+                await self._give_back(queue, work)
+        await self._answer(queue)
+
+    async def _cancel(self, queue: SubTaskQueue) -> None:
+        await _threaded(queue.cancel, list(self._flying))
+        for record in self._flying.values():
+            record.state = "cancelled"
+            self._ended(record)
+        self._flying.clear()
+
+    def _still(self, work: Work) -> bool:
+        """Whether a worker gave no beat for the length of a lease; keeps the questions it has."""
+        now, beat = time.monotonic(), (work.worker, work.beat)
+        before = self._beats.get(work.id)
+        if before is None or before[0] != beat:
+            self._beats[work.id] = (beat, now)
+            return False
+        return now - before[1] > LEASE_SECONDS
+
+    async def _give_back(self, queue: SubTaskQueue, work: Work) -> None:
+        record = self._flying[work.id]
+        self._beats.pop(work.id, None)
+        record.returns += 1
+        if record.returns > MOST_RETURNS:
+            await _threaded(queue.cancel, [work.id])
+            del self._flying[work.id]
+            record.state, record.error = "failed", f"{record.returns} workers ended over it."
+            self._ended(record)
+            return
+        self.fleet.save(record)
+        await _threaded(queue.give_back, work.id, FLEET_ROLE)
+
+    async def _answer(self, queue: SubTaskQueue) -> None:
+        works = await _threaded(queue.look, list(self._flying))
+        questions = [
+            FleetQuestion(task=self._flying[work.id].id, work=work.id, ask=ask)
+            for work in works.values()
+            for ask in work.asks
+        ]
+        questions += self.inquiries()
+        if questions != self._posted:
+            self._posted = questions
+            self.fleet.post(questions)
+        for answer in self.fleet.answers():
+            if answer.work in self._flying:
+                await _threaded(queue.answer, answer)
+            else:
+                self.reply(answer)
+
+    def _sub_task(self, record: TaskRecord, task: FleetTask) -> SubTask:
+        settings, limits = self.fleet.settings, self.fleet.settings.limits
+        wish = HeadlessInput(
+            prompt=task.prompt,
+            model=task.model,
+            mode=task.mode,
+            max_turns=task.max_turns,
+            max_tokens=task.max_tokens,
+            max_cost=task.max_cost,
+            seconds=task.seconds or limits.seconds,
+            answer_seconds=limits.answer_seconds,
+            workspace=settings.id if settings.commit and not task.clone else "",
+            clone=task.clone,
+            commit=task.commit if task.clone else settings.commit,
+        )
+        parent, _, sub_task = self._work(record).partition(".")
+        return SubTask(
+            sub_task_id=sub_task,
+            parent_task_id=parent,
+            assigned_agent_role=FLEET_ROLE,
+            tool_name=HEADLESS_TOOL,
+            sub_task_input=wish.model_dump(exclude_none=True),
+            stepId=record.id,
+        )
+
+    def _retries(self, record: TaskRecord) -> int:
+        inquiries = self.fleet.tasks[record.id].retries
+        return self.fleet.settings.limits.retries if inquiries is None else inquiries
+
+    def _work(self, record: TaskRecord) -> str:
+        return f"{self.fleet.settings.id}.{record.id}-{record.attempt}"
+
+    def _ended(self, record: TaskRecord) -> None:
+        self.fleet.save(record)
+        if record.state not in OPEN:
+            self.report(record)
+
+
+async def _threaded(call: Callable[..., Result], *arguments: object) -> Result:
+    """The database and git are waited for in a thread."""
+    return await asyncio.to_thread(call, *arguments)

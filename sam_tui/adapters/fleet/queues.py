@@ -1,0 +1,396 @@
+"""SubTaskQueue and ResultsQueue of seed 002 on dbos: one queue a role, in SQLite or PostgreSQL.
+
+dbos is imported when a ``Queues`` is opened. What it does by itself is switched off: its console, its
+telemetry, its pickles, its log on standard error, and the variables of the environment that turn any on.
+"""
+
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from sam_tui.adapters.fleet.messages import (
+    AnswerMessage,
+    Ask,
+    Asks,
+    ErrorDetails,
+    Seal,
+    SubTask,
+    SubTaskResult,
+    UntrustedMessage,
+)
+from sam_tui.core.errors import ConfigurationError, SamError
+
+if TYPE_CHECKING:
+    import sqlalchemy
+    from dbos import DBOS, DBOSClient
+
+URL_VARIABLE = "SAM_TUI_DATABASE_URL"
+POLLING_SECONDS = 0.05
+"""Between two looks of a worker at its queue; docs/scale.md has what it costs and gains."""
+_APPLICATION, _VERSION, _WORKFLOW = "sam-tui", "sam-tui-1", "sub_task"
+_BUNDLES = "bundles"
+"""A queue that nobody takes from: its one entry a fleet carries the workspace."""
+MOST_BUNDLE = 96_000_000
+"""Characters of a bundle in base64."""
+State = Literal["waiting", "running", "done", "failed", "cancelled", "unknown"]
+_STATES: Mapping[str, State] = {
+    "ENQUEUED": "waiting",
+    "DELAYED": "waiting",
+    "PENDING": "running",
+    "SUCCESS": "done",
+    "CANCELLED": "cancelled",
+}
+
+
+class QueueUnavailable(SamError):
+    """The database of the queues cannot be used."""
+
+    title = "No queue"
+    exit_code = 75
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One sub-task in the queue, as it stands."""
+
+    id: str
+    state: State
+    worker: str
+    beat: int
+    """Counts on while its worker lives; 0 before the first."""
+    asks: tuple[Ask, ...]
+
+
+def database_url(environment: Mapping[str, str], data_dir: str) -> str:
+    """Which database: the one named by the environment, else a file of the data folder.
+
+    Raises ``ConfigurationError``.
+    """
+    named = environment.get(URL_VARIABLE, "").strip()
+    if not named:
+        return f"sqlite:///{os.path.join(data_dir, 'fleet.sqlite')}"
+    scheme = named.partition("://")[0]
+    if scheme not in ("postgresql", "postgres", "postgresql+psycopg", "sqlite"):
+        raise ConfigurationError(
+            f"{URL_VARIABLE} names a database of the kind {scheme[:40]!r}.",
+            hint="It is postgresql://USER:PASSWORD@HOST/NAME or sqlite:////FILE.",
+        )
+    return named.replace("postgres://", "postgresql://", 1)
+
+
+class _Json:
+    """What dbos writes values with: JSON, never its pickles."""
+
+    def serialize(self, data: Any) -> str:
+        return json.dumps(data)
+
+    def deserialize(self, serialized_data: str) -> Any:
+        return json.loads(serialized_data)
+
+    def name(self) -> str:
+        return "json"
+
+
+def _load() -> Any:
+    """dbos, quiet and without its console. It reads its variables when it is imported."""
+    for name in [name for name in os.environ if name.startswith("DBOS")]:
+        del os.environ[name]
+    import dbos
+    from dbos import _serialization  # pyright: ignore[reportPrivateUsage]
+
+    def refuse(serialized_data: str) -> Any:
+        raise UntrustedMessage("A row of the queue holds a pickle, which would run code.")
+
+    # A row says how it is written: whoever can write one could have any process here unpickle it.
+    cast("Any", _serialization.DBOSDefaultSerializer).deserialize = refuse
+    logger = logging.getLogger("dbos")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())  # it adds its own for standard error to none
+    return dbos
+
+
+def _engine(url: str) -> "sqlalchemy.Engine | None":
+    """For SQLite a write-ahead log: dbos's own engine waits for the disk at every change."""
+    if not url.startswith("sqlite"):
+        return None
+    import sqlalchemy
+    from sqlalchemy import event
+
+    path = Path(url.partition("///")[2])
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    engine = sqlalchemy.create_engine(url, pool_size=8)
+
+    def prepare(connection: Any, record: object) -> None:
+        connection.isolation_level = "IMMEDIATE"
+        for pragma in (
+            "busy_timeout=30000",
+            "journal_mode=WAL",
+            "synchronous=NORMAL",
+            "foreign_keys=ON",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    event.listen(engine, "connect", prepare)
+    return engine
+
+
+class QueueDatabase:
+    """The database that carries messages, migrated. Its methods wait for it: call them in a thread."""
+
+    def __init__(self, url: str, seal: Seal) -> None:
+        dbos = _load()
+        self.url, self.seal = url, seal
+        try:
+            self.engine = _engine(url)
+            if self.engine is not None:
+                self.engine.connect().close()
+            dbos.DBOS.migrate(url)
+            self.client: DBOSClient = dbos.DBOSClient(
+                system_database_url=url,
+                system_database_engine=self.engine,
+                serializer=cast("Any", _Json()),
+                application_name=_APPLICATION,
+            )
+        except Exception as error:
+            raise QueueUnavailable(
+                f"The database of the queues cannot be used: {type(error).__name__}.",
+                hint=f"Look at {URL_VARIABLE}, and whether the server runs.",
+            ) from error
+
+    def close(self) -> None:
+        """End the connections."""
+        self.client.destroy()
+        if self.engine is not None:
+            self.engine.dispose()
+
+    def keep_bundle(self, name: str, text: str) -> None:
+        """Store a workspace under a name, once."""
+        options: Any = {
+            "workflow_name": _BUNDLES,
+            "queue_name": _BUNDLES,
+            "workflow_id": f"{name}.{_BUNDLES}",
+        }
+        self.client.enqueue(options, text)
+
+    def bundle(self, name: str) -> str:
+        """The workspace of that name. Raises ``UntrustedMessage`` where there is none."""
+        rows = self.client.list_workflows(workflow_ids=[f"{name}.{_BUNDLES}"])
+        arguments: Any = rows[0].input if rows else None
+        text = arguments["args"][0] if arguments else None
+        if not isinstance(text, str) or len(text) > MOST_BUNDLE:
+            raise UntrustedMessage(f"There is no workspace {name} in the queue.")
+        return text
+
+    def forget(self, parent: str) -> None:
+        """Delete all that was stored for a parent task."""
+        rows = self.client.list_workflows(
+            workflow_id_prefix=f"{parent}.", load_input=False, load_output=False
+        )
+        if rows:
+            self.client.delete_workflows([row.workflow_id for row in rows])
+
+
+class SubTaskQueue:
+    """Hands sub-tasks to the workers of their roles."""
+
+    def __init__(self, database: QueueDatabase) -> None:
+        self._database = database
+
+    def put(self, tasks: Sequence[SubTask]) -> None:
+        """Enqueue sub-tasks; one whose id is there already is not enqueued again."""
+        client, seal = self._database.client, self._database.seal
+        for task in tasks:
+            options: Any = {
+                "workflow_name": _WORKFLOW,
+                "queue_name": queue_name(task.assigned_agent_role),
+                "workflow_id": task.id,
+                "app_version": _VERSION,
+            }
+            client.enqueue(options, seal.closed("sub-task", task))
+
+    def look(self, ids: Sequence[str]) -> dict[str, Work]:
+        """How work stands; what the queue does not know is left out."""
+        if not ids:
+            return {}
+        rows = self._database.client.list_workflows(
+            workflow_ids=list(ids), load_input=False, load_output=False
+        )
+        return {row.workflow_id: self._work(row) for row in rows}
+
+    def give_back(self, id: str, role: str) -> None:
+        """Take work from a worker that is gone; whatever it still reports does not count."""
+        self._database.client.resume_workflow(id, queue_name=queue_name(role))
+
+    def cancel(self, ids: Sequence[str]) -> None:
+        """Have work not begun, or ended at the next beat of its worker."""
+        if ids:
+            self._database.client.cancel_workflows(list(ids))
+
+    def answer(self, answer: AnswerMessage) -> None:
+        """Send an answer to the worker that asked."""
+        self._database.client.update_workflow_attributes(
+            answer.work,
+            {_answer_key(answer.ask): self._database.seal.closed("answer", answer)},
+            merge=True,
+        )
+
+    def _work(self, row: Any) -> Work:
+        worker = str(row.executor_id or "")
+        attributes = cast("dict[str, Any]", row.attributes or {})
+        beat = attributes.get("beat")
+        count, asks = 0, ()
+        if isinstance(beat, dict) and cast("dict[str, Any]", beat).get("worker") == worker:
+            count = int(cast("dict[str, Any]", beat).get("count", 0))
+            asks = self._asks(row.workflow_id, attributes.get("asks"))
+        return Work(row.workflow_id, _STATES.get(row.status, "unknown"), worker, count, asks)
+
+    def _asks(self, id: str, envelope: object) -> tuple[Ask, ...]:
+        try:
+            posted = self._database.seal.opened("asks", envelope, Asks)
+        except UntrustedMessage:
+            return ()
+        return posted.asks if posted.work == id else ()
+
+
+class ResultsQueue:
+    """The results of work that was handed out."""
+
+    def __init__(self, database: QueueDatabase) -> None:
+        self._database = database
+
+    def take(self, ids: Sequence[str]) -> dict[str, SubTaskResult]:
+        """The results of finished work; a forged or broken one counts as failed and says so."""
+        if not ids:
+            return {}
+        rows = self._database.client.list_workflows(workflow_ids=list(ids), load_input=False)
+        return {row.workflow_id: self._result(row) for row in rows if row.status in _ENDED}
+
+    def _result(self, row: Any) -> SubTaskResult:
+        parent, _, task = row.workflow_id.partition(".")
+        try:
+            result = self._database.seal.opened("result", row.output, SubTaskResult)
+            if (result.parent_task_id, result.sub_task_id) == (parent, task):
+                return result
+            why = "The result belongs to another sub-task."
+        except UntrustedMessage as error:
+            why = str(error)
+        if row.status != "SUCCESS":
+            why = f"The queue ended it: {row.status.lower()}."
+        return failure(parent, task, "", why)
+
+
+_ENDED = ("SUCCESS", "ERROR", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
+
+
+class Takes:
+    """One worker: takes sub-tasks of its roles, one at a time, as long as its process lives."""
+
+    def __init__(
+        self,
+        database: QueueDatabase,
+        roles: Sequence[str],
+        name: str,
+        perform: "Callable[[SubTask, WorkHold], SubTaskResult]",
+    ) -> None:
+        self._database, self._name, self._perform = database, name, perform
+        dbos = _load()
+        self._dbos: type[DBOS] = dbos.DBOS
+        config: Any = {
+            "name": _APPLICATION,
+            "system_database_url": database.url,
+            "system_database_engine": database.engine,
+            "serializer": _Json(),
+            "application_version": _VERSION,
+            "executor_id": name,
+            "max_executor_threads": 8,
+            "log_level": "CRITICAL",
+            "enable_otlp": False,
+        }
+        dbos.DBOS(config=config)
+
+        def sub_task(envelope: object) -> dict[str, str]:
+            return self._run(envelope)
+
+        dbos.DBOS.workflow(name=_WORKFLOW)(sub_task)
+        dbos.DBOS.listen_queues([queue_name(role) for role in roles])
+        dbos.DBOS.launch()
+        for role in roles:
+            dbos.DBOS.register_queue(
+                queue_name(role),
+                worker_concurrency=1,
+                polling_interval_sec=POLLING_SECONDS,
+                on_conflict="always_update",
+            )
+
+    def _run(self, envelope: object) -> dict[str, str]:
+        id = str(self._dbos.workflow_id)
+        parent, _, sub_task = id.partition(".")
+        try:
+            task = self._database.seal.opened("sub-task", envelope, SubTask)
+            if task.id != id:
+                raise UntrustedMessage("The sub-task was sent under another id.")
+            result = self._perform(task, WorkHold(self._database, id, self._name))
+        except SamError as error:
+            result = failure(parent[:80], sub_task[:80], "", error.explain())
+        return self._database.seal.closed("result", result)
+
+
+class WorkHold:
+    """A worker's hold on one sub-task: tells that it lives, and hears what was said to it."""
+
+    def __init__(self, database: QueueDatabase, id: str, worker: str) -> None:
+        self.database, self.id, self._worker, self._count = database, id, worker, 0
+
+    def beat(self, asks: Sequence[Ask]) -> "dict[str, AnswerMessage] | None":
+        """Tell that the work goes on and which questions wait; the answers that came, by question.
+
+        None says that the work is no longer this worker's.
+        """
+        self._count += 1
+        client = self.database.client
+        posted = self.database.seal.closed("asks", Asks(work=self.id, asks=tuple(asks)))
+        rows = client.list_workflows(workflow_ids=[self.id], load_input=False, load_output=False)
+        if not rows or rows[0].status != "PENDING" or rows[0].executor_id != self._worker:
+            return None
+        beat = {"worker": self._worker, "count": self._count}
+        client.update_workflow_attributes(self.id, {"beat": beat, "asks": posted}, merge=True)
+        attributes = cast("dict[str, object]", rows[0].attributes or {})
+        answers: dict[str, AnswerMessage] = {}
+        for ask in asks:
+            with contextlib.suppress(UntrustedMessage):
+                answer = self.database.seal.opened(
+                    "answer", attributes.get(_answer_key(ask.id)), AnswerMessage
+                )
+                if (answer.work, answer.ask) == (self.id, ask.id):
+                    answers[ask.id] = answer
+        return answers
+
+    def give_back(self, role: str) -> None:
+        """Leave the work to another worker."""
+        SubTaskQueue(self.database).give_back(self.id, role)
+
+
+def queue_name(role: str) -> str:
+    """The queue of a role."""
+    return f"subtasks-{role}"
+
+
+def failure(parent: str, task: str, role: str, why: str) -> SubTaskResult:
+    """The result of work that came to nothing."""
+    return SubTaskResult(
+        sub_task_id=task,
+        parent_task_id=parent,
+        worker_agent_role=role or "none",
+        status="FAILED",
+        error_details=ErrorDetails(message=why[:20_000]),
+    )
+
+
+def _answer_key(ask: str) -> str:
+    return f"answer-{ask}"

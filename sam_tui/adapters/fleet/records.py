@@ -1,0 +1,273 @@
+"""A fleet's folder: what was asked, and for each task one small file that is the truth of its state.
+
+``fleet.json`` and ``tasks.jsonl`` are written once; ``tasks/ID.json`` whole at every change;
+``patches/ID.patch`` and ``logs/ID.txt`` when a result comes home; ``inbox.json`` holds the open questions;
+``answers/QUESTION.json`` and ``cancel`` are what other processes say to the one that drives, which holds
+``lock``.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sam_tui.adapters.fleet.messages import AnswerMessage, Ask
+from sam_tui.adapters.fleet.tasks import FleetLimits, FleetTask
+from sam_tui.core.errors import SamError, StorageError, UsageError
+
+State = Literal["waiting", "queued", "applying", "done", "conflict", "failed", "cancelled"]
+OPEN: tuple[State, ...] = ("waiting", "queued", "applying")
+
+
+class FleetBusy(SamError):
+    """Another process drives this fleet."""
+
+    title = "The fleet is being driven"
+
+
+class TaskRecord(BaseModel):
+    """How one task stands."""
+
+    model_config = ConfigDict(extra="ignore")
+    id: str
+    state: State = "waiting"
+    attempt: int = 0
+    returns: int = 0
+    """How often a worker was lost over this attempt."""
+    failures: int = 0
+    answer: str = ""
+    error: str = ""
+    cost: float | None = None
+    tokens: int = 0
+    seconds: float = 0
+    worker: str = ""
+    patch: bool = False
+
+
+class FleetSettings(BaseModel):
+    """``fleet.json``."""
+
+    id: str
+    workspace: str
+    commit: str = ""
+    limits: FleetLimits
+    options: tuple[str, ...] = ()
+    """For the workers that the driver starts."""
+    workers: int = 0
+
+
+class FleetQuestion(BaseModel):
+    """One entry of the inbox."""
+
+    task: str
+    work: str
+    ask: Ask
+
+
+@dataclass(frozen=True, slots=True)
+class FleetStatus:
+    """A fleet in figures."""
+
+    id: str
+    workspace: str
+    counts: dict[State, int]
+    cost: float
+    tokens: int
+    questions: int
+    remaining: float | None
+    """Seconds until the end, estimated from what ended so far."""
+    driven: bool
+
+    @property
+    def total(self) -> int:
+        """All tasks."""
+        return sum(self.counts.values())
+
+    @property
+    def ended(self) -> int:
+        """Tasks that are over, however."""
+        return self.total - sum(self.counts.get(state, 0) for state in OPEN)
+
+
+@dataclass(slots=True)
+class FleetFolder:
+    """One fleet on disk."""
+
+    path: Path
+    settings: FleetSettings
+    tasks: dict[str, FleetTask]
+    records: dict[str, TaskRecord] = field(default_factory=dict[str, TaskRecord])
+
+    def save(self, record: TaskRecord) -> None:
+        """Write one task's state, whole."""
+        _write(self.path / "tasks" / f"{record.id}.json", record.model_dump_json())
+
+    def keep(self, kind: Literal["patches", "logs"], name: str, text: str) -> Path:
+        """Write what came home with a result."""
+        path = self.path / kind / name
+        _write(path, text)
+        return path
+
+    def post(self, questions: Sequence[FleetQuestion]) -> None:
+        """Write the inbox."""
+        text = json.dumps([question.model_dump() for question in questions], indent=1)
+        _write(self.path / "inbox.json", text)
+
+    def inbox(self) -> list[FleetQuestion]:
+        """The open questions."""
+        try:
+            values = json.loads((self.path / "inbox.json").read_text("utf-8"))
+        except FileNotFoundError:
+            return []
+        return [FleetQuestion.model_validate(value) for value in values]
+
+    def answer(self, question: FleetQuestion, reply: str) -> None:
+        """Leave an answer for the process that drives."""
+        answer = AnswerMessage(work=question.work, ask=question.ask.id, reply=reply)
+        _write(self.path / "answers" / f"{question.ask.id}.json", answer.model_dump_json())
+
+    def answers(self) -> list[AnswerMessage]:
+        """Take the answers that were left."""
+        answers: list[AnswerMessage] = []
+        for path in sorted((self.path / "answers").glob("*.json")):
+            with contextlib.suppress(ValidationError):
+                answers.append(AnswerMessage.model_validate_json(path.read_text("utf-8")))
+            path.unlink()
+        return answers
+
+    def cancel(self) -> None:
+        """Ask the process that drives to end."""
+        _write(self.path / "cancel", "")
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether that was asked."""
+        return (self.path / "cancel").exists()
+
+    def reopen(self) -> int:
+        """Set what failed, stopped or did not fit to be done again; how many."""
+        (self.path / "cancel").unlink(missing_ok=True)
+        again = [r for r in self.records.values() if r.state in ("failed", "cancelled", "conflict")]
+        for record in again:
+            record.state, record.failures, record.returns, record.error = "waiting", 0, 0, ""
+            self.save(record)
+        return len(again)
+
+    @contextmanager
+    def driving(self) -> Generator[None]:
+        """Be the one process that drives. Raises ``FleetBusy``."""
+        with _locked(self.path / "lock") as mine:
+            if not mine:
+                raise FleetBusy(f"Another process drives the fleet {self.settings.id}.")
+            yield
+
+    def status(self) -> FleetStatus:
+        """The fleet in figures."""
+        counts: dict[State, int] = {}
+        for record in self.records.values():
+            counts[record.state] = counts.get(record.state, 0) + 1
+        ended = [r.seconds for r in self.records.values() if r.state not in OPEN and r.seconds]
+        left = sum(counts.get(state, 0) for state in OPEN)
+        at_once = min(self.settings.limits.at_once, max(1, left))
+        with _locked(self.path / "lock") as free:
+            driven = not free
+        return FleetStatus(
+            self.settings.id,
+            self.settings.workspace,
+            counts,
+            sum(record.cost or 0 for record in self.records.values()),
+            sum(record.tokens for record in self.records.values()),
+            len(self.inbox()),
+            sum(ended) / len(ended) * left / at_once if ended and left else None,
+            driven,
+        )
+
+
+class Fleets:
+    """All fleets of a data folder."""
+
+    def __init__(self, data_dir: str) -> None:
+        self._root = Path(data_dir) / "fleets"
+
+    def create(self, settings: FleetSettings, tasks: Sequence[FleetTask]) -> FleetFolder:
+        """A new fleet, all of its tasks waiting."""
+        path = self._root / settings.id
+        for folder in (self._root, path, *(path / name for name in _FOLDERS)):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=folder == self._root)
+        _write(path / "tasks.jsonl", "".join(f"{task.model_dump_json()}\n" for task in tasks))
+        fleet = FleetFolder(path, settings, {task.id: task for task in tasks})
+        fleet.records = {task.id: TaskRecord(id=task.id) for task in tasks}
+        _write(path / "fleet.json", settings.model_dump_json())
+        return fleet
+
+    def open(self, id: str = "") -> FleetFolder:
+        """A fleet by its id; the newest where none is named. Raises ``UsageError``, ``StorageError``."""
+        names = self.names()
+        if not names or (id and id not in names):
+            raise UsageError(
+                f"There is no fleet {id}." if id else "There is no fleet.",
+                hint="“sam-tui fleet status” lists them.",
+            )
+        path = self._root / (id or names[0])
+        try:
+            settings = FleetSettings.model_validate_json((path / "fleet.json").read_text("utf-8"))
+            lines = (path / "tasks.jsonl").read_text("utf-8").splitlines()
+            tasks = [FleetTask.model_validate_json(line) for line in lines]
+            fleet = FleetFolder(path, settings, {task.id: task for task in tasks})
+            for task in tasks:
+                fleet.records[task.id] = _record(path / "tasks" / f"{task.id}.json", task.id)
+        except (OSError, ValidationError) as error:
+            raise StorageError(f"The fleet in {path} cannot be read: {error}.") from error
+        return fleet
+
+    def names(self) -> list[str]:
+        """The ids of all fleets, the newest first."""
+        paths = [path.parent.name for path in self._root.glob("*/fleet.json")]
+        return sorted(paths, reverse=True)
+
+
+_FOLDERS = ("tasks", "patches", "logs", "answers")
+
+
+def _record(path: Path, id: str) -> TaskRecord:
+    try:
+        return TaskRecord.model_validate_json(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return TaskRecord(id=id)
+
+
+def _write(path: Path, text: str) -> None:
+    """A private file, whole or not at all, also when the machine stops."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(handle)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[bool]:
+    """Whether the lock could be had; it is held meanwhile."""
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""Fleets and the workers that take their tasks."""

@@ -1,0 +1,83 @@
+"""Inquiries over a descriptor, for a program that started this one and answers for the person.
+
+Each question goes out as one JSON line (``id``, ``title``, ``summary``, ``targets``, ``why``, ``choices``),
+each answer comes in as one (``id``, ``reply``); a reply is what a file of answers says. When the other end
+is gone the run ends: nobody waits for it any more.
+"""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from sam_tui.core.events import InquiryOpened
+from sam_tui.core.inquiry import ApprovalRequest, Inquiry
+from sam_tui.core.runtime import Runtime
+from sam_tui.headless.answers import AnswerEntry
+
+_LONGEST = 4000
+
+
+@asynccontextmanager
+async def inquiries_over(runtime: Runtime, descriptor: int) -> AsyncGenerator[None]:
+    """Have the other end of a socket answer this runtime's inquiries meanwhile."""
+    os.set_inheritable(descriptor, False)
+    line = socket.socket(fileno=descriptor)
+    reader, writer = await asyncio.open_connection(sock=line, limit=1_000_000)
+    async with asyncio.TaskGroup() as group:
+        tasks = (
+            group.create_task(_ask(runtime, writer), name="inquiries-out"),
+            group.create_task(_answer(runtime, reader), name="inquiries-in"),
+        )
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            writer.close()
+
+
+async def _ask(runtime: Runtime, writer: asyncio.StreamWriter) -> None:
+    events = runtime.bus.subscribe()
+    try:
+        while True:
+            for event in await events.batch():
+                if isinstance(event, InquiryOpened):
+                    writer.write(json.dumps(question_of(event.inquiry)).encode() + b"\n")
+    finally:
+        events.close()
+
+
+async def _answer(runtime: Runtime, reader: asyncio.StreamReader) -> None:
+    while text := await reader.readline():
+        answer: dict[str, str] = json.loads(text)
+        for inquiry in runtime.inquiries.pending():
+            if inquiry.id == answer["id"]:
+                entry = AnswerEntry(re.compile(""), answer["reply"])
+                runtime.inquiries.answer(inquiry.id, entry.answer(inquiry))
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def question_of(inquiry: Inquiry) -> dict[str, Any]:
+    """An inquiry as data, its texts cut."""
+    request = inquiry.request
+    if isinstance(request, ApprovalRequest):
+        return {
+            "id": inquiry.id,
+            "title": request.operation[:500],
+            "summary": request.summary[:_LONGEST],
+            "targets": [target[:_LONGEST] for target in request.targets[:50]],
+            "why": request.why[:_LONGEST],
+            "choices": ["approve", "deny"],
+        }
+    return {
+        "id": inquiry.id,
+        "title": request.prompt[:500],
+        "summary": request.context[:_LONGEST],
+        "choices": [choice[:_LONGEST] for choice in request.choices[:50]],
+    }
