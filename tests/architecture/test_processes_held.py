@@ -33,6 +33,9 @@ MODULES = {
 NAMES = {"stdio_client", "StdioServerParameters"}
 
 HELD = {
+    "sam_tui/adapters/fleet/crew.py": "starts this program itself",
+    "sam_tui/adapters/fleet/headless.py": "starts this program itself, whose commands are held",
+    "sam_tui/adapters/fleet/workspaces.py": "git without hooks, filters or settings of the machine",
     "sam_tui/adapters/terminal/processes/launch.py": "starts every command, held as it is told",
     "sam_tui/adapters/terminal/pty/pty.py": "starts every terminal, held as it is told",
     "sam_tui/adapters/terminal/commands/shell.py": "waits for what launch.py started",

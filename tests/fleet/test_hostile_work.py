@@ -15,7 +15,7 @@ from sam_tui.adapters.fleet.messages import (
     Ask,
     Asks,
     Seal,
-    SubTask,
+    SubTaskMessage,
     SubTaskResult,
     UntrustedMessage,
 )
@@ -36,9 +36,9 @@ from tests.fleet.waiting import until
 KEY, OTHER = "k" * 40, "o" * 40
 
 
-def work(id: str, **wish: Any) -> SubTask:
+def work(id: str, **wish: Any) -> SubTaskMessage:
     """A headless task without a workspace."""
-    return SubTask(
+    return SubTaskMessage(
         sub_task_id=id,
         parent_task_id="f1",
         assigned_agent_role="FleetAgent",
@@ -124,7 +124,7 @@ def test_a_seal_is_good_for_its_key_its_kind_and_its_text_alone() -> None:
     seal = Seal(KEY)
     task = work("a")
     closed = seal.closed("sub-task", task)
-    assert seal.opened("sub-task", closed, SubTask) == task
+    assert seal.opened("sub-task", closed, SubTaskMessage) == task
     asks = Asks(work="f1.a", asks=(Ask(id="q", title="May I?"),))
     answer = AnswerMessage(work="f1.a", ask="q", reply="approve")
     for envelope in (
@@ -138,7 +138,7 @@ def test_a_seal_is_good_for_its_key_its_kind_and_its_text_alone() -> None:
         None,
     ):
         with pytest.raises(UntrustedMessage):
-            seal.opened("sub-task", envelope, SubTask)
+            seal.opened("sub-task", envelope, SubTaskMessage)
     with pytest.raises(UntrustedMessage):
         seal.opened("sub-task", closed, SubTaskResult)
 

@@ -15,7 +15,7 @@ from sam_tui.adapters.fleet.messages import (
     AnswerMessage,
     HeadlessInput,
     HeadlessResult,
-    SubTask,
+    SubTaskMessage,
     SubTaskResult,
 )
 from sam_tui.adapters.fleet.queues import QueueDatabase, ResultsQueue, SubTaskQueue, Work
@@ -107,7 +107,7 @@ class Driver:
         return left
 
     async def _hand_out(self, queue: SubTaskQueue, waiting: deque[TaskRecord]) -> None:
-        ready: list[SubTask] = []
+        ready: list[SubTaskMessage] = []
         for _ in range(len(waiting)):
             if len(self._flying) >= self.fleet.settings.limits.at_once:
                 break
@@ -159,6 +159,24 @@ class Driver:
         self, record: TaskRecord, result: SubTaskResult, waiting: deque[TaskRecord]
     ) -> str:
         """Keep a result; the patch that is to be applied, or an empty text."""
+        good, patch = self._keep(record, result)
+        if not good:
+            record.failures += 1
+            if record.failures <= self._retries(record) and not self._stopped():
+                record.state = "waiting"
+                waiting.append(record)
+            else:
+                record.state = "cancelled" if self.fleet.cancelled else "failed"
+            self._ended(record)
+            return ""
+        record.state = "applying" if patch and self.fleet.settings.limits.apply else "done"
+        if record.state == "applying" and (why := refused_in(patch)):
+            record.state, record.error = "conflict", why
+        self._ended(record)
+        return patch if record.state == "applying" else ""
+
+    def _keep(self, record: TaskRecord, result: SubTaskResult) -> tuple[bool, str]:
+        """Write down what came home; whether the task went well, and its patch."""
         data = HeadlessResult()
         why = result.error_details.message if result.error_details else ""
         if result.result_data is not None:
@@ -176,26 +194,7 @@ class Driver:
             self.fleet.keep("logs", f"{name}.txt", data.log)
         if data.patch:
             self.fleet.keep("patches", f"{name}.patch", data.patch)
-        if not good:
-            record.failures += 1
-            if record.failures <= self._retries(record) and not self._stopped():
-                record.state = "waiting"
-                waiting.append(record)
-            else:
-                record.state = "cancelled" if self.fleet.cancelled else "failed"
-            self._ended(record)
-            return ""
-        if not (data.patch and self.fleet.settings.limits.apply):
-            record.state = "done"
-            self._ended(record)
-            return ""
-        if why := refused_in(data.patch):
-            record.state, record.error = "conflict", why
-            self._ended(record)
-            return ""
-        record.state = "applying"
-        self.fleet.save(record)
-        return data.patch
+        return good, data.patch
 
     async def _applied(self, record: TaskRecord, patch: str) -> None:
         """Apply one patch, once: where a process ended over it, git says whether it is in."""
@@ -264,7 +263,7 @@ class Driver:
             else:
                 self.reply(answer)
 
-    def _sub_task(self, record: TaskRecord, task: FleetTask) -> SubTask:
+    def _sub_task(self, record: TaskRecord, task: FleetTask) -> SubTaskMessage:
         settings, limits = self.fleet.settings, self.fleet.settings.limits
         wish = HeadlessInput(
             prompt=task.prompt,
@@ -280,7 +279,7 @@ class Driver:
             commit=task.commit if task.clone else settings.commit,
         )
         parent, _, sub_task = self._work(record).partition(".")
-        return SubTask(
+        return SubTaskMessage(
             sub_task_id=sub_task,
             parent_task_id=parent,
             assigned_agent_role=FLEET_ROLE,

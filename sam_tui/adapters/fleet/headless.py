@@ -27,7 +27,7 @@ from sam_tui.adapters.fleet.messages import (
     HeadlessInput,
     HeadlessResult,
     Mode,
-    SubTask,
+    SubTaskMessage,
     SubTaskResult,
     UntrustedMessage,
 )
@@ -69,7 +69,7 @@ class HeadlessRuns:
             shutil.rmtree(child.folder, ignore_errors=True)
             child.hold.give_back(FLEET_ROLE)
 
-    def perform(self, task: SubTask, hold: WorkHold) -> SubTaskResult:
+    def perform(self, task: SubTaskMessage, hold: WorkHold) -> SubTaskResult:
         """Run one prompt. Raises ``SamError`` where it cannot begin."""
         try:
             wish = HeadlessInput.model_validate(task.sub_task_input)
@@ -87,7 +87,7 @@ class HeadlessRuns:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _run(
-        self, task: SubTask, wish: HeadlessInput, hold: WorkHold, folder: Path
+        self, task: SubTaskMessage, wish: HeadlessInput, hold: WorkHold, folder: Path
     ) -> SubTaskResult:
         copy = self._opened(wish, hold, folder)
         path = copy.path if copy is not None else folder / "workspace"
@@ -98,30 +98,23 @@ class HeadlessRuns:
             why = child.run()
         finally:
             self._child = None
-        outcome = _result_of(folder / "out")
         patch, fault = "", ""
         if copy is not None and why != "lost":
             try:
                 patch = copy.patch()
             except Exception as error:  # noqa: BLE001 - whatever a task left there, its answer comes home
                 fault = str(error)
-        error_: dict[str, Any] = outcome.get("error") or {}
+        outcome = _result_of(folder / "out")
         good = outcome.get("subtype") == "success" and not fault
-        message = (
-            fault or child.why or str(error_.get("message") or f"It ended without a result: {why}.")
+        result = _headless_result(outcome, why).model_copy(
+            update={
+                "seconds": time.monotonic() - start,
+                "patch": patch,
+                "log": _tail(folder / "err"),
+                "worker": self.allowance.name,
+            }
         )
-        usage: dict[str, Any] = outcome.get("usage") or {}
-        result = HeadlessResult(
-            answer=str(outcome.get("result") or "")[:MOST_ANSWER],
-            subtype=str(outcome.get("subtype") or why)[:40],
-            cost=outcome.get("total_cost_usd"),
-            tokens=int(usage.get("input", 0)) + int(usage.get("output", 0)),
-            turns=int(outcome.get("num_turns") or 0),
-            seconds=time.monotonic() - start,
-            patch=patch,
-            log=_tail(folder / "err"),
-            worker=self.allowance.name,
-        )
+        message = fault or child.why or _fault_of(outcome, why)
         return SubTaskResult(
             sub_task_id=task.sub_task_id,
             parent_task_id=task.parent_task_id,
@@ -288,6 +281,23 @@ def _result_of(file: Path) -> dict[str, Any]:
     except (ValueError, IndexError, RecursionError):
         return {}
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _headless_result(outcome: dict[str, Any], why: str) -> HeadlessResult:
+    """The result line of a run in the form that travels."""
+    usage: dict[str, Any] = outcome.get("usage") or {}
+    return HeadlessResult(
+        answer=str(outcome.get("result") or "")[:MOST_ANSWER],
+        subtype=str(outcome.get("subtype") or why)[:40],
+        cost=outcome.get("total_cost_usd"),
+        tokens=int(usage.get("input", 0)) + int(usage.get("output", 0)),
+        turns=int(outcome.get("num_turns") or 0),
+    )
+
+
+def _fault_of(outcome: dict[str, Any], why: str) -> str:
+    error: dict[str, Any] = outcome.get("error") or {}
+    return str(error.get("message") or f"It ended without a result: {why}.")
 
 
 def _tail(file: Path) -> str:

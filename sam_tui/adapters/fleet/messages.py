@@ -36,7 +36,7 @@ class _Message(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class SubTask(_Message):
+class SubTaskMessage(_Message):
     """Spec C5: what one worker is to do. ``sub_task_input`` belongs to the tool."""
 
     sub_task_id: Name

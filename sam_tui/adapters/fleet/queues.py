@@ -19,7 +19,7 @@ from sam_tui.adapters.fleet.messages import (
     Asks,
     ErrorDetails,
     Seal,
-    SubTask,
+    SubTaskMessage,
     SubTaskResult,
     UntrustedMessage,
 )
@@ -202,7 +202,7 @@ class SubTaskQueue:
     def __init__(self, database: QueueDatabase) -> None:
         self._database = database
 
-    def put(self, tasks: Sequence[SubTask]) -> None:
+    def put(self, tasks: Sequence[SubTaskMessage]) -> None:
         """Enqueue sub-tasks; one whose id is there already is not enqueued again."""
         client, seal = self._database.client, self._database.seal
         for task in tasks:
@@ -296,7 +296,7 @@ class Takes:
         database: QueueDatabase,
         roles: Sequence[str],
         name: str,
-        perform: "Callable[[SubTask, WorkHold], SubTaskResult]",
+        perform: "Callable[[SubTaskMessage, WorkHold], SubTaskResult]",
     ) -> None:
         self._database, self._name, self._perform = database, name, perform
         dbos = _load()
@@ -332,7 +332,7 @@ class Takes:
         id = str(self._dbos.workflow_id)
         parent, _, sub_task = id.partition(".")
         try:
-            task = self._database.seal.opened("sub-task", envelope, SubTask)
+            task = self._database.seal.opened("sub-task", envelope, SubTaskMessage)
             if task.id != id:
                 raise UntrustedMessage("The sub-task was sent under another id.")
             result = self._perform(task, WorkHold(self._database, id, self._name))
