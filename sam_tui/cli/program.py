@@ -23,6 +23,7 @@ COMMANDS = {
     "workflow": ("workflow", "workflow_group"),
     "fleet": ("fleets.fleet", "fleet_group"),
     "worker": ("fleets.worker", "worker_command"),
+    "plan": ("plan", "plan_group"),
     "mcp": ("mcp", "mcp_group"),
     "trust": ("trust", "trust_command"),
     "hooks": ("extensions", "hooks_group"),

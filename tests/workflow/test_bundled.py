@@ -149,6 +149,7 @@ RUNS: dict[str, tuple[Play, list[Play]]] = {
             *on("answer", "A and B"),
         ],
     ),
+    "synthesize": ({"task": "sum up", "material": "{}"}, on("answer", "nothing")),
 }  # fmt: skip
 
 

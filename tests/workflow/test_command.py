@@ -52,11 +52,11 @@ class Shell:
         self.workspace.mkdir()
         self._capfd = capfd
 
-    def __call__(self, *words: str, code: int = 0) -> str:
+    def __call__(self, *words: str, code: int = 0, group: str = "workflow") -> str:
         """Run a command to its exit code; what it printed."""
         self._capfd.readouterr()
         place = ["--workspace", str(self.workspace), "--data-dir", str(self.folder / "data")]
-        ended = main(["workflow", *words, *place])
+        ended = main([group, *words, *place])
         out, err = self._capfd.readouterr()
         assert ended == code, (ended, out, err)
         return out + err if code else out

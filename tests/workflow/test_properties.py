@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from sam_tui.core.workflow.definitions.model import ancestors, cycle, dependents, unreachable
+from sam_tui.core.workflow.definitions.graph import ancestors, cycle, dependents, unreachable
 from sam_tui.core.workflow.execution.case import ENDED, NEXT
 from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, entries
 from sam_tui.core.workflow.refusals import WorkflowRefused

@@ -23,6 +23,7 @@ from sam_tui.cli.commands.workflow_lines import (
     execution_object,
     refusal_object,
 )
+from sam_tui.cli.execution import DONE, FAILED, drive, exit_code
 from sam_tui.cli.options import (
     Values,
     agent_options,
@@ -40,15 +41,13 @@ from sam_tui.core.runtime import Runtime
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.verbs import VERBS, Verb
-from sam_tui.core.workflow.views import Advanced, ExecutionView
+from sam_tui.core.workflow.views import Advanced
 from sam_tui.folders import data_folder
 from sam_tui.headless.interrupts import Interrupts
-from sam_tui.headless.outcome import EXIT_CODES
 from sam_tui.headless.output import terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
 
 F = TypeVar("F", bound=Callable[..., Any])
-DONE, FAILED, WAITS = 0, 1, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,22 +270,13 @@ async def _run(
     workflows = at.workflows
     try:
         execution = _started(workflows, values)
-        runner = runtime.open_runner(lambda line: click.echo(terminal_safe(line), err=True))
-        loop = asyncio.get_running_loop()
-        work = loop.create_task(runner.run(execution), name="workflow")
-        interrupts.cancel_with(lambda: loop.call_soon_threadsafe(work.cancel) and None)
-        try:
-            view = await work
-        except asyncio.CancelledError:
+        stopped = await drive(runtime, execution, interrupts)
+        if stopped is not None:
             click.echo(f"Interrupted. Go on: sam-tui workflow run {execution}", err=True)
-            return EXIT_CODES[interrupts.subtype or "cancelled"]
-        finally:
-            interrupts.cancel_with(None)
-        at.show(
-            execution_object(view, workflows.records.steps(execution)),
-            execution_lines(view, workflows.records.steps(execution)),
-        )
-        return _code(view)
+            return stopped
+        view, steps = workflows.records.execution(execution), workflows.records.steps(execution)
+        at.show(execution_object(view, steps), execution_lines(view, steps))
+        return exit_code(view)
     finally:
         await runtime.close()
 
@@ -302,10 +292,6 @@ def _started(workflows: Workflows, values: Values) -> str:
     if view.state == "paused" and not view.question:
         workflows.resume(name)
     return name
-
-
-def _code(view: ExecutionView) -> int:
-    return {"completed": DONE, "paused": WAITS}.get(view.state, FAILED)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from sam_tui.core.ports.workflows import (
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.references import fill
 from sam_tui.core.workflow.execution.case import living, needs_of, pinned_definition, spec_of
+from sam_tui.core.workflow.execution.context import working_context
 from sam_tui.core.workflow.execution.tickets import task_view
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
 from sam_tui.core.workflow.views import (
@@ -66,6 +67,10 @@ class WorkflowRecords:
         definition = pinned_definition(self._reader, row.version)
         rows = [r for r in living(self._reader.steps(execution)) if r.parent]
         return tuple(spec_of(definition, r) for r in rows)
+
+    def context(self, execution: str) -> dict[str, object]:
+        """The working context as it stands: progress, findings, questions, objective, errors."""
+        return working_context(self._reader, self._row(execution))
 
     def history(self, execution: str) -> tuple[AttemptView, ...]:
         """Every attempt, in order."""

@@ -33,6 +33,7 @@ from sam_tui.core.workflow.execution.progress import (
     decide,
     go_on,
     overdue,
+    plan_again,
     replan,
     require_no_plan,
     settled,
@@ -265,6 +266,11 @@ class Workflows:
         """
         with self._transactions.case(execution_id) as case:
             return replan(case, step, plan)
+
+    def plan_again(self, execution_id: str, step: str, why: str) -> Advanced:
+        """Have a plan step plan again, told ``why``; no budget counts it, and what is done is reused."""
+        with self._transactions.case(execution_id) as case:
+            return plan_again(case, step, why)
 
     def expire(self) -> tuple[Advanced, ...]:
         """Time out what is over its deadline, in every running execution."""

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import DefinitionFile, DefinitionSource
 from sam_tui.core.workflow.definitions.checks import definition_faults
-from sam_tui.core.workflow.definitions.model import NAME, WorkflowDefinition
+from sam_tui.core.workflow.definitions.model import LONGEST_TASK, NAME, WorkflowDefinition
 from sam_tui.core.workflow.definitions.roles import WorkerRole
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView
@@ -37,6 +37,14 @@ class FoundDefinition:
 
     definition: WorkflowDefinition
     file: DefinitionFile
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateMatch:
+    """A definition that is the plan of a task, with the parameters that the task gives."""
+
+    name: str
+    params: Mapping[str, object]
 
 
 class WorkflowCatalog:
@@ -81,6 +89,18 @@ class WorkflowCatalog:
                 details={"workflow": name, "problems": [str(p) for p in entry.problems]},
             )
         return FoundDefinition(entry.definition, entry.file)
+
+    def match(self, task: str) -> TemplateMatch | None:
+        """The first definition by name whose matcher fits a task whole."""
+        if len(task) > LONGEST_TASK:
+            return None
+        self._refresh()
+        for name, entry in sorted(self._entries.items()):
+            usable = entry.file.trusted and not _errors(entry.problems)
+            params = entry.definition.matched(task) if entry.definition and usable else None
+            if params is not None:
+                return TemplateMatch(name, params)
+        return None
 
     def view(self, name: str) -> DefinitionView:
         """One definition for people and clients. Raises as ``find``."""

@@ -4,15 +4,13 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sam_tui.core.workflow.definitions.graph import ancestors, cycle, unreachable
 from sam_tui.core.workflow.definitions.model import (
     OnFail,
     Step,
     StepGuard,
     WorkflowDefinition,
-    ancestors,
-    cycle,
     parse_action,
-    unreachable,
 )
 from sam_tui.core.workflow.definitions.references import Reference, ReferenceMissing, references
 from sam_tui.core.workflow.definitions.schema import schema_faults

@@ -1,4 +1,4 @@
-"""What a workflow is made of, in one model for both forms it may be written in; and the order of its steps.
+"""What a workflow is made of, in one model for both forms it may be written in.
 
 The fuller form has ``steps``; midex's form has ``phases`` of ``{phase, agent, description,
 dependsOn, allowParallel}``, which become steps of kind ``agent``. docs/workflows.md is the reference.
@@ -7,7 +7,7 @@ dependsOn, allowParallel}``, which become steps of kind ``agent``. docs/workflow
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
@@ -18,6 +18,8 @@ Comparison = Literal["present", "equals", "not_equals", "at_least", "at_most", "
 ActionKind = Literal["retry", "rollback", "replan", "ask", "abort"]
 
 MOST_STEPS = 200
+LONGEST_TASK = 500
+"""Characters of a task that matchers look at."""
 RULES = ("critical", "threshold", "in_progress", "consistency")
 """What a guard of ``tasks`` looks at, in this order."""
 STEP_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -202,6 +204,18 @@ class Parameter(_Part):
     required: bool = False
     default: Any = None
     choices: tuple[Any, ...] = ()
+    type: Literal["any", "text", "number", "integer"] = "any"
+    """What a text given for it is read as."""
+
+    def read(self, text: str) -> str | int | float:
+        """A text as its type. Raises ``ValueError``."""
+        match self.type:
+            case "integer":
+                return int(text)
+            case "number":
+                return float(text)
+            case _:
+                return text
 
 
 class WorkflowPolicy(_Part):
@@ -235,6 +249,8 @@ class WorkflowDefinition(_Part):
     tags: tuple[str, ...] = Field(default=(), max_length=20)
     keywords: tuple[str, ...] = Field(default=(), max_length=50)
     complexity: Literal["", "simple", "moderate", "high"] = ""
+    matcher: str = Field(default="", max_length=500)
+    """A pattern for tasks that this definition is the plan of; its named groups are parameters."""
     params: dict[str, Parameter] = Field(default_factory=dict[str, Parameter])
     policy: WorkflowPolicy = WorkflowPolicy()
     steps: tuple[Step, ...] = Field(min_length=1, max_length=MOST_STEPS)
@@ -259,6 +275,34 @@ class WorkflowDefinition(_Part):
         if isinstance(policy, Mapping) and fields.get("complexity") in _COMPLEXITY:
             fields["policy"] = {**_COMPLEXITY[fields["complexity"]], **policy}
         return fields
+
+    @model_validator(mode="after")
+    def _anchored(self) -> "WorkflowDefinition":
+        if not self.matcher:
+            return self
+        if not (self.matcher.startswith("^") and self.matcher.endswith("$")):
+            raise ValueError("a matcher begins with ^ and ends with $")
+        try:
+            groups = re.compile(self.matcher).groupindex
+        except re.error as error:
+            raise ValueError(f"the matcher is no pattern: {error}") from error
+        if unknown := sorted(set(groups) - set(self.params)):
+            raise ValueError(f"the matcher names {unknown[0]!r}, which is no parameter")
+        return self
+
+    def matched(self, task: str) -> dict[str, object] | None:
+        """The parameters that a task gives, or None where it does not fit."""
+        match = re.fullmatch(self.matcher, task.strip(), re.IGNORECASE) if self.matcher else None
+        if match is None:
+            return None
+        params: dict[str, object] = {"task": task} if "task" in self.params else {}
+        try:
+            for name, text in match.groupdict().items():
+                if text is not None:
+                    params[name] = self.params[name].read(text.strip())
+        except ValueError:
+            return None
+        return None if "" in params.values() else params
 
     def step(self, id_: str) -> Step | None:
         """The step of that id, or None."""
@@ -305,65 +349,3 @@ def _from_phase(phase: Any) -> Any:
     if step.get("needs") is None:
         step["needs"] = ()
     return step
-
-
-def ancestors(step: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
-    """Everything that must be done before a step; unknown names are left out."""
-    above: set[str] = set()
-    waiting = [n for n in needs.get(step, ()) if n in needs]
-    while waiting:
-        current = waiting.pop()
-        if current not in above:
-            above.add(current)
-            waiting.extend(n for n in needs[current] if n in needs)
-    return above
-
-
-def dependents(step: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
-    """Every step that waits for this one, directly or through others."""
-    return {other for other in needs if other != step and step in ancestors(other, needs)}
-
-
-def cycle(needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """One circle of steps that wait for each other, first step repeated at its end; else nothing."""
-    done: set[str] = set()
-    for start in needs:
-        path: list[str] = []
-        circle = _walk(start, needs, path, done)
-        if circle:
-            return circle
-    return []
-
-
-def unreachable(needs: Mapping[str, Sequence[str]]) -> list[str]:
-    """Steps that can never begin, because they wait for a circle or for what does not exist."""
-    open_: set[str] = set()
-    while True:
-        more = {s for s, n in needs.items() if s not in open_ and all(x in open_ for x in n)}
-        if not more:
-            return [s for s in needs if s not in open_]
-        open_ |= more
-
-
-def _walk(
-    step: str, needs: Mapping[str, Sequence[str]], path: list[str], done: set[str]
-) -> list[str]:
-    """Depth first, without recursion, so that a long chain is no danger."""
-    stack: list[tuple[str, int]] = [(step, 0)]
-    while stack:
-        current, index = stack.pop()
-        if index == 0:
-            if current in done:
-                continue
-            path.append(current)
-        following = [n for n in needs.get(current, ()) if n in needs]
-        if index == len(following):
-            path.remove(current)
-            done.add(current)
-            continue
-        stack.append((current, index + 1))
-        other = following[index]
-        if other in path:
-            return [*path[path.index(other) :], other]
-        stack.append((other, 0))
-    return []

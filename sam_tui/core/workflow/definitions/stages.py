@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
-from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask, ancestors
+from sam_tui.core.workflow.definitions.graph import ancestors
+from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask
 from sam_tui.core.workflow.definitions.roles import (
     AGENT_STEP,
     LLM_STEP,
@@ -174,11 +175,12 @@ def to_stages(steps: Sequence[Step]) -> list[list[dict[str, object]]]:
         level[id_] = max((level[need] + 1 for need in needs[id_]), default=0)
     stages: list[list[dict[str, object]]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
     for step in steps:
-        stages[level[step.id]].append(_sub_task(step))
+        stages[level[step.id]].append(sub_task(step))
     return stages
 
 
-def _sub_task(step: Step) -> dict[str, object]:
+def sub_task(step: Step) -> dict[str, object]:
+    """A step as the seed writes it; one of the engine's own form as the nearest action."""
     task = step.task
     if task is None:
         payload: dict[str, object] = dict(step.arguments) if step.tool else {"prompt": step.prompt}

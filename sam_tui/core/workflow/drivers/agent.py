@@ -1,7 +1,7 @@
 """Agent, llm and plan steps: each attempt is a conversation of our own agent."""
 
 import re
-from typing import Any, cast
+from typing import cast
 
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Budget, Limits
 from sam_tui.core.agent.history import History
@@ -116,7 +116,7 @@ class AgentDriver:
         return step_prompt(ticket, self._run.workflows.records.steps(ticket.execution_id))
 
 
-def _answer(ticket: Ticket, text: str) -> Any:
+def _answer(ticket: Ticket, text: str) -> object:
     """What an answer hands in: its JSON object where the step has a schema, else itself.
 
     Whoever cannot do a step says so with ``success`` false; a planner may say it in words alone.
@@ -133,12 +133,12 @@ def _answer(ticket: Ticket, text: str) -> Any:
     return fields
 
 
-def _plan(text: str) -> dict[str, Any]:
+def _plan(text: str) -> dict[str, object]:
     """What a planner hands in, of its object or of its bare list of stages."""
     value = first_value(text, _is_plan)
     summary = text.strip()[:2000]
     if isinstance(value, dict):
-        return {"summary": summary, **cast("dict[str, Any]", value)}
+        return {"summary": summary, **cast("dict[str, object]", value)}
     unachievable = value is None and _UNACHIEVABLE.match(text)
     return {"summary": summary, "steps": [] if unachievable else value}
 
@@ -146,7 +146,7 @@ def _plan(text: str) -> dict[str, Any]:
 def _is_plan(value: object) -> bool:
     """Whether a JSON value can be a plan: an object that has one, a list of lists or objects, or none."""
     if isinstance(value, dict):
-        return plan_items(cast("dict[str, Any]", value)) is not None
+        return plan_items(cast("dict[str, object]", value)) is not None
     return isinstance(value, list) and all(
         isinstance(part, list | dict) for part in cast("list[object]", value)
     )

@@ -7,12 +7,13 @@ text and the outputs that it was told are the same.
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import EdgeRow, StepRow
-from sam_tui.core.workflow.definitions.model import Step, ancestors, cycle
+from sam_tui.core.workflow.definitions.graph import ancestors, cycle
+from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.references import ReferenceMissing, references
 from sam_tui.core.workflow.definitions.stages import StageReader, is_stages
 from sam_tui.core.workflow.execution.case import ExecutionCase
@@ -45,16 +46,16 @@ _TWINS = {
 }  # fmt: skip
 
 
-def plan_items(output: Mapping[str, Any]) -> Any:
+def plan_items(output: Mapping[str, object]) -> object:
     """The steps or stages of a planner's output."""
     return next((output[name] for name in ("steps", "stages", "plan") if name in output), None)
 
 
-def read_plan(case: ExecutionCase, plan: str, items_given: Any) -> tuple[Step, ...]:
+def read_plan(case: ExecutionCase, plan: str, items_given: object) -> tuple[Step, ...]:
     """The steps of a plan in either form. Raises ``WorkflowRefused`` (``output_invalid``), every fault."""
     if not isinstance(items_given, list) or not items_given:
         raise _invalid(plan, ["steps must be a list that is not empty"])
-    items = cast("list[Any]", items_given)
+    items = cast("list[object]", items_given)
     text = (_read_stages if is_stages(items) else _read_steps)(case, plan, items)
     if len(text.steps) > MOST_CHILDREN:
         raise _invalid(plan, [f"{len(text.steps)} steps are more than {MOST_CHILDREN}"])
@@ -64,7 +65,7 @@ def read_plan(case: ExecutionCase, plan: str, items_given: Any) -> tuple[Step, .
     return tuple(step for _, step in text.steps)
 
 
-def _read_stages(case: ExecutionCase, plan: str, items: list[Any]) -> _PlanText:
+def _read_stages(case: ExecutionCase, plan: str, items: list[object]) -> _PlanText:
     """The form of seed 002."""
     reader = StageReader(case.capabilities)
     reader.read(items)
@@ -73,7 +74,7 @@ def _read_stages(case: ExecutionCase, plan: str, items: list[Any]) -> _PlanText:
     return _PlanText(reader.steps, reader.faults, reader.ids)
 
 
-def _read_steps(case: ExecutionCase, plan: str, items: list[Any]) -> _PlanText:
+def _read_steps(case: ExecutionCase, plan: str, items: list[object]) -> _PlanText:
     """Steps as the engine's definitions have them."""
     faults: list[str] = []
     steps: list[Step] = []
@@ -89,7 +90,7 @@ def _read_steps(case: ExecutionCase, plan: str, items: list[Any]) -> _PlanText:
     return _PlanText([(s.id, s) for s in steps], faults, {s.id for s in steps})
 
 
-def adopt(case: ExecutionCase, plan: str, items_given: Any) -> None:
+def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
     """Make the steps of a plan that was read before; what is unchanged and done stays done."""
     steps = read_plan(case, plan, items_given)
     parent = case.steps[plan]
@@ -157,11 +158,11 @@ def _filled_parts(step: Step) -> list[object]:
     return [step.prompt, step.inputs, step.arguments]
 
 
-def _read_child(item: Any, limits: tuple[str, ...] | None) -> Step:
+def _read_child(item: object, limits: tuple[str, ...] | None) -> Step:
     """One step: what it does not say of tools and of failures is the plan's."""
     if not isinstance(item, Mapping):
         raise ValueError("a step is an object")
-    fields = {_TWINS.get(k, k): v for k, v in cast("Mapping[str, Any]", item).items()}
+    fields = {_TWINS.get(k, k): v for k, v in cast("Mapping[str, object]", item).items()}
     unknown = sorted(set(fields) - _FIELDS)
     if unknown:
         raise ValueError(f"unknown fields: {', '.join(unknown)}")

@@ -5,11 +5,18 @@ from dataclasses import replace
 
 from sam_tui.core.ports.workflows import AttemptRow
 from sam_tui.core.workflow.definitions.model import StepAction
-from sam_tui.core.workflow.execution.case import ExecutionCase, require_running
+from sam_tui.core.workflow.execution.case import ExecutionCase, require_next, require_running
 from sam_tui.core.workflow.execution.completion import accept
 from sam_tui.core.workflow.execution.plans import adopt, read_plan
 from sam_tui.core.workflow.execution.readiness import settle
-from sam_tui.core.workflow.execution.recovery import cancel, end, fail_step, reopen, rollback
+from sam_tui.core.workflow.execution.recovery import (
+    cancel,
+    end,
+    fail_step,
+    open_plan,
+    reopen,
+    rollback,
+)
 from sam_tui.core.workflow.execution.tickets import issue
 from sam_tui.core.workflow.refusals import WorkflowRefused, require_choice
 from sam_tui.core.workflow.views import Advanced, Failure, Outcome
@@ -127,6 +134,20 @@ def replan(case: ExecutionCase, step: str, plan: object) -> Advanced:
     adopt(case, step, plan)
     case.reach("replanned")
     return advanced(case, "replanned") if reviewed else settled(case)
+
+
+def plan_again(case: ExecutionCase, step: str, why: str) -> Advanced:
+    """A person wants another plan. Raises ``WorkflowRefused``."""
+    if step not in case.steps or case.spec(step).kind != "plan":
+        raise WorkflowRefused("step_not_plan", f"{step!r} is no plan step.")
+    reason = why.strip() or "a person asked for another plan"
+    if case.row.state != "running":
+        require_next(case.row.id, case.row.state, "running")
+        case.change(question_json="")
+        go_on(case)
+    case.record("replan_asked", step, plan=step, fingerprint="", error=reason)
+    open_plan(case, step, reason)
+    return settled(case)
 
 
 def overdue(case: ExecutionCase, attempt: AttemptRow | None = None) -> bool:

@@ -7,13 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sam_tui.core.ports.workflows import AttemptRow, AttemptStatus, EventQuery, StepRow
-from sam_tui.core.workflow.definitions.model import (
-    OnFail,
-    StepAction,
-    ancestors,
-    dependents,
-    parse_action,
-)
+from sam_tui.core.workflow.definitions.graph import ancestors, dependents
+from sam_tui.core.workflow.definitions.model import OnFail, StepAction, parse_action
 from sam_tui.core.workflow.execution.case import ExecutionCase
 from sam_tui.core.workflow.views import Failure
 

@@ -1,0 +1,197 @@
+"""``sam-tui plan``: a task becomes a plan, which is shown, changed, approved and carried out."""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from sam_tui.cli.commands.workflow import WorkflowConsole, open_console, workflow_options
+from sam_tui.cli.execution import WAITS, drive, exit_code
+from sam_tui.cli.options import Values, agent_options, open_runtime, responder_of
+from sam_tui.cli.streams import input_descriptor
+from sam_tui.core.errors import UsageError
+from sam_tui.core.workflow.definitions.roles import capabilities_json
+from sam_tui.core.workflow.planned import MODES, PlannedTasks
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.headless.interrupts import Interrupts
+from sam_tui.headless.prompt_input import read_prompt
+
+_MARKS = {"COMPLETED": "x", "RUNNING": ">", "FAILED": "!", "SKIPPED": "-"}
+_LARGEST = 1_000_000
+"""Bytes of a plan in a file."""
+
+
+@click.group("plan", short_help="Plans: a task as stages for worker roles.")
+def plan_group() -> None:
+    """Plans: make one, look at it, change it, have it carried out."""
+
+
+@plan_group.command("new", short_help="Make a plan, and wait for its approval.")
+@click.argument("task")
+@click.option("--id", "name", default="", metavar="ID", help="Name the task.")
+@click.option("--task-mode", type=click.Choice(MODES), default="PLAN_ONLY", help="How far to go.")
+@click.option("--load", "load", default="", metavar="ID", help="The task of the last two modes.")
+@click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@agent_options
+def new_command(**values: Any) -> int:
+    """Make a plan for TASK and wait for approval; with another --task-mode carry it out or synthesise.
+
+    Ends with 0 when the plan or the answer is there, 3 when it waits for something else, 1 when it failed.
+    """
+    return _agent(values, lambda tasks: tasks.begin(
+        values["task"], values["task_mode"], task_id=values["load"], name=values["name"]
+    ))  # fmt: skip
+
+
+@plan_group.command("run", short_help="Carry out a plan, or plan and carry out a task.")
+@click.argument("task", metavar="ID|TASK")
+@click.option("--id", "name", default="", metavar="ID", help="Name a new task.")
+@click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@agent_options
+def run_command(**values: Any) -> int:
+    """Approve and carry out the plan ID, or go on with it; else plan and carry out TASK."""
+
+    def begin(tasks: PlannedTasks) -> str:
+        try:
+            return tasks.begin("", "EXECUTE_PLANNED_TASK", task_id=values["task"])
+        except WorkflowRefused as refusal:
+            if refusal.code != "execution_unknown":
+                raise
+            return tasks.begin(values["task"], name=values["name"])
+
+    return _agent(values, begin)
+
+
+@plan_group.command("replan", short_help="Have another plan made, or put one in its place.")
+@click.argument("task", metavar="ID")
+@click.option("--because", default="", metavar="TEXT", help="What the planner is told.")
+@click.option("--file", "file", metavar="FILE", help="Stages as JSON in its place; - reads them.")
+@click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@agent_options
+def replan_command(**values: Any) -> int:
+    """Have the plan of ID made anew, or put the stages of a file in its place; what is done is kept."""
+    if values["file"]:
+        with open_console(values) as at:
+            tasks = PlannedTasks(at.workflows)
+            tasks.replace(values["task"], _stages(values["file"]))
+            return _show(at, tasks, values["task"])
+
+    def begin(tasks: PlannedTasks) -> str:
+        tasks.replan(values["task"], values["because"])
+        return values["task"]
+
+    return _agent(values, begin)
+
+
+@plan_group.command("show")
+@click.argument("task", metavar="ID")
+@workflow_options
+def show_command(**values: Any) -> int:
+    """Show a plan and what its steps came to."""
+    with open_console(values) as at:
+        return _show(at, PlannedTasks(at.workflows), values["task"])
+
+
+@plan_group.command("export", short_help="Write a plan in the form of seed 002.")
+@click.argument("task", metavar="ID")
+@click.option("--format", "form", type=click.Choice(["seed", "result"]), default="seed")
+@workflow_options
+def export_command(**values: Any) -> int:
+    """Print the plan ID as stages of sub-tasks (seed), or the whole response (result)."""
+    with open_console(values) as at:
+        tasks = PlannedTasks(at.workflows)
+        task = values["task"]
+        at.print(_json(tasks.stages(task) if values["form"] == "seed" else tasks.result(task)))
+    return 0
+
+
+@plan_group.command("capabilities", short_help="Print the roles and tools that a planner is told.")
+@click.option("--json", "as_json", is_flag=True, hidden=True)
+@agent_options
+def capabilities_command(**values: Any) -> int:
+    """Print ``agentCapabilities.json``: the worker roles with those of their tools that can be called."""
+    runtime = open_runtime(values, program="sam-tui plan")
+    try:
+        with open_console(values, runtime.workflows.workflows) as at:
+            at.print(capabilities_json(at.workflows.capabilities()))
+    finally:
+        asyncio.run(runtime.close())
+    return 0
+
+
+def _agent(values: Values, begin: Callable[[PlannedTasks], str]) -> int:
+    """Begin with our agent at hand, drive, and show what it came to."""
+    runtime = open_runtime(values, responder=responder_of(values), program="sam-tui plan")
+    interrupts = Interrupts()
+    interrupts.install()
+    try:
+        with open_console(values, runtime.workflows.workflows) as at:
+            tasks = PlannedTasks(at.workflows)
+
+            async def work() -> int:
+                try:
+                    task = begin(tasks)
+                    stopped = await drive(runtime, task, interrupts)
+                    if stopped is None:
+                        return _show(at, tasks, task)
+                    click.echo(f"Interrupted. Go on: sam-tui plan run {task}", err=True)
+                    return stopped
+                finally:
+                    await runtime.close()
+
+            return asyncio.run(work())
+    finally:
+        interrupts.restore()
+
+
+def _show(at: WorkflowConsole, tasks: PlannedTasks, task: str) -> int:
+    result = tasks.result(task)
+    view = at.workflows.records.execution(task)
+    at.show(result, _lines(result, task))
+    waits = exit_code(view) == WAITS and result["success"]
+    return 0 if waits else exit_code(view)
+
+
+def _lines(result: dict[str, object], task: str) -> list[str]:
+    """A plan for people: the stages, each step with its mark, and how to go on."""
+    executed = cast("list[Values]", result["executedPlan"])
+    entries = {entry["stepId"]: entry for entry in executed}
+    lines = [f"{task}  {result['message']}", str(result["originalTask"])]
+    for number, stage in enumerate(cast("list[list[Values]]", result["plan"]), 1):
+        lines.append(f"  stage {number}")
+        for step in stage:
+            entry = entries[step["stepId"]]
+            mark = _MARKS.get(entry["status"], " ")
+            who = f"{step['assigned_agent_role']}/{step['tool_name']}"
+            lines.append(f"    [{mark}] {step['stepId']}  {who}  {step['narrative_step']}")
+            lines += [f"        {e['message']}" for e in (entry["error_details"],) if e]
+    if result["finalAnswer"]:
+        lines += ["", str(result["finalAnswer"])]
+    elif result["success"]:
+        lines.append(f"Approve and carry out: sam-tui plan run {task}")
+    return lines
+
+
+def _stages(file: str) -> object:
+    """Stages from a file or standard input. Raises ``UsageError``."""
+    try:
+        if file == "-":
+            text = read_prompt("-", input_descriptor()).text
+        else:
+            with Path(file).open("rb") as stream:
+                text = stream.read(_LARGEST + 1).decode()
+        if len(text) > _LARGEST:
+            raise UsageError(f"{file} is larger than {_LARGEST} bytes.")
+        return json.loads(text)
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{file} holds no plan: {error}") from error
+
+
+def _json(value: Sequence[object] | dict[str, object]) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

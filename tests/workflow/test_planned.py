@@ -1,0 +1,176 @@
+"""``sam-tui plan``, the modes of a planned task, and templates."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.core.errors import UsageError
+from sam_tui.core.workflow.planned import PlannedTasks
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.folders import settings_folder
+from tests.workflow.bench import Bench
+from tests.workflow.test_bundled import thought
+from tests.workflow.test_command import Shell
+
+Play = dict[str, Any]
+
+
+def play(user: str, text: object) -> Play:
+    """An answer to a prompt."""
+    return {"when": {"user": user}, "text": text if isinstance(text, str) else json.dumps(text)}
+
+
+def ask(id_: str, prompt: str) -> Play:
+    """A sub-task of the model with a prompt of its own."""
+    return thought(id_) | {"sub_task_input": {"prompt": prompt}}
+
+
+FIRST = [[ask("look", "look at bees")], [ask("join", "break @{outputs.look.result_data}")]]
+SECOND = [[ask("look", "look at bees")], [ask("join", "join @{outputs.look.result_data}")]]
+PLAYS = [
+    play("too few words", SECOND),
+    play("there is no hive", SECOND),
+    play("step plan,", FIRST),
+    play("step plan/look,", "ultraviolet"),
+    play("break ultraviolet", {"success": False, "summary": "there is no hive"}),
+    play("step plan/join,", "joined"),
+    play("step answer,", "Bees see ultraviolet."),
+]
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Shell:
+    """The program with a script."""
+    (tmp_path / "script.json").write_text(json.dumps(PLAYS), "utf-8")
+    return Shell(tmp_path, capfd)
+
+
+def plan(shell: Shell, *words: str, code: int = 0) -> Any:
+    """A command of the agent; its JSON."""
+    model = ["--model", f"scripted:{shell.folder / 'script.json'}", "--json"]
+    return json.loads(shell(*words, *model, code=code, group="plan"))
+
+
+@pytest.mark.requirement("plans:cli", "plans:modes")
+def test_a_plan_is_made_shown_changed_approved_replanned_and_exported(shell: Shell) -> None:
+    made = plan(shell, "new", "how do bees see", "--id", "t1")
+    assert (made["success"], made["plan"], made["finalAnswer"]) == (True, FIRST, None)
+    assert [e["status"] for e in made["executedPlan"]] == ["PENDING", "PENDING"]
+    shown = shell("show", "t1", group="plan")
+    assert "[ ] join  Orchestrator/LLMStepExecutor  think join" in shown
+    assert "sam-tui plan run t1" in shown
+    file = shell.folder / "plan.json"
+    file.write_text(json.dumps([[thought("x") | {"tool_name": "Gone"}]]), "utf-8")
+    refused = shell("replan", "t1", "--file", str(file), "--json", code=1, group="plan")
+    assert "stages[0][0].tool_name" in refused
+    file.write_text(json.dumps(FIRST), "utf-8")
+    shell("replan", "t1", "--file", str(file), group="plan")
+    done = plan(shell, "run", "t1")
+    assert (done["success"], done["plan"], done["finalAnswer"]) == (
+        True, SECOND, "Bees see ultraviolet.",
+    )  # fmt: skip
+    executed = {e["stepId"]: e for e in done["executedPlan"]}
+    assert executed["look"]["raw_result_data"] == "ultraviolet"
+    assert (executed["join"]["status"], executed["join"]["processed_result_data"]) == (
+        "COMPLETED", "joined",
+    )  # fmt: skip
+    errors = done["currentWorkingContext"]["errorsEncountered"]
+    assert [e["errorMessage"] for e in errors] == ["there is no hive"]
+    assert (done["originalTask"], done["parentTaskId"]) == ("how do bees see", "t1")
+    seed = shell("export", "t1", "--format", "seed", group="plan")
+    assert json.loads(seed) == SECOND
+
+
+@pytest.mark.requirement("plans:modes")
+def test_a_full_plan_runs_to_its_answer_and_another_is_synthesised_from_what_it_came_to(
+    shell: Shell,
+) -> None:
+    full = plan(shell, "new", "bees", "--task-mode", "EXECUTE_FULL_PLAN", "--id", "t1")
+    assert full["finalAnswer"] == "Bees see ultraviolet."
+    again = plan(shell, "new", "in one word", "--task-mode", "SYNTHESIZE_ONLY", "--load", "t1")
+    assert (again["originalTask"], again["success"]) == ("in one word", True)
+    assert again["parentTaskId"] != "t1"
+
+
+@pytest.mark.requirement("plans:cli")
+def test_another_plan_is_made_for_a_person_s_reason_and_waits_again(shell: Shell) -> None:
+    plan(shell, "new", "bees", "--id", "t1")
+    made = plan(shell, "replan", "t1", "--because", "too few words")
+    assert (made["success"], made["plan"], made["finalAnswer"]) == (True, SECOND, None)
+
+
+@pytest.mark.requirement("plans:capabilities")
+def test_the_file_of_capabilities_has_the_roles_with_what_the_registry_can_call(
+    shell: Shell,
+) -> None:
+    roles = Path(settings_folder()) / "personas"
+    roles.mkdir(parents=True)
+    tools = "[file_operations.read_file, think, NoSuchTool]"
+    (roles / "Reader.md").write_text(f"---\ndescription: Reads.\ntools: {tools}\n---\nYou read.\n")
+    rows = json.loads(shell("capabilities", group="plan"))
+    (reader,) = [row for row in rows if row["role"] == "Reader"]
+    assert [tool["name"] for tool in reader["tools"]] == [
+        "file_operations.read_file", "think", "AgentStepExecutor",
+    ]  # fmt: skip
+    assert (reader["missing"], reader["description"]) == (["NoSuchTool"], "Reads.")
+    assert "thoughts" in reader["tools"][1]["description"]
+
+
+@pytest.mark.requirement("plans:modes")
+def test_a_mode_that_does_not_exist_or_lacks_its_task_is_refused(bench: Bench) -> None:
+    tasks = PlannedTasks(bench.workflows)
+    for task, mode in (("t", "PLAN"), (" ", "PLAN_ONLY"), ("t", "SYNTHESIZE_ONLY"),
+                       ("t", "EXECUTE_PLANNED_TASK")):  # fmt: skip
+        with pytest.raises(UsageError):
+            tasks.begin(task, mode)
+    with pytest.raises(WorkflowRefused):
+        tasks.begin("", "EXECUTE_PLANNED_TASK", task_id="gone")
+
+
+WEATHER = """
+    matcher: "^(?:what is the )?weather in (?P<city>.+)$"
+    params: {city: {type: text, required: true}, days: {default: 1}}
+    steps:
+      - {id: a, kind: tool, tool: voice.murmur, arguments: {text: "weather @{params.city}"}}
+"""
+SUM = """
+    matcher: '^add (?P<n>\\S+)$'
+    params: {n: {type: integer, required: true}, task: {}}
+    steps: [{id: a, kind: llm, prompt: "@{params.task}"}]
+"""
+
+
+@pytest.mark.requirement("plans:templates")
+def test_a_template_fits_a_whole_task_and_its_values_stay_values(bench: Bench) -> None:
+    bench.define(WEATHER, "weather")
+    bench.define(SUM, "sum")
+    tasks = PlannedTasks(bench.workflows)
+    city = 'Paris", "x": "$& @{params.days} {{CITY}}'
+    execution = tasks.begin(f"What is the weather in {city}")
+    (ticket,) = bench.workflows.tickets(execution)
+    assert ticket.arguments == {"text": f"weather {city}"}
+    held = tasks.begin("add 12", "PLAN_ONLY")
+    view = bench.workflows.records.execution(held)
+    assert (view.state, view.params) == ("idle", {"n": 12, "task": "add 12"})
+    assert tasks.begin("", "EXECUTE_PLANNED_TASK", task_id=held) == held
+    assert bench.workflows.records.execution(held).state == "running"
+    match = bench.workflows.catalog.match
+    for task in (
+        "weather in ",
+        "the weather in Rome",
+        "add twelve",
+        "add 1 and why",
+        "weather in " + "x" * 500,
+    ):
+        assert match(task) is None, task
+
+
+@pytest.mark.requirement("plans:templates")
+@pytest.mark.parametrize(
+    "matcher", ["weather (?P<city>.+)", "^weather (?P<town>.+)$", "^weather ($"]
+)
+def test_a_matcher_is_anchored_and_names_parameters(bench: Bench, matcher: str) -> None:
+    bench.define(WEATHER.replace("^(?:what is the )?weather in (?P<city>.+)$", matcher), "weather")
+    assert "matcher" in str(bench.workflows.catalog.lint()[0])
