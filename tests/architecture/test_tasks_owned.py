@@ -23,7 +23,7 @@ OWNERS = {
     "sam_tui/adapters/terminal/sessions/turns.py": "tidies after a turn; the next one awaits it",
     "sam_tui/cli/commands/demo.py": "the demo's pilot ends with the workbench",
     "sam_tui/cli/commands/tools.py": "a call that signals cancel",
-    "sam_tui/cli/commands/workflow.py": "a run that signals cancel",
+    "sam_tui/cli/commands/workflows/workflow.py": "a run that signals cancel",
     "sam_tui/core/agent/lease.py": "the look for another writer ends with the block",
     "sam_tui/headless/run.py": "the turn that signals cancel, and what tells of it",
     "sam_tui/mcp_server/calls.py": "a call goes on while its client is away; the table of calls ends it",

@@ -13,7 +13,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from sam_tui.cli.commands.workflow_lines import (
+from sam_tui.cli.commands.workflows.execution import DONE, FAILED, drive, exit_code
+from sam_tui.cli.commands.workflows.lines import (
     advanced_lines,
     advanced_object,
     definition_lines,
@@ -23,7 +24,6 @@ from sam_tui.cli.commands.workflow_lines import (
     execution_object,
     refusal_object,
 )
-from sam_tui.cli.execution import DONE, FAILED, drive, exit_code
 from sam_tui.cli.options import (
     Values,
     agent_options,

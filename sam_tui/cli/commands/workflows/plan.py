@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import click
 
-from sam_tui.cli.commands.workflow import WorkflowConsole, open_console, workflow_options
-from sam_tui.cli.execution import WAITS, drive, exit_code
+from sam_tui.cli.commands.workflows.execution import WAITS, drive, exit_code
+from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_console, workflow_options
 from sam_tui.cli.options import Values, agent_options, open_runtime, responder_of
 from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import UsageError

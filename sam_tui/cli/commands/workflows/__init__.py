@@ -1,0 +1,1 @@
+"""``sam-tui workflow`` and ``sam-tui plan``."""
