@@ -72,3 +72,39 @@ async def test_what_file_tools_refuse_is_refused_and_what_they_ask_is_asked(
     read = await desk.call("file_operations.read_file", filePath=f"{desk.outside}/victim")
     assert read.finished.ok
     assert len(desk.asked) == (0 if trusted else 2)
+
+
+NEWER = """
+    home/.claude.json home/.qwen/oauth_creds.json home/.copilot/config.json home/.cache/huggingface/token
+    home/.kaggle/kaggle.json home/.modal.toml home/.fly/config.yml home/.config/configstore/x.json
+    home/.wrangler/config/default.toml home/.supabase/access-token home/.pulumi/credentials.json
+    home/.config/stripe/config.toml home/.config/ngrok/ngrok.yml home/.local/share/uv/credentials/x
+    home/.config/pypoetry/auth.toml home/.composer/auth.json home/.config/1Password/x home/.Xauthority
+    home/.config/filezilla/sitemanager.xml home/.msmtprc out/.dev.vars out/.streamlit/secrets.toml
+    out/local.settings.json out/master.key out/krb5cc_1000 ws/.dev.vars ws/.streamlit/secrets.toml
+    ws/local.settings.json ws/config/master.key
+""".split()  # noqa: SIM905 # a table
+"""What newer tools keep tokens in, at home, in another project and in the workspace."""
+
+
+@pytest.mark.requirement("outside:reads")
+async def test_what_newer_tools_keep_tokens_in_is_read_by_no_command_and_no_file_tool(
+    desk: Desk,
+) -> None:
+    for name in NEWER:
+        path = desk.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("hunter2xyz\n")
+    (desk.folder / "ws/read.py").write_text(
+        "import sys\nfor name in sys.argv[1:]:\n"
+        "    try: print(open(name).read(), name)\n    except OSError: pass\n"
+    )
+    desk.open()
+    desk.runtime.trust.trust()
+    names = " ".join(str(desk.folder / name) for name in NEWER)
+    (desk.folder / "ws/all.sh").write_text(f"python3 read.py {names}; mv .streamlit s; cat s/*\n")
+    done = await desk.run("sh all.sh")
+    assert "hunter2xyz" not in done.finished.text, done.finished.text
+    for name in NEWER:
+        read = await desk.call("file_operations.read_file", filePath=str(desk.folder / name))
+        assert not read.finished.ok, name

@@ -7,15 +7,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 _NAME = re.compile(
-    r"(?:^|_)(?:KEY|KEYS|PASS|PWD|AUTH|DSN|PAT|PRIVATE|SALT|COOKIE|SIGNATURE|WEBHOOK)(?:_|\d|$)"
-    r"|API_?KEY|ACCESS_?KEY|TOKEN(?:S|_|\d|$)|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIAL|SSHPASS"
-    r"|(?:DATABASE|DB|REDIS|AMQP|MONGO\w*|POSTGRES\w*)_UR[IL]$|CONNECTION_STRING",
+    r"(?:^|_)(?:KEY|KEYS|PASS|PWD|AUTH|DSN|PAT|PRIVATE|SALT|COOKIE|SIGNATURE|WEBHOOK"
+    r"|PW|JWT|BEARER|OTP|TOTP|MNEMONIC|PASSCODE|FERNET|SERVICE_ROLE|SEED_PHRASE)(?:_|\d|$)"
+    r"|API_?KEY|ACCESS_?KEY|TOKEN(?:S|_|\d|$)|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIAL|SSHPASS|BINDPW"
+    r"|(?:DATABASE|DB|REDIS|AMQP|MONGO\w*|POSTGRES\w*)_UR[IL]$|CONNECTION_?STRING",
     re.IGNORECASE,
 )
 _HARMLESS = re.compile(r"true|false|yes|no|on|off|none|null|\d{1,5}|\$\{?\w+\}?", re.IGNORECASE)
 _PASSWORD_IN_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^/@\s]*:[^/@\s]+@", re.IGNORECASE)
 _KNOWN_FORM = re.compile(
     r"(?:sk|pk|rk)[-_](?:live|test|ant|proj|or)[-_]\w|gh[pousr]_\w{20}|github_pat_|glpat-|xox[abprs]-"
+    r"|sk-[\w-]{20}|gsk_\w{20}|pplx-\w{20}|xai-\w{20}|r8_\w{20}|AIza[\w-]{30}|ya29\.|SG\.[\w-]{16}|pypi-Ag"
+    r"|dop_v1_|shp(?:at|ca|pa|ss)_|tskey-|hv[bs]\.\w{20}|lin_api_|ntn_\w{20}|sntry[su]_|glsa_|sbp_\w{20}"
+    r"|dapi[0-9a-f]{32}|whsec_|ops_eyJ|AGE-SECRET-KEY-1|AccountKey="
     r"|AKIA[0-9A-Z]{16}|npm_\w{20}|hf_\w{20}|eyJ[\w-]{10,}\.eyJ|-----BEGIN [A-Z ]*PRIVATE KEY"
 )
 _NEEDED = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "XAUTHORITY"})

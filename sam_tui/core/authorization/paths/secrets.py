@@ -7,7 +7,7 @@ import fnmatch
 import functools
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 _HOME_PLACES = (
@@ -22,6 +22,25 @@ _HOME_PLACES = (
     ".codex/auth.json", ".gemini/oauth_creds.json", ".local/share/opencode/auth.json",
     ".config/Bitwarden", ".config/keepassxc", ".electrum", ".bitcoin", ".ethereum",
     ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
+    # Agents, models and data.
+    ".claude.json", ".gemini/mcp-oauth-tokens.json", ".qwen/oauth_creds.json", ".copilot/config.json",
+    ".factory/auth.json", ".grok/user-settings.json", ".continue/config.yaml", ".continue/config.json",
+    ".config/goose/secrets.yaml", ".local/share/amp/secrets.json", ".local/share/crush/crush.json",
+    ".config/io.datasette.llm/keys.json", ".cache/huggingface/token", ".cache/huggingface/stored_tokens",
+    ".huggingface/token", ".kaggle/kaggle.json", ".modal.toml", ".runpod",
+    # Clouds, hosts and packages.
+    ".fly", ".local/share/com.vercel.cli", ".config/netlify", ".netlify", ".config/configstore",
+    ".wrangler", ".config/.wrangler", ".railway", ".supabase", ".pulumi/credentials.json",
+    ".config/stripe", ".config/ngrok", ".ngrok2", ".cloudflared", ".oci", ".aliyun", ".bluemix",
+    ".config/hcloud", ".config/linode-cli", ".config/scw", ".config/argocd", ".sentryclirc", ".tsh",
+    ".step", ".config/helm/registry", ".config/pypoetry/auth.toml", ".local/share/uv/credentials",
+    ".bunfig.toml", ".composer/auth.json", ".config/composer/auth.json", ".sbt/.credentials",
+    ".ivy2/.credentials",
+    # Wallets and vaults, remote desktops, mail.
+    ".config/Bitwarden CLI", ".config/1Password", ".config/rbw", ".config/gopass", ".config/age",
+    ".local/share/gopass", ".config/solana", ".foundry/keystores", ".config/filezilla", ".config/remmina",
+    ".local/share/remmina", ".vnc", ".smbcredentials", ".config/syncthing", ".local/state/syncthing",
+    ".Xauthority", ".ICEauthority", ".msmtprc", ".fetchmailrc", ".mbsyncrc", ".offlineimaprc",
     # What was typed: shells, interpreters, editors.
     ".local/share/fish/fish_history", ".config/fish/fish_history", ".viminfo", ".vim/viminfo",
     ".local/share/nvim/shada", ".local/state/nvim/shada", ".local/share/powershell/PSReadLine",
@@ -57,6 +76,7 @@ _HOME_PLACES = (
 _SYSTEM_PLACES = (
     "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers",
     "/etc/sudoers.d", "/etc/ssl/private", "/etc/pki/tls/private", "/Library/Keychains",
+    "/etc/krb5.keytab", "/etc/wireguard", "/etc/NetworkManager/system-connections",
     "/run/secrets", "/var/run/secrets", "/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore",
 )  # fmt: skip
 MCP_TOKEN = "mcp-token"
@@ -66,10 +86,12 @@ FLEET_KEY, PLAN_TOKEN = "fleet-key", "plan-token"
 ENVIRONMENT_FILE, PRIVATE_KEY = "an environment file", "a private key"
 """What makes a name secret, in words."""
 _EXAMPLES = re.compile(r"\.(example|sample|template|dist|defaults?|schema|tpl|md|d\.ts)$", re.I)
-_ENVIRONMENT = re.compile(r"\.env(?:rc)?(?:[._-].*)?$", re.I)
+_ENVIRONMENT = re.compile(
+    r"\.env(?:rc)?(?:[._-].*)?$|\.dev\.vars(?:\..*)?$|local\.settings\.json$", re.I
+)
 _PRIVATE_KEY = re.compile(
     r"(?:id_(?:rsa|dsa|ecdsa|ed25519|xmss)(?:_sk)?(?:[._-].*)?|ssh_host_.*_key"
-    r"|(?:.*[._-])?priv(?:ate)?(?:[._-]?key)?.*\.(?:pem|key)|privkey.*|(?:.*[._-])?key\.pem)$",
+    r"|(?:.*[._-])?priv(?:ate)?(?:[._-]?key)?.*\.(?:pem|key)|privkey.*|(?:.*[._-])?key\.pem|master\.key)$",
     re.I,
 )
 _KEY_FILE = re.compile(r".*\.(?:pem|p12|pfx|jks|keystore|kdbx|ppk)$", re.I)
@@ -79,7 +101,7 @@ _HISTORY = re.compile(
     re.I,
 )
 _CREDENTIALS = re.compile(
-    r"(?:[._]netrc|\.git-credentials|\.pgpass|\.my\.cnf|\.pypirc|\.vault-token)$", re.I
+    r"(?:[._]netrc|\.git-credentials|\.pgpass|\.my\.cnf|\.pypirc|\.vault-token|krb5cc_\d+)$", re.I
 )
 _ENDINGS = ("/.m2/settings.xml", "/.m2/settings-security.xml", "/.gradle/gradle.properties")
 _PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|maps|auxv|pagemap|fd/.*)$")
@@ -101,7 +123,7 @@ class Secrets:
     def __post_init__(self) -> None:
         """Resolve every place once: a ``~/.ssh`` that is a link means its target, too."""
         named = [os.path.join(self.home, path) for path in _HOME_PLACES] if self.home else []
-        both = [*named, *(os.path.realpath(p) for p in named), *_SYSTEM_PLACES, *self.extra]
+        both = [*named, *_resolved(named), *_SYSTEM_PLACES, *self.extra]
         paths = tuple(dict.fromkeys(both))
         object.__setattr__(self, "paths", paths)
         keys = tuple(_key(path) for path in paths)
@@ -137,7 +159,9 @@ class Secrets:
 
     def _by_name(self, key: str, *, inside: bool) -> str:
         name = key.rpartition("/")[2]
-        if _ENVIRONMENT.match(name) and not _EXAMPLES.search(name):
+        if (_ENVIRONMENT.match(name) and not _EXAMPLES.search(name)) or key.endswith(
+            "/.streamlit/secrets.toml"
+        ):
             return ENVIRONMENT_FILE
         if _PRIVATE_KEY.match(name) and not name.endswith(".pub"):
             return PRIVATE_KEY
@@ -177,6 +201,15 @@ class Secrets:
         return any(text.endswith(homes, 0, match.start()) for match in homes_named) or bool(
             _KEY_FOLDERS.search(text)
         )
+
+
+def _resolved(paths: Iterable[str]) -> Iterator[str]:
+    """Their real paths; folders that many of them lie in are resolved once."""
+    folder_of = functools.cache(os.path.realpath)
+    for path in paths:
+        folder, name = os.path.split(path)
+        real = f"{folder_of(folder)}/{name}"
+        yield os.path.realpath(real) if os.path.islink(real) else real
 
 
 @functools.cache

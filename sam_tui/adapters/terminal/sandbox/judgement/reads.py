@@ -40,6 +40,7 @@ _TERMINALS = range(136, 144)
 _FOLDER_SECRETS = {
     ".m2": ("settings.xml", "settings-security.xml"),
     ".gradle": ("gradle.properties",),
+    ".streamlit": ("secrets.toml",),
 }
 """Files that are secret in folders of these names alone."""
 

@@ -14,7 +14,7 @@ _KERNEL = ("/proc/", "/sys/", "/dev/")
 _CONFIGURED = ("/etc/",)
 """Of the system, yet written by people."""
 _SUSPECT = re.compile(
-    r"/(?:[.]|_netrc|id_|ssh_host_|settings|gradle)|key|priv|[.](?:pem|p12|pfx|jks|keystore|kdbx|ppk)$",
+    r"/(?:[.]|_netrc|id_|ssh_host_|settings|local[.]settings|gradle|secrets[.]toml|krb5cc_)|key|priv|[.](?:pem|p12|pfx|jks|keystore|kdbx|ppk)$",
     re.I,
 )
 """A quick look at a name: no other is a secret."""
