@@ -1,5 +1,6 @@
 """What a runtime keeps and reads: its database, files, code, prompts, skills, documents, workflows."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -172,7 +173,7 @@ class Stores(Lazy, ABC):
             self.configuration.options.data_dir,
             self.workspace.root,
             self.files,
-            search_path=self.environ.get("PATH", ""),
+            search_path=self.environ.get("PATH", os.defpath),
         )
         return self.closed(checkpoints, checkpoints.close)
 

@@ -219,6 +219,13 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         "undo", "Undo a change", "Take a file change of this conversation back", (), "undo"
     ),
     WorkbenchAction(
+        "rewind",
+        "Rewind",
+        "Go back to before a message: conversation, files or both (also Esc twice in an empty prompt)",
+        (),
+        "rewind",
+    ),
+    WorkbenchAction(
         "agents", "Subagents", "Open a subagent's transcript, or cancel one", (), "agents"
     ),
     WorkbenchAction("prompts", "Mini prompts", "Turn a mini prompt on or off here", (), "prompts"),

@@ -19,6 +19,7 @@ from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.inquiries import InquiryQueue
 from sam_tui.ui.controllers.models import ModelChoice
+from sam_tui.ui.controllers.rewind import Rewind
 from sam_tui.ui.controllers.servers import pick_server
 from sam_tui.ui.controllers.terminals.actions import TerminalActions
 from sam_tui.ui.controllers.terminals.requests import TerminalRequests
@@ -60,6 +61,7 @@ class Workbench:
         self._authorization = Authorization(context, patience)
         self._background = Background(context, self.current)
         self._about = ConversationActions(context, self.current, self.conversations)
+        self._rewind = Rewind(context, self.current, self.conversations)
         self._shells = Shells(context)
         self._requests = TerminalRequests(context, front.emit)
         self.terminal_status = TerminalStatus(front.screen)
@@ -72,8 +74,9 @@ class Workbench:
         """What needs a runtime, and what does more with one."""
         screen_actions, conversations = self._front.actions, self.conversations
         authorization, about, turns = self._authorization, self._about, self.turns
+        rewind = self._rewind
         return {
-            "cancel": lambda _: screen_actions.cancel(turns.cancel),
+            "cancel": lambda _: screen_actions.cancel(turns.cancel, rewind.choose),
             "interrupt": lambda _: screen_actions.interrupt(turns.cancel),
             "new": lambda _: self._when_idle(conversations.new),
             "resume": lambda _: self._when_idle(conversations.choose),
@@ -86,6 +89,7 @@ class Workbench:
             "audit": lambda _: authorization.audit(),
             "servers": lambda _: pick_server(self._context),
             "undo": lambda _: self._when_idle(about.undo),
+            "rewind": lambda _: self._when_idle(rewind.choose),
             "agents": lambda _: about.agents(self._when_idle),
             "prompts": lambda _: about.prompts(),
             "topic": about.topic,

@@ -23,7 +23,7 @@ from sam_tui.core.messages import (
     dump_message,
     load_message,
 )
-from sam_tui.core.ports.storage import AskedPrompt, ConversationRecord
+from sam_tui.core.ports.storage import ConversationRecord, UserPrompt
 from sam_tui.core.usage import Usage
 
 _COPIED = {
@@ -306,10 +306,10 @@ class SqliteConversations:
                 ),
             )
 
-    def user_prompts(self, conversation: ConversationId) -> list[AskedPrompt]:
+    def user_prompts(self, conversation: ConversationId) -> list[UserPrompt]:
         """What the person asked in a conversation, oldest first, compacted or not."""
         return [
-            AskedPrompt(entry.position, entry.at, entry.message.text)
+            UserPrompt(entry.position, entry.at, entry.message.text)
             for entry in self._entries(conversation, 0)
             if isinstance(entry.message, UserMessage)
         ]

@@ -26,7 +26,7 @@ class ConversationRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedPrompt:
+class UserPrompt:
     """A prompt and its place in a conversation. ``at`` in seconds since the epoch."""
 
     position: int
@@ -125,7 +125,7 @@ class ConversationStore(Protocol):
         """Who took over what this program claimed; None while nobody did."""
         ...
 
-    def user_prompts(self, conversation: ConversationId) -> Sequence[AskedPrompt]:
+    def user_prompts(self, conversation: ConversationId) -> Sequence[UserPrompt]:
         """What the person asked in a conversation, oldest first, compacted or not."""
         ...
 

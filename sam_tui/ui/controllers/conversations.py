@@ -91,13 +91,21 @@ class Conversations:
         self._empty()
         self._queue.hold(())
 
-    def open(self, conversation: "ConversationId", how: "Opening" = "continue") -> None:
-        """Continue a stored conversation. What cannot be opened is said in the transcript.
+    def open(
+        self,
+        conversation: "ConversationId",
+        how: "Opening" = "continue",
+        *,
+        before: int | None = None,
+    ) -> None:
+        """Continue a stored conversation, or a copy of what came ``before`` a position in it.
+
+        What cannot be opened is said in the transcript.
 
         For one that another program has open the person chooses what to do.
         """
         try:
-            session = self._runtime.open_session(conversation, how=how)
+            session = self._runtime.open_session(conversation, how=how, before=before)
             conversation = session.conversation
             record = self._runtime.conversations.find(conversation)
             todos = self._runtime.todos.items(conversation)

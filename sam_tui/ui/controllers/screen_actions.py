@@ -24,7 +24,7 @@ class ScreenActions:
         self._app = app
         self._screen = screen
         self._queue = queue
-        self._quit_armed = False
+        self._quit_armed = self._rewind_armed = False
         self._side_for_todos = False
         """Whether the side column is there only because the person went to the todos."""
         self.table: dict[str, Callable[[str], object]] = {
@@ -51,10 +51,24 @@ class ScreenActions:
             "quit": lambda _: app.exit(),
         }
 
-    def cancel(self, cancel_turn: Callable[[], bool] = lambda: False) -> None:
-        """Cancel the turn, else take queued prompts back, else go to the prompt."""
-        if not cancel_turn() and not self._queue.take_back():
-            self._screen.focus_bottom()
+    def cancel(
+        self,
+        cancel_turn: Callable[[], bool] = lambda: False,
+        rewind: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Cancel the turn, else take queued prompts back, else go to the prompt; twice there: rewind."""
+        screen = self._screen
+        if cancel_turn() or self._queue.take_back():
+            return
+        if screen.focused is not screen.prompt.area or screen.prompt.area.text:
+            screen.focus_bottom()
+        elif self._rewind_armed:
+            self._disarm()
+            rewind()
+        else:
+            self._rewind_armed = True
+            screen.status.say("Press Esc again to go back to a message")
+            after(screen, _AGAIN_WITHIN, self._disarm)
 
     def interrupt(self, cancel_turn: Callable[[], bool] = lambda: False) -> None:
         """Copy what is selected, else cancel the turn, else clear the prompt; twice ends the program."""
@@ -76,7 +90,7 @@ class ScreenActions:
             after(screen, _AGAIN_WITHIN, self._disarm)
 
     def _disarm(self) -> None:
-        self._quit_armed = False
+        self._quit_armed = self._rewind_armed = False
         self._screen.status.say("")
 
     def _help(self) -> None:
