@@ -587,6 +587,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "plans:templates": Requirement("A definition with an anchored matcher is the plan of the tasks that it fits whole; its values are filled in after parsing.", "issue 15.2, spec C3, E3"),
     "plans:tolerant": Requirement("A plan is read through fences, prose and trailing commas; one with faults is asked for once more.", "issue 15.2, E3"),
     "plans:unachievable": Requirement("A planner may say that a task cannot be achieved: that is an outcome with its reason, and no fault.", "issue 15.1, spec C1"),
+    "plans:workbench": Requirement("In the workbench a plan is made, changed in the editor, approved, and watched as its steps are done.", "issue 15.2"),
     "plugins:entry-points": Requirement("Other packages add tools and reminders by entry points; a broken one is reported with name, version and API, never fatal.", "issue 3.1"),
     "policy:command-limits": Requirement("A policy sets the limits of commands; a project's only lowers them.", "issue 12.16"),
     "prompt:prefix": Requirement("In a 20-call tool loop each request's bytes extend the previous request's.", "issue 2.6"),

@@ -241,6 +241,17 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         "NAME",
     ),
     WorkbenchAction(
+        "planned_task",
+        "Plan a task",
+        "A plan for a task: seen, changed and approved among the runs",
+        (),
+        "plan",
+        "TASK",
+    ),
+    WorkbenchAction(
+        "runs_plan", "Change a plan", "In the runs: its plan in your editor", ("v",), local=True
+    ),
+    WorkbenchAction(
         "runs_go", "Drive a run", "In the runs: let the agent go on with it", ("g",), local=True
     ),
     WorkbenchAction("runs_new", "New run", "In the runs: begin a workflow", ("n",), local=True),

@@ -94,6 +94,7 @@ class Workbench:
             "prompts": lambda _: about.prompts(),
             "topic": about.topic,
             "workflow": self._workflows.open,
+            "planned_task": self._workflows.plan,
             "background": lambda _: self._background.release(),
             "jobs": lambda _: self._background.show(),
             "copy": lambda _: self._copy(),

@@ -1,8 +1,11 @@
 """The screen of runs: begin, watch, read, pause, resume, retry, abandon; the phase in the status."""
 
 import asyncio
+import json
+from contextlib import nullcontext
 
 import pytest
+from textual.app import App
 from textual.widgets import Input, OptionList, TextArea
 
 from sam_tui.core.ids import ConversationId
@@ -16,6 +19,7 @@ from sam_tui.ui.screens.runs import RunsScreen
 from sam_tui.ui.widgets.inquiries.question import InquiryPanel
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Driver, Stage, app_over, driven
+from tests.workflow.test_bundled import thought
 
 FLOW = """---
 name: colours
@@ -246,3 +250,40 @@ async def test_the_keys_of_the_screen_fit_and_say_how_to_leave(
         await me.send("/workflow")
         await me.until(lambda: isinstance(me.app.screen, RunsScreen))
         await me.until(lambda: me.drawn().rstrip().endswith("Esc"))
+
+
+@pytest.mark.requirement("plans:workbench")
+async def test_a_plan_is_made_changed_in_the_editor_approved_and_carried_out(
+    stage: Stage, model: RawModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = stage.workspace.parent / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/bees/wasps/g "$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    monkeypatch.setattr(App, "suspend", nullcontext)
+    going = asyncio.Event()
+    step = thought("look") | {"sub_task_input": {"prompt": "look at bees"}}
+    model.answers += [
+        [TextDelta(json.dumps([[step]]))], [going, TextDelta("seen")], [TextDelta("the answer")],
+    ]  # fmt: skip
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("/plan how do bees see")
+        await me.until(lambda: isinstance(me.app.screen, RunsScreen))
+        bench = Bench(me, stage)
+        await me.until(lambda: "think look" in bench.text("#run-steps Static"))
+        assert "approve, retry, abort" in bench.text("#run-head")
+        await me.pilot.press("v")
+        plan = bench.workflows.records.plan
+        await me.until(lambda: "wasps" in plan(bench.view.id)[0].prompt)
+        await me.pilot.press("escape")
+        await me.until(lambda: me.app.chat.query(InquiryPanel))
+        await me.pilot.press(*"approve", "enter")
+        await me.until(lambda: len(model.seen) == 2)
+        assert "look at wasps" in model.seen[1][-1].text
+        await me.send("/workflow")
+        await me.until(lambda: isinstance(me.app.screen, RunsScreen))
+        await me.until(lambda: "◐ plan/look" in bench.text("#run-steps Static"))
+        going.set()
+        await me.until(lambda: "✓ answer" in bench.text("#run-steps Static"))
+        assert bench.workflows.records.execution(bench.view.id).state == "completed"

@@ -1,5 +1,6 @@
 """Workflows in the workbench: the screen of runs, what is done to them, and who drives them."""
 
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING
 from textual.worker import Worker
 
 from sam_tui.core.errors import SamError
+from sam_tui.ui import programs
 from sam_tui.ui.controllers.context import Context, ended
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
@@ -50,6 +52,7 @@ class WorkflowRuns:
             "retry": self._retry,
             "abandon": self._abandon,
             "transcript": self._transcript,
+            "plan": self._edit_plan,
         }
 
     def open(self, name: str = "") -> None:
@@ -68,6 +71,22 @@ class WorkflowRuns:
             self._app.push_screen(self._screen, self._left)
         if view is not None:
             self._ask(view)
+
+    def plan(self, task: str = "") -> None:
+        """Make a plan for a task and look at its run; the plan waits there for approval."""
+        from sam_tui.core.workflow.planned import PlannedTasks
+
+        if not task.strip():
+            self._say("Say what is to be planned: /plan TASK")
+            return
+        try:
+            execution = PlannedTasks(self._workflows).begin(task, "PLAN_ONLY")
+            self.open()
+            if self._screen is not None:
+                self._screen.choose(execution)
+            self._drive(execution)
+        except SamError as error:
+            self._complain(error)
 
     def act(self, verb: str, execution: str) -> None:
         """Do something to a run. What is refused is said, and changes nothing."""
@@ -210,6 +229,31 @@ class WorkflowRuns:
         if self._screen is not None:
             self._screen.dismiss(None)
         self._conversations.open(conversation)
+
+    def _edit_plan(self, execution: str) -> None:
+        """The plan of a run in the person's editor; what is saved there takes its place."""
+        from sam_tui.core.workflow.planned import PlannedTasks
+
+        tasks = PlannedTasks(self._workflows)
+        stages = tasks.stages(execution)
+        if not stages:
+            self._say("This run has no plan.")
+            return
+        before = json.dumps(stages, ensure_ascii=False, indent=2)
+
+        async def edited() -> None:
+            text, trouble = await programs.edit(self._app, before)
+            if trouble or text.strip() == before:
+                self._say(trouble or "The plan is as it was.")
+                return
+            try:
+                tasks.replace(execution, json.loads(text))
+            except (ValueError, RecursionError) as error:
+                self._say(f"That is no JSON: {error}")
+            except SamError as error:
+                self._complain(error)
+
+        self._app.run_worker(edited(), name=f"plan {execution}", group=_GROUP)
 
     # -- driving -------------------------------------------------------------------------------
 

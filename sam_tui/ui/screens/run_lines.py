@@ -98,6 +98,10 @@ def step_lines(steps: "Sequence[StepView]") -> Content:
                 (f"  {' · '.join(about)}", "$text-muted"),
             )
         )
+        if step.parent and step.description:
+            lines.append(
+                Content(f"{indent}    {one_line(step.description)}").stylize("$text-muted")
+            )
         if step.error:
             lines.append(Content(f"{indent}    {one_line(step.error)}").stylize("$error"))
         for task in step.tasks:

@@ -36,8 +36,9 @@ _LOW = 18
 _LOOKS = 0.5
 """Seconds between two looks at the store: other programs move runs too, and tell nobody."""
 _KEYS = (
-    "n new · g go on · p pause · r resume · t retry · x abandon · o transcript · Tab, Enter: read · Esc",
-    "n new · g go on · p pause · r resume · t retry · x abandon · o read · Esc",
+    "n new · g go on · p pause · r resume · t retry · x abandon · o transcript · v plan"
+    " · Tab, Enter: read · Esc",
+    "n new · g go on · p pause · r resume · t retry · x abandon · o read · v plan · Esc",
     "n new · g go on · x abandon · Esc",
 )
 """The longest that fits is shown."""
@@ -57,6 +58,7 @@ class RunsScreen(Screen[None]):
         Binding("r", "act('resume')", "Resume", show=False),
         Binding("t", "act('retry')", "Retry", show=False),
         Binding("o", "act('transcript')", "Transcript", show=False),
+        Binding("v", "act('plan')", "Plan", show=False),
         Binding("x", "abandon", "Abandon", show=False),
     ]
     AUTO_FOCUS = "#runs"
