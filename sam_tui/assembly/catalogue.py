@@ -28,6 +28,7 @@ def text_of(tools: Iterable[Tool]) -> str:
             "name": advert.name,
             "operations": advert.operations,
             "consolidated": advert.consolidated,
+            **({} if advert.listed else {"listed": False}),
             "schema": json.loads(advert.schema),
         }
         for advert in map(advert_of, tools)
@@ -37,4 +38,5 @@ def text_of(tools: Iterable[Tool]) -> str:
 
 def _advert(row: dict[str, Any]) -> Advert:
     schema = json.dumps(row["schema"], ensure_ascii=False, separators=(",", ":"))
-    return Advert(row["name"], tuple(row["operations"]), schema, row["consolidated"])
+    operations = tuple(row["operations"])
+    return Advert(row["name"], operations, schema, row["consolidated"], row.get("listed", True))

@@ -4,9 +4,10 @@ Each is imported by the function that makes it, when a call first names it.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from sam_tui.core.services import Services
-from sam_tui.core.tooling.contract import Tool
+from sam_tui.core.tooling.contract import Operation, Tool
 from sam_tui.core.tooling.offer import Advert, Offer
 
 Make = Callable[[Services], Tool]
@@ -25,7 +26,12 @@ def offers(services: Services, adverts: Mapping[str, Advert]) -> list[Offer]:
         listed[list(MAKERS).index("web_operations")] = Offer.of(_web_operations(services))
     if online and online.images:
         listed.insert(_SEEDS, Offer.of(_image_generation(services)))
-    return listed
+    return [*listed, *worker_offers(services, adverts)]
+
+
+def worker_offers(services: Services, adverts: Mapping[str, Advert]) -> list[Offer]:
+    """The tools of plans, which are called by name alone."""
+    return [_offer(name, make, services, adverts) for name, make in WORKERS.items()]
 
 
 def profile_offers(profile: str, services: Services) -> list[Offer]:
@@ -193,6 +199,50 @@ def _read_skill(services: Services) -> Tool:
 
     return ReadSkill(services.skills).tool()
 
+
+def _calculator(_: Services) -> Tool:
+    from sam_tools.workers import calculator
+
+    return calculator()
+
+
+def _research_work(name: str) -> Make:
+    def make(services: Services) -> Tool:
+        from sam_tools.workers import ResearchWork
+
+        web = _operations(_web_operations(services))
+        work = ResearchWork(web["web_search"], web["fetch"], services.online.web)
+        return next(tool for tool in work.tools() if tool.name == name)
+
+    return make
+
+
+def _task_files(name: str) -> Make:
+    def make(services: Services) -> Tool:
+        from sam_tools.workers import FileActions, TaskFiles
+
+        files = _operations(_file_operations(services))
+        documents = _operations(_document_operations(services))
+        actions = FileActions(files["create_file"], documents["document_create"], services.files)
+        work = TaskFiles(actions, services.online.web)
+        return next(tool for tool in work.tools() if tool.name == name)
+
+    return make
+
+
+def _operations(tool: Tool) -> Mapping[str, Operation[Any]]:
+    return {operation.name: operation for operation in tool.operations}
+
+
+WORKERS: Mapping[str, Make] = {
+    "CalculatorTool": _calculator,
+    "WebSearchTool": _research_work("WebSearchTool"),
+    "ReadWebpageTool": _research_work("ReadWebpageTool"),
+    "ExploreSearchResults": _research_work("ExploreSearchResults"),
+    "FileSystemTool": _task_files("FileSystemTool"),
+    "FileDownloaderTool": _task_files("FileDownloaderTool"),
+}
+"""Tools that steps of plans call by name (seed 002); the model's own list does not have them."""
 
 MAKERS: Mapping[str, Make] = {
     "think": _think,

@@ -152,3 +152,5 @@ class Tool:
     local: bool = False
     """Whether what it is given stays on this machine and out of every model's context: only then do
     placeholders of secrets become values."""
+    listed: bool = True
+    """Whether the model is told of it; else it is called by name, as steps of plans do."""

@@ -142,19 +142,21 @@ def _example(name: str, prop: Mapping[str, Any]) -> Any:
 class Advert:
     """What the model is told of a tool. ``schema`` is canonical JSON, an OpenAI-style function.
 
-    ``operations`` are their names in order, one alone where the tool is not consolidated.
+    ``operations`` are their names in order, one alone where the tool is not consolidated. One that is
+    not ``listed`` is for steps of plans, which call it by name.
     """
 
     name: str
     operations: tuple[str, ...]
     schema: str
     consolidated: bool = True
+    listed: bool = True
 
 
 def advert_of(tool: Tool) -> Advert:
     """The advert of a tool that is there, from the models that parse its calls."""
     names = tuple(operation.name for operation in tool.operations)
-    return Advert(tool.name, names, canonical(tool_schema(tool)), tool.consolidated)
+    return Advert(tool.name, names, canonical(tool_schema(tool)), tool.consolidated, tool.listed)
 
 
 class Offer:

@@ -55,7 +55,8 @@ class Registry:
         self._publish()
 
     def _publish(self) -> None:
-        self.offers = tuple(o for o in self._offers.values() if o.name not in self._disabled)
+        self._callable = tuple(o for o in self._offers.values() if o.name not in self._disabled)
+        self.offers = tuple(offer for offer in self._callable if offer.advert.listed)
         self.schemas_json = f"[{','.join(offer.advert.schema for offer in self.offers)}]"
 
     def short_schemas(self, size: int) -> str:
@@ -86,7 +87,7 @@ class Registry:
     def descriptions(self) -> dict[str, str]:
         """What each tool is for, by every name that a call may use: ``tool`` and ``tool.operation``."""
         about: dict[str, str] = {}
-        for offer in self.offers:
+        for offer in self._callable:
             function = json.loads(offer.advert.schema)["function"]
             required = function["parameters"]["required"]
             fields = [n if n in required else f"{n}?" for n in function["parameters"]["properties"]]
@@ -98,7 +99,7 @@ class Registry:
 
     def without(self, names: Collection[str]) -> "Registry":
         """The same tools but for these; a name that is not here is not missed."""
-        return Registry([offer for offer in self.offers if offer.name not in names])
+        return Registry([offer for offer in self._callable if offer.name not in names])
 
     def resolve(self, name: str) -> Resolved:
         """What ``tool``, ``tool.operation`` or a bare operation name stands for.
@@ -162,7 +163,7 @@ class Registry:
         return {name: offer for name, offer in offers_by_name.items() if offer is not None}
 
     def _known(self) -> str:
-        return f"There are: {', '.join(n for n in self._offers if n not in self._disabled)}."
+        return f"There are: {', '.join(self.names)}."
 
 
 def _names(pattern: str, name: str) -> bool:

@@ -1,6 +1,8 @@
 """Tool steps: one call through the executor and its guard."""
 
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from sam_tui.core.display import Terminal
@@ -10,6 +12,7 @@ from sam_tui.core.tooling.executor import Executed
 from sam_tui.core.workflow.drivers.run import StepRun
 from sam_tui.core.workflow.views import Ticket
 
+_IN_TASK = ("FileSystemTool", "FileDownloaderTool")
 _LONGEST = 8000
 """Characters of a result in the output of a step."""
 _LARGEST = 500_000
@@ -27,7 +30,8 @@ class ToolDriver:
         conversation = self._run.claim(ticket)
         executor = self._run.context.engine.executor
         plan = executor.plan(
-            call_of(ticket, CallId(mint("call"))), self._run.gate(conversation, ticket)
+            call_of(self._in_task(ticket), CallId(mint("call"))),
+            self._run.gate(conversation, ticket),
         )
         self._run.recorder.watch(conversation)
         cut_off = self._run.workflows.claims.begin_call(ticket.execution_id, ticket.step)
@@ -35,6 +39,20 @@ class ToolDriver:
             self._run.context.report(f"{ticket.step}: {cut_off.message}")
             return
         self._run.submit(ticket, output_of_call(await executor.run(plan, conversation)))
+
+    def _in_task(self, ticket: Ticket) -> Ticket:
+        """Actions on files of a task are told which folder is the task's, whatever the plan says."""
+        if ticket.tool not in _IN_TASK:
+            return ticket
+        created = self._run.workflows.records.execution(ticket.execution_id).created_at
+        folder = f"{task_folder(ticket.execution_id, created)}/workspace"
+        return replace(ticket, arguments={**ticket.arguments, "task_folder": folder})
+
+
+def task_folder(execution: str, created: float) -> str:
+    """A task's folder in the workspace, by the day on which it began (seed 002, 3.9)."""
+    day = datetime.fromtimestamp(created, UTC).strftime("%m%d%Y")
+    return f"saved_tasks/tasks_{day}/{execution}"
 
 
 def call_of(ticket: Ticket, identifier: CallId) -> ToolCall:

@@ -1,0 +1,30 @@
+"""CalculatorTool: an expression and what it comes to."""
+
+from sam_tools.workers.arguments import Calculate
+from sam_tools.workers.expressions import evaluated, in_digits
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+
+_SAFE = 2**53
+"""Whole numbers up to here are the same in every reader of JSON."""
+
+
+def calculator() -> Tool:
+    """The tool, ready to register. Expressions are read by a grammar; nothing is run as code."""
+    operation = Operation(
+        "CalculatorTool", "calculates", Calculate, _calculate, lambda a: a.expression[:80]
+    )
+    about = "Calculates exactly: + - * / ^ % of, roots, logarithms, angles, big numbers, percent, units."
+    return Tool("CalculatorTool", about, (operation,), consolidated=False, listed=False)
+
+
+async def _calculate(arguments: Calculate, context: ToolContext) -> ToolResult:
+    number, unit = evaluated(arguments.expression).in_unit
+    digits = in_digits(number)
+    whole = number.denominator == 1
+    result: object = float(digits) if abs(number) < _SAFE else digits
+    if whole and abs(number) <= _SAFE:
+        result = number.numerator
+    data = {"expression": arguments.expression, "result": result, "unit": unit}
+    if not whole and number.denominator < _SAFE and abs(number.numerator) < _SAFE:
+        data["exact"] = f"{number.numerator}/{number.denominator}"
+    return ToolResult(f"{digits} {unit}".strip(), data=data)
