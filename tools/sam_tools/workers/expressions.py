@@ -44,7 +44,7 @@ class Value:
             return (self.number - shift) / factor, self.scale
         if self.percent:
             return self.number * 100, "%"
-        name, size = self.unit or (formatted(self.dimension), Fraction(1))
+        name, size = self.unit or (formatted(self.dimension), 1)
         return self.number / size, name
 
 
@@ -65,8 +65,7 @@ def in_digits(number: Fraction, digits: int = 15) -> str:
     if number.denominator == 1:
         return str(number.numerator)
     decimal = Context(prec=digits).divide(Decimal(number.numerator), Decimal(number.denominator))
-    text = f"{decimal.normalize():f}" if -12 < decimal.adjusted() < 40 else f"{decimal.normalize()}"
-    return text
+    return f"{decimal.normalize():f}" if -12 < decimal.adjusted() < 40 else f"{decimal.normalize()}"
 
 
 def _tokens(text: str) -> list[str]:
@@ -124,15 +123,18 @@ class _Reader:
         return Value(value.number, value.dimension, (written, unit.number))
 
     def _sum(self) -> Value:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise ToolError(f"The expression is nested more than {_DEEPEST} deep.")
+        self._nest()
         value = self._product()
         while self._next() in ("+", "-"):
             sign = 1 if self._take() == "+" else -1
             value = _added(value, self._product(), sign)
         self._depth -= 1
         return value
+
+    def _nest(self) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise ToolError(f"The expression is nested more than {_DEEPEST} deep.")
 
     def _product(self) -> Value:
         value = self._signed()
@@ -154,9 +156,7 @@ class _Reader:
         if self._next() not in ("^", "**"):
             return base
         self._at += 1
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise ToolError(f"The expression is nested more than {_DEEPEST} deep.")
+        self._nest()
         exponent = self._signed()
         self._depth -= 1
         return _raised(base, exponent)
@@ -311,8 +311,7 @@ def _raised(base: Value, exponent: Value) -> Value:
     _unscaled(base)
     if power.denominator != 1:
         return Value(_decimal(_PRECISE.power, _plain(base), power))
-    whole = int(power)
-    size = _bits(base.number)
+    whole, size = int(power), _bits(base.number)
     grows = base.number not in (0, 1, -1)
     if grows and (abs(whole) > _MOST_POWER or size * abs(whole) > _MOST_BITS):
         raise ToolError("The power is too large: more than 4,000 digits.")
@@ -332,9 +331,9 @@ def _factorial(value: Value) -> Fraction:
 def _root(number: Fraction) -> Fraction:
     if number < 0:
         raise ToolError("A negative number has no root here.")
-    over, under = math.isqrt(number.numerator), math.isqrt(number.denominator)
-    if over * over == number.numerator and under * under == number.denominator:
-        return Fraction(over, under)
+    root = Fraction(math.isqrt(number.numerator), math.isqrt(number.denominator))
+    if root * root == number:
+        return root
     return _decimal(_PRECISE.sqrt, number)
 
 
@@ -356,10 +355,9 @@ def _of_number(function: Callable[[Fraction], Fraction]) -> Function:
 
 def _of_angle(function: Callable[[float], float]) -> Function:
     def call(values: list[Value]) -> Value:
-        angle = values[0]
-        if angle.dimension not in ((), (("rad", 1),)):
+        if values[0].dimension not in ((), (("rad", 1),)):
             raise ToolError("An angle is needed.")
-        return Value(Fraction(function(float(angle.number))))
+        return Value(Fraction(function(float(values[0].number))))
 
     return 1, 1, call
 
