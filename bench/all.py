@@ -42,6 +42,10 @@ BENCHES: Mapping[str, Bench] = {
     "long": Bench("turns after two thousand others: time and memory"),
     "workflow": Bench("a transition and queries", ("--executions", "200")),
     "research": Bench("a search in the list of APIs, twenty sources held against each other"),
+    "checkpoints": Bench(
+        "a snapshot of the workspace beside plain git, programs killed while they take some",
+        ("--kills", "20", "--rounds", "11"),
+    ),
     "kills": Bench("running workflows whose drivers are killed at random", ("--kills", "50")),
     "soak": Bench(
         "the workbench's terminals under seeded scripts beside busy loops: what goes wrong",
