@@ -70,6 +70,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "checkpoints:links": Requirement("A restore follows no link that was put in its way.", "issue 16.3"),
     "checkpoints:no-git": Requirement("Without git calls go on, and it is said that no checkpoints are made.", "issue 16.3"),
     "checkpoints:restore": Requirement("Every change of a call is taken back to the byte, and a restore is taken back as well.", "issue 16.3"),
+    "checkpoints:settings": Requirement("How long and how much checkpoints keep is set in the person's policy file alone.", "issue 16.3"),
     "checkpoints:unchanged": Requirement("A call that changed nothing leaves no checkpoint.", "issue 16.3"),
     "collaboration:permission": Requirement("A request for leave covers what this conversation was refused, as it leads now, and nothing that the agent writes.", "issue 11.6, seed 004, spec/sam.md S1 to S3"),
     "cli:doctor-marks": Requirement("The doctor's marks stand at what they are about: a home that is read-only is the fault of the folders in it.", "issue 11.11"),

@@ -167,13 +167,20 @@ class Stores(Lazy, ABC):
     @once
     def checkpoints(self) -> "GitCheckpoints":
         """The files of the workspace as they were before each change."""
-        from sam_tui.adapters.checkpoints import GitCheckpoints
+        from sam_tui.adapters.checkpoints import CheckpointLimits, GitCheckpoints
 
+        # Of the person's own file: no project says how long the way back is open.
+        limits = self.configuration.layers.user.limits
         checkpoints = GitCheckpoints(
             self.configuration.options.data_dir,
             self.workspace.root,
             self.files,
             search_path=self.environ.get("PATH", os.defpath),
+            limits=CheckpointLimits.of(
+                limits.checkpoint_days,
+                limits.checkpoint_megabytes,
+                limits.checkpoint_file_megabytes,
+            ),
         )
         return self.closed(checkpoints, checkpoints.close)
 

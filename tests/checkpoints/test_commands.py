@@ -66,3 +66,20 @@ def test_without_git_calls_go_on_and_it_is_said(sam: Command, tmp_path: Path) ->
     assert (sam.workspace / "a.txt").exists()
     refused = sam("checkpoints", "list", environ=nowhere)
     assert (refused.code, "git is not on the search path" in refused.err) == (1, True)
+
+
+@pytest.mark.requirement("checkpoints:settings")
+def test_the_person_says_how_large_a_file_may_be_and_no_project_does(sam: Command) -> None:
+    (sam.folder / "config").mkdir()
+    policy = sam.folder / "config" / "policy.toml"
+    environ = {"SAM_TUI_CONFIG_DIR": str(policy.parent)}
+    policy.write_text("[limits]\ncheckpoint_file_megabytes = 1\ncheckpoint_days = 3\n", "utf-8")
+    (sam.workspace / ".sam").mkdir()
+    own = "[limits]\ncheckpoint_days = 1\ncheckpoint_megabytes = 10\n"
+    (sam.workspace / ".sam" / "policy.toml").write_text(own, "utf-8")
+    (sam.workspace / "large.bin").write_bytes(b"x" * 1_000_001)
+    call(sam, "create_file", environ, filePath="a.txt", content="1\n")
+    [checkpoint] = sam("checkpoints", "list", "--json", environ=environ).json
+    assert checkpoint["omitted"] == ["large.bin: larger than 1 MB"]
+    policy.write_text("[limits]\ncheckpoint_days = 0\n", "utf-8")
+    assert sam("checkpoints", "list", environ=environ).code == 52

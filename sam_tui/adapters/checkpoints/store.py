@@ -52,6 +52,19 @@ class CheckpointLimits:
     most_bytes: int = 1_000_000_000
     sizes: SizeLimits = field(default_factory=SizeLimits)
 
+    @classmethod
+    def of(
+        cls, days: int | None, megabytes: int | None, file_megabytes: int | None
+    ) -> "CheckpointLimits":
+        """What the settings say; None leaves a limit as it is."""
+        limits = cls()
+        file = limits.sizes.file if file_megabytes is None else file_megabytes * 1_000_000
+        return cls(
+            days or limits.days,
+            limits.most_bytes if megabytes is None else megabytes * 1_000_000,
+            replace(limits.sizes, file=file),
+        )
+
 
 class GitCheckpoints:
     """Nothing is made on disk before the first snapshot."""

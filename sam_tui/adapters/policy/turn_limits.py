@@ -17,12 +17,15 @@ _RANGES: Mapping[str, tuple[int, int]] = {
     "answer_calls": (1, 10_000),
     "argument_bytes": (16 * 1024, 1024**3),
     "argument_depth": (8, DEEPEST),
+    "checkpoint_days": (1, 3650),
+    "checkpoint_megabytes": (10, 1_000_000),
+    "checkpoint_file_megabytes": (1, 10_000),
 }
 """The settings, each with its least and its greatest value."""
 
 _ANSWERS = astuple(AnswerLimits())
-_DEFAULTS: Mapping[str, int] = dict(
-    zip(_RANGES, (DEFAULT_STEPS, MOST_STEPS, *_ANSWERS), strict=True)
+_DEFAULTS: Mapping[str, int] = {name: most for name, (_, most) in _RANGES.items()} | dict(
+    zip(_RANGES, (DEFAULT_STEPS, MOST_STEPS, *_ANSWERS), strict=False)
 )
 """What holds where nothing is said."""
 
@@ -32,7 +35,7 @@ Fault = Callable[[str, tuple[str | int, ...], str], Exception]
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
     """Model calls of one message, up to how many the agent may raise the default by itself, and how
-    large one answer of a model may be.
+    large one answer of a model may be; how long and how much checkpoints keep.
 
     None where nothing is said.
     """
@@ -43,6 +46,9 @@ class TurnLimits:
     answer_calls: int | None = None
     argument_bytes: int | None = None
     argument_depth: int | None = None
+    checkpoint_days: int | None = None
+    checkpoint_megabytes: int | None = None
+    checkpoint_file_megabytes: int | None = None
 
     @property
     def answers(self) -> AnswerLimits:
