@@ -198,3 +198,17 @@ async def test_a_call_that_changed_nothing_leaves_no_checkpoint(kept: Any):
     async with kept.calling():
         kept.write("a", "1")
     assert await kept.checkpoints.checkpoints() == []
+
+
+@pytest.mark.requirement("checkpoints:bounded")
+async def test_what_no_checkpoint_holds_is_not_deleted_by_going_back(kept: Any):
+    kept.limits = CheckpointLimits(sizes=SizeLimits(file=1000))
+    kept.checkpoints.close()
+    kept.checkpoints = kept.opened()
+    kept.write("large", b"x" * 2000)
+    async with kept.calling() as number:
+        kept.write("large", b"short")
+        kept.write("new", b"n")
+    plan = await kept.back(number)
+    assert [change.path for change in plan.changes] == ["new"]
+    assert kept.tree().keys() == {"large"}

@@ -49,6 +49,7 @@ async def test_conversation_and_files_go_back_to_before_a_message_and_forth_agai
         await me.until(lambda: len(offered()) == 5)
         await me.pilot.press("down", "enter")
         await me.until(lambda: "This is a copy that ends here" in me.transcript())
+        await me.until(lambda: "Files restored: a.txt, old.txt" in me.transcript())
         assert files() == {"old.txt"}
         assert "good morning" in me.transcript()
         assert "made it" not in me.transcript()

@@ -33,6 +33,7 @@ from sam_tui.core.ports.storage import (
     FileFate,
     RewindPlan,
 )
+from sam_tui.core.text.plain import printable
 
 FOLDER = "checkpoints"
 """Below the data folder; in it a folder for each workspace."""
@@ -170,7 +171,11 @@ class GitCheckpoints:
             snapshot = files.snapshot()
             then = moments[0].checkpoint
             by_calls, foreign = _authors(store, moments, snapshot.tree, conversations)
-            changed = differences(store, snapshot.tree, then.tree)
+            changed = {
+                path: difference
+                for path, difference in differences(store, snapshot.tree, then.tree).items()
+                if difference[1] or not _omits(then, path)
+            }
             changes = tuple(
                 ChangedFile(
                     path,
@@ -216,7 +221,10 @@ class GitCheckpoints:
             start = timeline.add(call, now, time.time())
             try:
                 changed = differences(store, now.tree, plan.checkpoint.tree)
-                chosen = {path: changed[path] for path in paths if path in changed}
+                offered = {change.path for change in plan.changes}
+                chosen = {
+                    path: changed[path] for path in sorted(offered & changed.keys() & set(paths))
+                }
                 modes = timeline.moment(plan.checkpoint.id).modes
                 Restoration(store, self._files, self._workspace, modes).run(chosen)
             finally:
@@ -264,6 +272,13 @@ def _authors(
         if interval.foreign:
             foreign |= paths
     return by_calls, foreign
+
+
+def _omits(then: Checkpoint, path: str) -> bool:
+    """Whether a file may have been there and in no snapshot: then going back is no reason to delete it."""
+    names = [words.rpartition(": ")[0] for words in then.omitted]
+    name = printable(path)
+    return any(name == n or (n.endswith("/") and name.startswith(n)) for n in names)
 
 
 def _fate(difference: Difference) -> FileFate:

@@ -166,7 +166,7 @@ class WorkspaceFiles:
                 status = os.lstat(os.path.join(self._root, path)) if reachable[above] else None
             except OSError:
                 status = None
-            if status is None:
+            if status is None or stat.S_ISDIR(status.st_mode):
                 forgotten.append(path)
                 self._modes.pop(os.fsdecode(path), None)
             elif why := self._refused(path, status):
@@ -213,7 +213,7 @@ class WorkspaceFiles:
                 status = os.lstat(os.path.join(self._root, path))
             except OSError:
                 status = None
-            if status is None or not self._refused(path, status):
+            if status is None or stat.S_ISDIR(status.st_mode) or not self._refused(path, status):
                 del self._omitted[path]
         lines = [b"/" + _escaped(path) for path in (*self._data, *self._omitted)]
         self._store.keep("excluded", b"".join(line + b"\n" for line in lines))

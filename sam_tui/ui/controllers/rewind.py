@@ -138,6 +138,7 @@ class Rewind:
         async def restore() -> None:
             checkpoint = await self._runtime.checkpoints.restore(plan, paths)
             self._return = _Return(None, checkpoint)
+            then(checkpoint)
             names = ", ".join(sorted(paths)[:_MOST_PATHS])
             more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
             self._context.notice(f"Files restored: {names}{more}")
@@ -147,7 +148,6 @@ class Rewind:
                     f"Left alone, something else changed them too: {', '.join(left[:_MOST_PATHS])}"
                 )
                 self._context.notice(words, "warning")
-            then(checkpoint)
 
         self._work(restore)
 
