@@ -3,11 +3,14 @@
 Most tests that start ``python -P -m sam_tui`` look at what it does, not at how it is loaded, and loading
 was most of their cost. What is forked is a process of its own all the same, a child of the worker, with
 its own arguments, environment, folder and streams. ``SCRIPT`` and a text of Python start what the
-program's own code is played by, in the same way. Whatever is started in another way, or with another
-locale or another setting of Python itself, is started as ever, and so is everything but on Linux.
+program's own code is played by, in the same way. What watches over the commands of a worker, or of a forked
+program, is forked too, and nobody's child as ever. Whatever is started in another way, by a ``SCRIPT``,
+or with another locale or another setting of Python itself, is started as ever, and so is everything but
+on Linux.
 """
 
 import atexit
+import contextlib
 import ctypes
 import functools
 import gc
@@ -16,17 +19,21 @@ import inspect
 import json
 import os
 import pkgutil
+import select
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, NoReturn, TextIO
 
 COMMAND = [sys.executable, "-P", "-m", "sam_tui"]
 SCRIPT = [sys.executable, "-P", "-X", "preloaded", "-c"]
 """What a text of Python follows that may be run where the program is imported already."""
+APART = ["/bin/sh", "-c", '"$@" &', "sh", sys.executable, "-I", "-S", "-c"]
+"""What a part of the program starts with that shall be nobody's child: see ``sandbox/detached.py``."""
 AT_START = ("PYTHON", "LC_", "LANG", "TEXTUAL", "LITELLM", "LD_", "MALLOC_")
 """Variables that count while Python starts or a package is imported."""
 LATER = ("sam_tui.ui", "sam_tui.__main__", "sam_tui.demo.sample", "sam_tui.adapters.llm.litellm")
@@ -49,13 +56,19 @@ class PreloadedPopen(_Popen[Any]):
             return
         theirs = [started[name] for name in ("p2cread", "c2pwrite", "errwrite")]
         streams = [number if fd == -1 else fd for number, fd in enumerate(theirs)]
+        words = [os.fsdecode(word) for word in started["args"]]
+        umask = os.umask(0o77)
+        os.umask(umask)
         self.pid = _server().fork(
-            streams,
-            words=[os.fsdecode(word) for word in started["args"]],
+            [*streams, *started["pass_fds"]],
+            words=words,
             folder=os.fsdecode(started["cwd"] or os.getcwd()),
             environment=dict(os.environ if started["env"] is None else started["env"]),
             leads=bool(started["start_new_session"]),
+            umask=umask,
         )
+        if _is(words, APART):
+            self.returncode = 0  # the shell's, which is gone at once
         self._child_created = True
         ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         getattr(self, _CLOSE)(*(started[name] for name in ends))
@@ -63,16 +76,24 @@ class PreloadedPopen(_Popen[Any]):
 
 def _can(started: dict[str, Any]) -> bool:
     """Whether what is to be started is the program, in a way that a fork of it is no different."""
-    plain = ("preexec_fn", "pass_fds", "gid", "gids", "uid", "shell", "startupinfo")
+    plain = ("preexec_fn", "gid", "gids", "uid", "shell", "startupinfo")
     if any(started[name] for name in plain) or started["process_group"] not in (-1, None):
         return False
     words = list(started["args"])
-    if started["umask"] != -1 or not any(words[: len(way)] == way for way in (COMMAND, SCRIPT)):
+    if _is(words, APART):
+        return words[-1] == ",".join(map(str, started["pass_fds"]))
+    if started["umask"] != -1 or started["pass_fds"] or isinstance(_server(), Neighbour):
+        return False
+    if not (_is(words, COMMAND) or _is(words, SCRIPT)):
         return False
     folder, environment = started["cwd"], started["env"]
     if folder is not None and not os.path.isdir(folder):
         return False
     return environment is None or _at_start(environment) == _at_start(os.environ)
+
+
+def _is(words: list[Any], way: list[str]) -> bool:
+    return words[: len(way)] == way
 
 
 def _at_start(environment: Any) -> dict[str, str]:
@@ -95,12 +116,10 @@ class Server:
             )
 
     def fork(self, streams: list[int], **wanted: Any) -> int:
-        """A new process; its id. It becomes a child of this one: see ``_fork``."""
-        umask = os.umask(0o77)
-        os.umask(umask)
-        message = json.dumps({**wanted, "umask": umask}).encode()
+        """A new process; its id. It becomes a child of this one, if not nobody's: see ``_fork``."""
+        message = json.dumps(wanted).encode()
         with self._lock:
-            self._prctl(_SUBREAPER, 1, 0, 0, 0)
+            self._prctl(_SUBREAPER, int(not _is(wanted["words"], APART)), 0, 0, 0)
             try:
                 socket.send_fds(self._control, [message], streams)
                 return int(self._control.recv(_MESSAGE))
@@ -113,10 +132,27 @@ class Server:
         self._process.wait()
 
 
-_servers: list[Server] = []
+class Neighbour:
+    """A forked program's side of it: what watches over its commands is forked as well."""
+
+    def __init__(self, requests: socket.socket) -> None:
+        self._requests = requests
+
+    def fork(self, streams: list[int], **wanted: Any) -> int:
+        """A new process, which is nobody's child; its id."""
+        answer, answers = os.pipe()
+        with open(answer, "rb") as said:
+            try:
+                socket.send_fds(self._requests, [json.dumps(wanted).encode()], [*streams, answers])
+            finally:
+                os.close(answers)
+            return int(said.read())
 
 
-def _server() -> Server:
+_servers: list[Server | Neighbour] = []
+
+
+def _server() -> Server | Neighbour:
     if not _servers:
         _servers.append(Server())
     return _servers[0]
@@ -128,11 +164,23 @@ def install() -> None:
         subprocess.Popen = PreloadedPopen
 
 
+@contextlib.contextmanager
+def starting_anew() -> Generator[None]:
+    """Nothing is forked meanwhile: for tests of how a process is loaded."""
+    forking, subprocess.Popen = subprocess.Popen, _Popen
+    try:
+        yield
+    finally:
+        subprocess.Popen = forking
+
+
 def close() -> None:
     """End what was made ready."""
     subprocess.Popen = _Popen
-    while _servers:
-        _servers.pop().close()
+    for server in _servers:
+        if isinstance(server, Server):
+            server.close()
+    _servers.clear()
 
 
 # ---- the process that is ready
@@ -155,32 +203,55 @@ def _preload() -> None:
 
 def _serve(control: socket.socket) -> dict[str, Any]:
     """Fork as often as it is asked to; returns in each forked process, with what is wanted of it."""
+    asked, asks = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    asks.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MESSAGE)
     while True:
-        message, streams, _, _ = socket.recv_fds(control, _MESSAGE, 3)
+        source = select.select([control, asked], [], [])[0][0]
+        message, descriptors, _, _ = socket.recv_fds(source, _MESSAGE, 5)
         if not message:
             os._exit(0)
-        new = _fork()
-        for number, stream in enumerate(streams):
-            if new is None:
-                os.dup2(stream, number)
-            os.close(stream)
+        wanted = json.loads(message)
+        answers = descriptors.pop() if source is asked else os.dup(control.fileno())
+        new = _fork(leads=_is(wanted["words"], APART))
         if new is None:
-            control.close()
-            return json.loads(message)
-        control.send(str(new).encode())
+            for end in (control, asked):
+                end.close()
+            os.close(answers)
+            _take(wanted, descriptors, asks)
+            return wanted
+        os.write(answers, str(new).encode())
+        for descriptor in (*descriptors, answers):
+            os.close(descriptor)
 
 
-def _fork() -> int | None:
-    """Fork twice; the new process's id, or None in it.
+def _take(wanted: dict[str, Any], descriptors: list[int], asks: socket.socket) -> None:
+    """Give a new process its streams, and what else it was passed or may ask."""
+    for number in range(3):
+        os.dup2(descriptors[number], number)
+        os.close(descriptors[number])
+    if descriptors[3:]:
+        wanted["words"][-1] = str(descriptors[3])
+    if _is(wanted["words"], COMMAND):
+        _servers.append(Neighbour(asks))
+        install()
+    else:
+        asks.close()
+
+
+def _fork(*, leads: bool) -> int | None:
+    """Fork twice; the new process's id, or None in it. The one between may lead a session.
 
     A process whose parent ended is given to the next one above that takes in orphans: that is the
-    worker, while it waits for the answer. The new one goes on when it has been given away.
+    worker, while it waits for the answer to what shall be its child. The new one goes on when it has
+    been given away.
     """
     told, tells = os.pipe()
     gate, held = os.pipe()
     between = os.fork()
     new = 0
     if between == 0:
+        if leads:
+            os.setsid()
         new = os.fork()
         if new:
             os.write(tells, str(new).encode())
@@ -201,7 +272,10 @@ def _become(wanted: dict[str, Any]) -> Callable[[], object]:
     """Be the process that was wanted: its folder, environment, arguments and streams; its program."""
     os.umask(wanted["umask"])
     os.chdir(wanted["folder"])
-    if wanted["leads"]:
+    if _is(wanted["words"], APART):
+        for number in (signal.SIGINT, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)  # as a shell does what it starts with &
+    elif wanted["leads"]:
         os.setsid()
     os.environ.clear()
     os.environ.update(wanted["environment"])
@@ -211,9 +285,10 @@ def _become(wanted: dict[str, Any]) -> Callable[[], object]:
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     words = wanted["words"]
-    if words[: len(SCRIPT)] == SCRIPT:
-        sys.argv = ["-c", *words[len(SCRIPT) + 1 :]]
-        return functools.partial(exec, words[len(SCRIPT)], {"__name__": "__main__"})
+    for way in (SCRIPT, APART):
+        if _is(words, way):
+            sys.argv = ["-c", *words[len(way) + 1 :]]
+            return functools.partial(exec, words[len(way)], {"__name__": "__main__"})
     program = sys.modules["sam_tui.__main__"]
     sys.argv = [str(program.__file__), *words[len(COMMAND) :]]
     return program.main

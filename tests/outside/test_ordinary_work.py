@@ -17,6 +17,7 @@ from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.inquiry import Approval
 from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.programs import silence_package_tools
 
 Desk = Any
 """See conftest."""
@@ -166,6 +167,8 @@ async def test_ordinary_work_raises_no_question_but_one_for_a_new_place(
         (desk.folder / "settings").mkdir()
         FileTrust(str(desk.folder / "settings")).trust(str(desk.folder / "ws"))
     desk.open()
+    if program == "a new host":
+        silence_package_tools(desk.folder / "bin", monkeypatch)
     if not await asyncio.to_thread(has, program):
         pytest.skip(f"{program} is not installed")
     desk.always = Approval("once")

@@ -18,7 +18,10 @@ from tests.sandbox.hosts_kit import LIVE, Answerer
 Desk = Any
 """See conftest."""
 
-pytestmark = pytest.mark.skipif(not LIVE, reason="the kernel offers no supervised sandbox")
+pytestmark = [
+    pytest.mark.skipif(not LIVE, reason="the kernel offers no supervised sandbox"),
+    pytest.mark.usefixtures("no_package_tools"),
+]
 CLIENT = """
 import socket, sys
 with socket.create_connection((sys.argv[1], int(sys.argv[2])), 20) as s:

@@ -17,6 +17,7 @@ from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.sandbox import OutsideAccess, OutsideAnswer
 from sam_tui.core.ports.processes.terminals import SessionSpec
+from tests.fakes import preloaded
 from tests.fakes.interpreter import INTERPRETER
 from tests.terminal.session_kit import ME, Until, confined, crashed, ended, gone
 
@@ -267,7 +268,8 @@ async def test_a_holder_loads_the_standard_library_alone(
     assert loaded <= {*sys.stdlib_module_names, "sam_tui", "__main__"}
     assert not loaded & {"asyncio", "typing_extensions", "pydantic", "logging", "subprocess"}
     terminals = PtyTerminals(sandbox, holders)
-    await terminals.open(confined(workspace))
+    with preloaded.starting_anew():
+        await terminals.open(confined(workspace))
     (kept,) = await holders.all()
     parent = said_of(kept.pid, "PPid:")
     assert said_of(parent, "VmRSS:") < 24 * 1024
