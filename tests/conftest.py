@@ -50,7 +50,13 @@ os.environ.update(FIXED)
 sys.dont_write_bytecode = False  # else each of many processes would compile the program anew
 _before_tests = tempfile.mkdtemp(prefix="sam-tui-home-")
 os.environ["HOME"] = _before_tests  # for fixtures of a whole module; each test gets its own
-
+LONG = (
+    "terminal_soak/",
+    "terminal/test_typed_log.py",
+    "ui/test_at_rest.py",
+    "sandbox/test_early_kernels.py",
+)
+"""Where tests take ten seconds and more: they begin a run, so that its end waits for none of them."""
 
 preloaded.install()
 signals.keep_own()  # as the program does: shells that tests start in this process rely on it
@@ -63,9 +69,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Shuffle modules, and the tests of each: what a module shares is still made once."""
+    """Shuffle modules, and the tests of each: what a module shares is still made once.
+
+    Unshuffled, what takes long comes first.
+    """
     seed = config.getoption("--shuffle")
     if seed is None:
+        items.sort(key=lambda item: not item.nodeid.removeprefix("tests/").startswith(LONG))
         return
     modules: dict[Path, list[pytest.Item]] = {}
     for item in items:

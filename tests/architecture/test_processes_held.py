@@ -54,6 +54,9 @@ HELD = {
 
 def starts(source: str) -> Iterator[str]:
     """What a module starts processes with, as ``line: name``."""
+    looked_for = STARTERS | METHODS | MODULES | NAMES
+    if not any(all(part in source for part in name.split(".")) for name in looked_for):
+        return
     tree = ast.parse(source)
     aliases = dict(_aliases(tree))
     for node in ast.walk(tree):

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.requirement("sandbox:supervisor-gone")
 async def test_without_its_supervisor_a_command_can_do_less_not_more(
-    run: Run, outside: Path, workspace: Path
+    run: Run, outside: Path
 ) -> None:
     box = Sandbox()
 
@@ -37,14 +37,13 @@ async def test_without_its_supervisor_a_command_can_do_less_not_more(
         return True
 
     result = await run(
-        f"echo x > {outside}/new; chmod 600 {outside}/victim; echo x > inside; echo $?",
+        f"echo x > {outside}/new; chmod 600 {outside}/victim; while echo x > inside; do :; done",
         ask=end_it,
         box=box,
     )
     assert sorted(os.listdir(outside)) == ["folder", "link", "script", "victim"]
     assert (outside / "victim").stat().st_mode & 0o777 != 0o600
-    assert "0" not in result.output.splitlines()  # it could start nothing, or was ended
-    assert not (workspace / "inside").exists()
+    assert not result.timed_out  # sooner or later nothing is written inside either
     box.close()
 
 

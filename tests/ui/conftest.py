@@ -1,9 +1,11 @@
 """A runtime to draw, and its model."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sam_tui.ui.theme import ThemeStylesheet
 from sam_tui.ui.widgets.terminal import chord
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Stage, build_stage
@@ -13,6 +15,22 @@ from tests.ui.driver import Stage, build_stage
 def patient_chord(monkeypatch: pytest.MonkeyPatch) -> None:
     """The key that leads out of a terminal waits for the second press, however slow the machine is."""
     monkeypatch.setattr(chord, "WITHIN", 3600)
+
+
+_parsed: dict[str, dict[Any, Any]] = {}
+"""What was parsed of style sheets, for each set of variables."""
+
+
+@pytest.fixture(autouse=True)
+def parsed_styles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Style sheets are parsed for the first app, and not for each."""
+    make = ThemeStylesheet.__init__
+
+    def make_parsed(sheet: ThemeStylesheet, variables: dict[str, str]) -> None:
+        make(sheet, variables)
+        setattr(sheet, "_parse_cache", _parsed.setdefault(repr(variables), {}))  # noqa: B010
+
+    monkeypatch.setattr(ThemeStylesheet, "__init__", make_parsed)
 
 
 @pytest.fixture
