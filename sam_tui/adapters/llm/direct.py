@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from sam_tui import __version__
+from sam_tui import __version__, http_library
 from sam_tui.adapters.llm import transport
 from sam_tui.adapters.llm.deltas import ChunkReader, read_finish, read_usage
 from sam_tui.adapters.llm.endpoint import Endpoint
@@ -52,7 +52,7 @@ class DirectModel:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The answer as it comes; raises ``ModelError`` only. Never tries again."""
-        httpx = transport.load()
+        httpx = http_library.load()
         answer = _Answer(self.endpoint, request.limits)
         try:
             async with self._open(request) as response:
@@ -82,7 +82,7 @@ class DirectModel:
         if self._client is None:
             try:
                 self._client = transport.client_for(self.endpoint)
-            except (ValueError, ImportError, transport.load().InvalidURL) as error:
+            except (ValueError, ImportError, http_library.load().InvalidURL) as error:
                 text = f"The proxy in the environment cannot be used: {error}"
                 raise ModelUnavailable(text, hint="Check HTTPS_PROXY and ALL_PROXY.") from error
         headers = {
@@ -99,7 +99,7 @@ class DirectModel:
 
     def _broken(self, error: Exception, *, started: bool) -> ModelError:
         """The error for a connection that failed."""
-        httpx = transport.load()
+        httpx = http_library.load()
         where, timeout = self.endpoint.source.where, self.endpoint.timeout
         if isinstance(error, httpx.ConnectTimeout):
             seconds = self.endpoint.connect_timeout

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from sam_tui import http_library
 from sam_tui.adapters.llm import transport
 from sam_tui.adapters.llm.endpoint import host_of, is_loopback
 from sam_tui.adapters.llm.failures import (
@@ -89,7 +90,7 @@ def load() -> Any:
         # The collector's pauses over a growing heap are what would stall the UI, not the import.
         gc.disable()
         try:
-            transport.load()
+            http_library.load()
             import litellm
         except ImportError as error:
             raise ModelRejected(
@@ -321,7 +322,7 @@ class LiteLLMModel:
         if isinstance(status, int):
             refusal = ProviderRefusal(status, message, _code(error), retry_after(headers))
             return failure(refusal, source, started=started)
-        if isinstance(error, OSError | transport.load().HTTPError):
+        if isinstance(error, OSError | http_library.load().HTTPError):
             return failure(
                 ProviderRefusal(None, message or type(error).__name__), source, started=started
             )

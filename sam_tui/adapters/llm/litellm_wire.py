@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from sam_tui.adapters.llm import transport
+from sam_tui import http_library
 from sam_tui.adapters.llm.deltas import ThinkTags, read_finish
 from sam_tui.adapters.llm.response_bytes import Intake, require_plain
 from sam_tui.adapters.llm.wire import OWNER
@@ -168,7 +168,7 @@ def _watched(make: Callable[..., Any], hooks: dict[str, list[Any]]) -> Callable[
 
 
 def _hooks() -> dict[str, list[Any]]:
-    httpx = transport.load()
+    httpx = http_library.load()
 
     class Watched(httpx.AsyncByteStream):
         """A response's stream, read through a ``LiteLLMWire``."""

@@ -1,13 +1,11 @@
-"""httpx, imported late and light, and the client for one endpoint."""
+"""The client for one endpoint."""
 
 import gc
 import importlib
-import sys
-import threading
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from sam_tui.adapters.llm.endpoint import Endpoint
+from sam_tui.http_library import load
 
 if TYPE_CHECKING:
     import httpx
@@ -16,33 +14,6 @@ _KEPT_ALIVE = 55.0
 """Seconds an idle connection is kept: longer than most tool calls, shorter than most servers wait."""
 
 _LONGEST_LIST = 1024 * 1024
-
-_loading = threading.Lock()
-
-
-def load() -> ModuleType:
-    """The httpx package without its command line and without HTTP/2, which we do not speak.
-
-    The one imports rich and click, the other h2 and hpack: together 35 of 60 ms.
-
-    Safe from any thread; ``warm`` calls it off the loop so that the first request finds it done.
-    """
-    with _loading:
-        module = sys.modules.get("httpx")
-        if module is not None:
-            return module
-        blocked = [name for name in ("httpx._main", "h2") if name not in sys.modules]
-        for name in blocked:
-            # httpx and httpcore catch the ImportError here and go without.
-            sys.modules[name] = None  # pyright: ignore[reportArgumentType]  # documented
-        try:
-            import httpx
-
-            importlib.import_module("httpcore")  # else httpx does with its first client
-        finally:
-            for name in blocked:
-                del sys.modules[name]
-        return httpx
 
 
 def warm() -> None:

@@ -10,8 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sam_tui import __version__
-from sam_tui.adapters.web import transport
+from sam_tui import __version__, http_library
 from sam_tui.adapters.web.allowance import Allowance, Allowances
 from sam_tui.adapters.web.urls import UrlTarget, canonical
 from sam_tui.core.authorization.network.addresses import IPAddress, not_public, refusal
@@ -225,7 +224,7 @@ class GuardedWeb:
 
     async def _once(self, ask: _Ask, most_bytes: int) -> Page:
         loaded = "httpx" in sys.modules
-        httpx = transport.load() if loaded else await asyncio.to_thread(transport.load)
+        httpx = http_library.load() if loaded else await asyncio.to_thread(http_library.load)
         addresses = await self.addresses(ask.target)
         for number, address in enumerate(addresses[:_MOST_ADDRESSES], start=1):
             try:
@@ -278,7 +277,7 @@ class GuardedWeb:
     async def _context(self) -> ssl.SSLContext:
         """The usual certificates, loaded once and off the loop: it takes 16 ms."""
         if self._tls is None:
-            self._tls = await asyncio.to_thread(transport.load().create_ssl_context)
+            self._tls = await asyncio.to_thread(http_library.load().create_ssl_context)
         return self._tls
 
 
