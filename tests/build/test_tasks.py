@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from sam_tools.build_and_version_control import tasks
-from sam_tui.adapters.tasks.runs import MOST_RUNNING, Tail
+from sam_tui.adapters.tasks.runs import MOST_RUNNING
 from sam_tui.core.display import Table, Terminal
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.tasks import TaskStart
+from sam_tui.core.text.tail import Tail
 from tests.build.conftest import CONVERSATION, DEADLINE, Desk, Ended
 
 
@@ -255,10 +256,9 @@ def test_only_the_newest_output_is_kept_under_its_absolute_index() -> None:
     for number in range(2000):
         tail.add(f"{number:06d}")
     everything = "".join(f"{number:06d}" for number in range(2000))
-    for asked, first in ((0, 6000), (7001, 7001), (12000, 12000), (99999, 12000), (-10, 11990)):
-        found = tail.since(asked)
-        assert (found.start, found.end) == (first, 12000)
-        assert found.text == everything[first:]
+    for asked, first in ((0, 6000), (7001, 7001), (12000, 12000), (99999, 12000), (-10, 6000)):
+        assert tail.since(asked) == (everything[first:], first, 12000)
+    assert tail.since(7001, 7010) == (everything[7001:7010], 7001, 7010)
 
 
 @pytest.mark.requirement("build:task-confined")

@@ -1,7 +1,6 @@
 """Task runs: each is one command of the ``Commands`` port with an owner, its output kept in bounds."""
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
 
 from sam_tui.core.errors import SamError, ToolError
@@ -13,44 +12,9 @@ from sam_tui.core.ports.processes.terminals import (
     Commands,
     SessionOutput,
 )
+from sam_tui.core.text.tail import Tail
 
 KEPT_CHARACTERS = 256 * 1024
-_PIECE = 4096
-
-
-class Tail:
-    """The newest characters of a text that grows. An index counts from its very first one."""
-
-    def __init__(self, limit: int = KEPT_CHARACTERS) -> None:
-        self._limit = limit
-        self._pieces: deque[str] = deque()
-        self._kept = 0
-        self._end = 0
-
-    def add(self, text: str) -> None:
-        """Take in what came next."""
-        self._kept += len(text)
-        self._end += len(text)
-        if self._pieces and len(self._pieces[-1]) < _PIECE:
-            self._pieces[-1] += text
-        else:
-            self._pieces.append(text)
-        while (surplus := self._kept - self._limit) > 0:
-            oldest = self._pieces.popleft()
-            if len(oldest) > surplus:
-                self._pieces.appendleft(oldest[surplus:])
-                self._kept -= surplus
-            else:
-                self._kept -= len(oldest)
-
-    def since(self, start: int) -> SessionOutput:
-        """What is kept from an index on; a negative one counts from the end."""
-        oldest = self._end - self._kept
-        first = self._end + start if start < 0 else start
-        first = min(max(first, oldest), self._end)
-        return SessionOutput("".join(self._pieces)[first - oldest :], first, self._end)
-
-
 MOST_RUNNING = 16
 """Tasks of one conversation that may run at the same time."""
 KEPT_ENDED = 32
@@ -68,7 +32,7 @@ class CommandRun:
         self.start = start
         self.result: CommandResult | None = None
         self.fault = ""
-        self._tail = Tail()
+        self._tail = Tail(KEPT_CHARACTERS)
         self._hear = on_output
         self._unhurried = False
         self._waits: set[asyncio.Future[None]] = set()
@@ -82,7 +46,8 @@ class CommandRun:
 
     def output(self, start: int) -> SessionOutput:
         """What is kept from an absolute index on; a negative one counts from the end."""
-        return self._tail.since(start)
+        first = self._tail.end + start if start < 0 else start
+        return SessionOutput(*self._tail.since(first))
 
     async def wait(self, seconds: float | None = None) -> bool:
         """Wait for its end, at most so long; False when it still runs. Cancelling leaves it running.

@@ -1,0 +1,47 @@
+"""The newest characters of a text that grows."""
+
+from collections import deque
+
+_PIECE = 4096
+
+
+class Tail:
+    """A ring of so many characters. An index counts from the very first one."""
+
+    def __init__(self, limit: int) -> None:
+        self.end = 0
+        """The index behind the last character."""
+        self._limit = limit
+        self._pieces: deque[str] = deque()
+        self._size = 0
+
+    def add(self, text: str) -> None:
+        """Take in what came next."""
+        if not text:
+            return
+        self._size += len(text)
+        self.end += len(text)
+        if self._pieces and len(self._pieces[-1]) < _PIECE:
+            self._pieces[-1] += text
+        else:
+            self._pieces.append(text)
+        while (surplus := self._size - self._limit) > 0:
+            oldest = self._pieces.popleft()
+            if len(oldest) > surplus:
+                self._pieces.appendleft(oldest[surplus:])
+                self._size -= surplus
+            else:
+                self._size -= len(oldest)
+
+    def since(self, start: int, end: int | None = None) -> tuple[str, int, int]:
+        """What is left from an index on, up to another, with both as far as they are there."""
+        first = min(max(start, self.end - self._size), self.end)
+        last = self.end if end is None else min(max(end, first), self.end)
+        # Reads are mostly of the newest, and must not cost what is there in all.
+        begin, pieces = self.end, deque[str]()
+        for piece in reversed(self._pieces):
+            if begin <= first:
+                break
+            pieces.appendleft(piece)
+            begin -= len(piece)
+        return "".join(pieces)[max(0, first - begin) : last - begin], first, last
