@@ -314,6 +314,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "headless:storage-two-processes": Requirement("Two processes write to one new database, even one conversation, at once without loss.", "architecture 6"),
     "headless:stream-json": Requirement("Stream-json tells a run from system/init to result in Claude-compatible lines of valid JSON, also under -W error.", "peers 3.8"),
     "headless:subagents": Requirement("A subagent's events name the call that sent it; todos, turns and the answer are the conversation's own, cost and refusals of all.", "issue 3.7, peers 3.8"),
+    "headless:key-hidden": Requirement("A key given on the command line is not shown to other processes once the program has read it.", "issue 12.2"),
     "headless:no-endless-files": Requirement("A pipe that nobody serves, or a device without end, as script, answers or output is said to be one, and the run ends.", "issue 12.17"),
     "headless:terminal-safe": Requirement("What is printed as text, through a pipe as well, moves no cursor, changes no mode and reorders nothing; characters nobody sees are written out.", "style card, issue 12.18"),
     "headless:text": Requirement("Text output is the final answer alone; progress goes to stderr with --verbose only.", "peers 3.8 rule 1"),

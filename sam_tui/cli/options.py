@@ -13,6 +13,7 @@ from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.folders import data_folder
 from sam_tui.headless.request import OUTPUT_FORMATS
+from sam_tui.process import hide_argument
 
 if TYPE_CHECKING:
     from sam_tui.assembly import Options
@@ -40,6 +41,13 @@ CHOOSE = "?"
 Values = dict[str, Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+def _hide(_context: click.Context, _option: click.Parameter, key: str | None) -> str | None:
+    """A key on the command line is shown to nobody any longer."""
+    hide_argument(key or "")
+    return key
+
+
 _PLACE = (
     click.option(
         "-C", "--workspace", metavar="DIR", help="The folder to work in (default: this one)."
@@ -60,6 +68,7 @@ _MODEL = (
         "--api-key",
         metavar="KEY",
         envvar="SAM_TUI_API_KEY",
+        callback=_hide,
         help="Its key; better set in the environment.",
     ),
     click.option(

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,25 @@ def test_pipes_that_somebody_serves_are_answers_and_outputs(program: Program) ->
         ["bash", "-c", line], capture_output=True, text=True, timeout=SECONDS, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "All done.\n", "All done.")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a command line stays as it was")
+@pytest.mark.requirement("headless:key-hidden")
+@pytest.mark.parametrize("form", [["--api-key", "{}"], ["--api-key={}"]])
+def test_a_key_on_the_command_line_is_shown_to_no_other_process(
+    program: Program, form: list[str]
+) -> None:
+    key = "sk-given-by-hand-0123456789"
+    given = [word.format(key) for word in form]
+    words = ("--output-format", "stream-json", "--model", program.script(ANSWER), "go", *given)
+    command = program.command(*words, python=("-W", "error"))
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        shown = Path(f"/proc/{process.pid}/cmdline").read_bytes().decode()
+        process.communicate(timeout=SECONDS)
+    assert process.returncode == 0
+    assert key not in shown and shown.endswith("*" * len(key) + "\0")
 
 
 @pytest.mark.requirement("headless:provider-500")
