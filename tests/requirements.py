@@ -576,6 +576,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "outside:switched-off": Requirement("With the sandbox switched off every command that does more than read is asked.", "issue 4.3"),
     "outside:temporary": Requirement("Commands have a private temporary folder.", "issue 4.3"),
     "outside:unattended": Requirement("With nobody there an outside access is denied at once.", "issue 4.4, 2.8"),
+    "plans:bank": Requirement("The memory bank is an export of the one store, written in the order of the seed into the folder of the day that the task began.", "issue 15.4, seed 002 3.9 and 4.1, E3"),
     "plans:budgets": Requirement("One error is planned around twice, errors five times in all, as the policy says.", "issue 15.1, E3"),
     "plans:capabilities": Requirement("What a planner is told of roles and tools is what can be called, and its plan is held to it.", "issue 15.2, E3"),
     "plans:cli": Requirement("A plan is made, shown, changed, approved, carried out, made anew and exported from the command line.", "issue 15.2"),

@@ -1,12 +1,14 @@
 """``sam-tui plan``, the modes of a planned task, and templates."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sam_tui.core.errors import UsageError
+from sam_tui.core.workflow.memory_bank import bank_folder
 from sam_tui.core.workflow.planned import PlannedTasks
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.folders import settings_folder
@@ -81,6 +83,48 @@ def test_a_plan_is_made_shown_changed_approved_replanned_and_exported(shell: She
     assert (done["originalTask"], done["parentTaskId"]) == ("how do bees see", "t1")
     seed = shell("export", "t1", "--format", "seed", group="plan")
     assert json.loads(seed) == SECOND
+
+
+BANK = [
+    "task_definition.md", "current_working_context.json", "key_decisions_and_learnings.md",
+    "final_answer_archive.md", "execution_log_summary.md", "task_state.json", "journal.json",
+]  # fmt: skip
+
+
+@pytest.mark.requirement("plans:bank")
+def test_the_memory_bank_is_written_from_the_store_and_stays_in_the_folder_of_its_day(
+    shell: Shell,
+) -> None:
+    plan(shell, "new", "how do bees see", "--id", "t1")
+    output = shell.folder / "saved"
+    words = "export", "t1", "--format", "bank", "--output", str(output)
+    folder = Path(shell(*words, group="plan").strip())
+    assert re.fullmatch(r"tasks_\d{8}/t1/memory_bank", str(folder.relative_to(output)))
+    state = json.loads((folder / "task_state.json").read_text())
+    assert (state["status"], state["finalAnswer"]) == ("PLAN_GENERATED", None)
+    plan(shell, "run", "t1")
+    assert Path(shell(*words, group="plan").strip()) == folder
+    assert sorted(file.name for file in folder.iterdir()) == sorted(BANK)
+    texts = {name: (folder / name).read_text("utf-8") for name in BANK}
+    assert "how do bees see" in texts["task_definition.md"]
+    assert "Bees see ultraviolet." in texts["final_answer_archive.md"]
+    assert "A new plan was asked for" in texts["key_decisions_and_learnings.md"]
+    assert "there is no hive" in texts["key_decisions_and_learnings.md"]
+    assert "- join (Orchestrator/LLMStepExecutor) COMPLETED" in texts["execution_log_summary.md"]
+    state = json.loads(texts["task_state.json"])
+    assert (state["status"], state["plan"], state["plan_source"]) == ("COMPLETED", SECOND, "llm")
+    assert json.loads(texts["current_working_context.json"]) == state["currentWorkingContext"]
+    types = [entry["type"] for entry in json.loads(texts["journal.json"])]
+    assert (types[0], types[-1]) == ("WORKFLOW_CREATED", "WORKFLOW_COMPLETED")
+
+
+@pytest.mark.requirement("plans:bank")
+def test_a_task_keeps_the_folder_of_the_day_that_it_began(bench: Bench) -> None:
+    bench.define(WEATHER, "weather")
+    task = PlannedTasks(bench.workflows).begin("weather in Rome")
+    bench.clock.time += 2 * 86_400
+    bench.workflows.pause(task)
+    assert bank_folder(bench.workflows, task) == f"tasks_01121970/{task}/memory_bank"
 
 
 @pytest.mark.requirement("plans:modes")

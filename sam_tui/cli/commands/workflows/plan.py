@@ -12,8 +12,9 @@ from sam_tui.cli.commands.workflows.execution import WAITS, drive, exit_code
 from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_console, workflow_options
 from sam_tui.cli.options import Values, agent_options, open_runtime, responder_of
 from sam_tui.cli.streams import input_descriptor
-from sam_tui.core.errors import UsageError
+from sam_tui.core.errors import StorageError, UsageError
 from sam_tui.core.workflow.definitions.roles import capabilities_json
+from sam_tui.core.workflow.memory_bank import bank_files, bank_folder
 from sam_tui.core.workflow.planned import MODES, PlannedTasks
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.headless.interrupts import Interrupts
@@ -100,13 +101,20 @@ def show_command(**values: Any) -> int:
 
 @plan_group.command("export", short_help="Write a plan in the form of seed 002.")
 @click.argument("task", metavar="ID")
-@click.option("--format", "form", type=click.Choice(["seed", "result"]), default="seed")
+@click.option("--format", "form", type=click.Choice(["seed", "result", "bank"]), default="seed")
+@click.option("--output", metavar="FOLDER", help="Where the bank stands; default: saved_tasks.")
 @workflow_options
 def export_command(**values: Any) -> int:
-    """Print the plan ID as stages of sub-tasks (seed), or the whole response (result)."""
+    """Print the plan ID as stages of sub-tasks (seed), or the whole response (result).
+
+    The memory bank is written as files: FOLDER/tasks_MMDDYYYY/ID/memory_bank.
+    """
     with open_console(values) as at:
         tasks = PlannedTasks(at.workflows)
         task = values["task"]
+        if values["form"] == "bank":
+            at.print(_write_bank(at, task, values["output"] or "saved_tasks"))
+            return 0
         at.print(_json(tasks.stages(task) if values["form"] == "seed" else tasks.result(task)))
     return 0
 
@@ -176,6 +184,20 @@ def _lines(result: dict[str, object], task: str) -> list[str]:
     elif result["success"]:
         lines.append(f"Approve and carry out: sam-tui plan run {task}")
     return lines
+
+
+def _write_bank(at: WorkflowConsole, task: str, output: str) -> str:
+    """Write the files of the memory bank, each whole; their folder. Raises ``StorageError``."""
+    from sam_tui.adapters.policy.private_files import replace_file
+
+    folder = Path(output, bank_folder(at.workflows, task))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in bank_files(at.workflows, task):
+            replace_file(str(folder / name), text)
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be written: {error.strerror}.") from error
+    return str(folder)
 
 
 def _stages(file: str) -> object:

@@ -54,7 +54,7 @@ def working_context(reader: WorkflowReader, row: ExecutionRow) -> Fields:
     counted = [s for s in steps if s.status != "skipped"]
     share = len(done) / len(counted) if counted else 0.0
     findings = [_finding(s, specs[s.id]) for s in done if specs[s.id].kind != "plan"]
-    context: Fields = {
+    return {
         "lastUpdatedAt": datetime.fromtimestamp(row.updated_at, UTC).isoformat(timespec="seconds"),
         "summaryOfProgress": _progress(done, counted, row),
         "keyFindings": findings[-FINDINGS:],
@@ -65,7 +65,6 @@ def working_context(reader: WorkflowReader, row: ExecutionRow) -> Fields:
         "confidenceBasis": f"{len(done)} of {len(counted)} steps done, {len(failed)} failed attempts",
         "errorsEncountered": [_error(a, specs.get(a.step)) for a in failed[-ERRORS:]],
     }
-    return context | _refined(reader, row)
 
 
 def _progress(done: Sequence[StepRow], counted: Sequence[StepRow], row: ExecutionRow) -> str:
@@ -122,15 +121,6 @@ def _objective(steps: Sequence[StepRow], specs: Mapping[str, Step]) -> str:
             if row.status == status:
                 return specs[row.id].description or specs[row.id].prompt[:200] or row.id
     return ""
-
-
-def _refined(reader: WorkflowReader, row: ExecutionRow) -> Fields:
-    """What the model made of progress and objective, until a step is finished after it."""
-    refined = reader.events(EventQuery(row.id, "context_refined", limit=1, newest=True))
-    if not refined:
-        return {}
-    later = reader.events(EventQuery(row.id, "step_completed", after=refined[0].seq, limit=1))
-    return {} if later else json.loads(refined[0].data_json)
 
 
 def revision_briefing(case: ExecutionCase, plan: str) -> str:
