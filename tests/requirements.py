@@ -1017,6 +1017,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:key-mended": Requirement("A refused key is asked for again while the turn waits; the prompt is neither lost nor sent twice.", "issue 12 B.13"),
     "ui:keys-stay": Requirement("A question takes the keys neither from a terminal in use nor from a dialog.", "peers 2.2 #16"),
     "ui:disputed-widths": Requirement("Characters that terminals draw in different widths move nothing beside them.", "issue 13.6"),
+    "ui:layouts": Requirement("What comes and goes on a screen is drawn and told of, also where somebody looked at the layout meanwhile.", "issue 13 Show"),
+    "ui:new-sizes": Requirement("The workbench is drawn for the size that its window has, however fast that changes and also where it is the same again.", "issue 13 Show"),
     "ui:late-timers": Requirement("What the workbench does after a while it does also where the loop was busy: a terminal never stops being drawn.", "issue 13.2"),
     "ui:mentions": Requirement("An @ in the prompt offers the files of the workspace, the closest first and none that searches leave out; the chosen path goes to the model.", "peers 1 B"),
     "ui:mini-prompts": Requirement("A mini prompt is turned on with /prompts and reaches the model from the second message on.", "issue 3.9"),

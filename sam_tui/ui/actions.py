@@ -325,7 +325,7 @@ TO_TERMINAL = {
     key: action.name
     for action in ACTIONS
     for key in action.keys
-    if action.name in ("terminal", "zoom", "look_back")
+    if action.name in ("terminal", "zoom", "look_back", "take", "tab_new")
 }
 """The keys of the actions that give the keys to the terminal."""
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import events, on
 from textual.app import App
@@ -14,6 +14,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.driver import Driver
 from textual.message import Message
 from textual.reactive import Reactive
+from textual.timer import Timer
 from textual.worker import Worker
 
 from sam_tui.core.errors import SamError
@@ -30,6 +31,7 @@ from sam_tui.ui.front import Front, Invocation, Starting
 from sam_tui.ui.key_guard import Keyboard, Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, LeavingAsked, PromptSubmitted
 from sam_tui.ui.screens.chat import ChatScreen, Returned, writes
+from sam_tui.ui.screens.compositor import compare_layouts
 from sam_tui.ui.widgets.status_bar import Standing
 from sam_tui.ui.widgets.terminal.messages import (
     RestartAsked,
@@ -99,6 +101,7 @@ class SamApp(App[None], inherit_bindings=False):
     ) -> None:
         super().__init__()
         name_alt_keys()
+        compare_layouts()
         self.use_command_palette = True
         self._set_looks()
         self._start = start
@@ -127,6 +130,17 @@ class SamApp(App[None], inherit_bindings=False):
         # Without its watcher, which has every style worked out anew before the first frame.
         self.set_reactive(App.theme, theme.DARK.name)
         self.stylesheet = theme.ThemeStylesheet(self.get_css_variables())
+
+    def set_timer(self, *arguments: Any, **options: Any) -> Timer:
+        """A timer that calls once, also late: Textual's own never would, and a new size is drawn by one."""
+        timer = super().set_timer(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
+        timer._skip = False  # pyright: ignore[reportPrivateUsage]
+        return timer
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw all anew also where the size is the same again: what was cut meanwhile is gone."""
+        if event.size == self.size:
+            self.refresh()
 
     def get_driver_class(self) -> type[Driver]:
         """The driver of this system, which outlives its terminal until the app has ended."""
@@ -192,7 +206,11 @@ class SamApp(App[None], inherit_bindings=False):
             if self.chat.gives(event):
                 return True
             action = TO_TERMINAL.get(event.key) if isinstance(event, events.Key) else None
-            if action is not None and self.chat.leads_on:
+            if (
+                isinstance(event, events.Key)
+                and action is not None
+                and self.chat.leads_on(event.key)
+            ):
                 # At once: what is typed right behind it is meant for the terminal.
                 self.action_perform(action)
                 return True

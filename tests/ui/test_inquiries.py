@@ -12,8 +12,7 @@ from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.text.invisible import foreign_letters
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.widgets.inquiries.approval import approval_lines
-from sam_tui.ui.widgets.inquiries.question import ApprovalPanel, InquiryPanel, QuestionPanel
-from sam_tui.ui.widgets.terminal.view import TerminalView
+from sam_tui.ui.widgets.inquiries.question import InquiryPanel, QuestionPanel
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import (
     DEADLINE,
@@ -296,42 +295,6 @@ async def test_escape_at_a_question_cancels_the_turn(stage: Stage, model: RawMod
         await me.pilot.press("escape")
         await me.until(lambda: panel(me) is None and not me.bench.turns.running)
         assert "Cancelled." in me.transcript()
-
-
-@pytest.mark.requirement("ui:keys-stay")
-async def test_a_question_does_not_take_the_keys_from_a_terminal_in_use(stage: Stage) -> None:
-    async with driven(app_over(stage)) as me:
-        await me.ready()
-        await me.until(lambda: me.app.chat.terminals.shell.session is not None)
-        await me.pilot.press("ctrl+right_square_bracket")
-        await me.until(lambda: isinstance(me.app.focused, TerminalView))
-        asking = ask(me, REQUEST)
-        await me.until(lambda: panel(me) is not None)
-        await me.pilot.press("1")
-        await me.pilot.pause()
-        assert isinstance(me.app.focused, TerminalView) and not asking.done()
-        await me.pilot.press("ctrl+right_square_bracket", "ctrl+right_square_bracket")
-        await me.until(lambda: isinstance(me.app.focused, ApprovalPanel))
-        await me.pilot.press("3")
-        await asking
-
-
-@pytest.mark.requirement("ui:keys-stay")
-async def test_a_question_leaves_the_keys_to_a_terminal_entered_meanwhile(stage: Stage) -> None:
-    async with driven(app_over(stage)) as me:
-        await me.ready()
-        await me.until(lambda: me.app.chat.terminals.shell.session is not None)
-        asking = ask(me, REQUEST)
-        while panel(me) is None:  # noqa: ASYNC110 # the very moment before it is drawn
-            await asyncio.sleep(0)
-        me.app.chat.terminals.shell.focus()
-        await me.until(lambda: (found := panel(me)) and found.size.height)
-        await me.pilot.pause()
-        assert isinstance(me.app.focused, TerminalView) and not asking.done()
-        await me.pilot.press(*["ctrl+right_square_bracket"] * 2)
-        await me.until(lambda: isinstance(me.app.focused, ApprovalPanel))
-        await me.pilot.press("3")
-        await asking
 
 
 @pytest.mark.requirement("ui:keys-stay")

@@ -10,6 +10,8 @@ from contextlib import suppress
 from typing import IO, Any
 
 from textual.driver import Driver
+from textual.events import Resize
+from textual.geometry import Size
 
 from sam_tui.core.text import charsets
 from sam_tui.ui.driver.clusters import settled
@@ -54,6 +56,33 @@ def unheed_signals() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
+
+
+def from_anywhere(action: Callable[[], object]) -> Callable[..., None]:
+    """What has the loop that runs now do something, from any thread or signal; nothing once that ended."""
+    loop = asyncio.get_running_loop()
+
+    def call(*_: object) -> None:
+        with suppress(RuntimeError):  # it has ended already
+            loop.call_soon_threadsafe(action)
+
+    return call
+
+
+def heed_sizes(driver: Any) -> None:
+    """Tell a driver's app every size of the window, the newest last.
+
+    Textual reads the size in the handler of the signal: where the next signal interrupts that, the earlier
+    size is told last, and drawn for from then on.
+    """
+
+    def tell() -> None:
+        if not driver._in_band_window_resize:
+            size = Size(*driver._get_terminal_size())
+            driver._app.post_message(Resize(size, size))
+
+    signal.signal(signal.SIGWINCH, from_anywhere(tell))
+    tell()
 
 
 class Forgiving:
@@ -148,22 +177,20 @@ def lasting(driver: type[Driver]) -> type[Driver]:
 
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
-            loop, app = asyncio.get_running_loop(), self._app
-
-            def hung_up() -> None:
-                with suppress(RuntimeError):  # it has ended already
-                    loop.call_soon_threadsafe(lambda: app.exit(None, TERMINATED))
-
-            def behind() -> None:
-                with suppress(RuntimeError):
-                    loop.call_soon_threadsafe(lambda: app.refresh(repaint=True, layout=True))
-
+            app = self._app
+            hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
+            behind = from_anywhere(lambda: app.refresh(repaint=True, layout=True))
             self._file: Any = Forgiving(self._file, hung_up, behind)
             self._hung_up, self._behind = hung_up, behind
 
         def write(self, data: str) -> None:
             """Write what is drawn, where it belongs whatever this terminal makes of its characters."""
             super().write(settled(data))
+
+        def start_application_mode(self) -> None:
+            """Begin, and hear of sizes in our way."""
+            super().start_application_mode()
+            heed_sizes(self)
 
         def stop_application_mode(self) -> None:
             """Put the terminal back, also when it was left behind."""

@@ -169,10 +169,9 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             return True
         return isinstance(focused, TodoPanel) and focused.answers(event.key)
 
-    @property
-    def leads_on(self) -> bool:
-        """Whether what has the keys leaves it to the workbench where they go next."""
-        return not self._asks
+    def leads_on(self, key: str) -> bool:
+        """Whether what has the keys leaves it to the workbench where a key leads."""
+        return not self._asks or self._question is None or self._question.leaves(key)
 
     @property
     def _asks(self) -> bool:

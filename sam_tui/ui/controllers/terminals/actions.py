@@ -44,7 +44,7 @@ class TerminalActions:
             view.session.pass_to("agent")
         else:
             view.session.pass_to("person")
-            view.focus()
+            self._context.screen.set_focus(view)
         view.painted()
 
     def _agents(self) -> TerminalView | None:

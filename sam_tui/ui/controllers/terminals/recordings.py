@@ -83,7 +83,7 @@ class TerminalRecordings:
             playback.close()
             self._context.notify(f"There are {MOST_TABS} terminals already: close one first.")
         else:
-            view.focus()
+            self._context.screen.set_focus(view)
 
     def export(self, path: str) -> None:
         """Write a copy without secrets beside a recording."""

@@ -70,7 +70,7 @@ class Tabs:
         if view is None:
             self._warn(f"There are {MOST_TABS} terminals already: close one first.")
         else:
-            view.focus()
+            self._screen.set_focus(view)
 
     def _close(self) -> None:
         """Take the tab on show away, and let its shell end; asked again where a command runs in it."""

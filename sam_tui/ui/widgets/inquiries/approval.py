@@ -261,6 +261,10 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         else:
             self._choice_key(event.key)
 
+    def leaves(self, key: str) -> bool:
+        """Only keys that answer nothing, but for those beside a comment."""
+        return self._view == "comment" or key in _PASSED_ON
+
     def _choice_key(self, key: str) -> None:
         if key in _SCROLLS:
             self._details.scroll_relative(y=_SCROLLS[key], animate=False)

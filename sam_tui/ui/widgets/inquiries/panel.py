@@ -5,6 +5,7 @@ from collections.abc import Callable
 from textual import events
 from textual.containers import Vertical
 from textual.content import Content
+from textual.widget import Widget
 
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Inquiry
@@ -52,9 +53,22 @@ class InquiryPanel(Vertical):
         for scrolling in self.query(".scrolls"):
             scrolling.styles.max_height = max(1, room)
 
+    @property
+    def answering(self) -> Widget:
+        """What has the keys while this has them."""
+        return self
+
+    def leaves(self, key: str) -> bool:
+        """Whether a key is the workbench's also while this has the keys."""
+        return True
+
     def take_focus(self) -> None:
-        """Let the keys come here."""
-        self.focus()
+        """Have the keys come here, once this is drawn.
+
+        At once: ``Widget.focus`` comes later, and takes the keys from a terminal that got them meanwhile.
+        """
+        if self.answering.is_mounted:
+            self.screen.set_focus(self.answering)
 
 
 def swallow(event: events.Key) -> None:

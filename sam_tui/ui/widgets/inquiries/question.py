@@ -6,6 +6,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Static
 
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry, Question, Reply, chosen
@@ -51,9 +52,10 @@ class QuestionPanel(InquiryPanel):
             "Enter answers · Shift+Enter new line · Esc cancels the turn"
         )
 
-    def take_focus(self) -> None:
-        """The keys go to the answer."""
-        self._reply.focus()
+    @property
+    def answering(self) -> Widget:
+        """The answer."""
+        return self._reply
 
     def on_key(self, event: events.Key) -> None:
         """Keys the answer left over, and those that mean something here."""

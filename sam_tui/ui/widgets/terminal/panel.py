@@ -123,7 +123,7 @@ class TerminalPanel(Vertical):
         self._current = view
         self._switcher.current = view.id
         if focused:
-            view.focus()
+            self.screen.set_focus(view)
         self._name_tabs()
         self._want_shell()
 

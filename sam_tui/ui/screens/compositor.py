@@ -1,0 +1,63 @@
+"""What of a screen is drawn anew once its widgets have new places."""
+
+import importlib
+from typing import Any
+
+from textual._compositor import (
+    Compositor,
+    CompositorMap,
+    ReflowResult,
+)
+from textual.geometry import Region, Size
+from textual.widget import Widget
+
+
+class LayoutCompositor(Compositor):
+    """Compares a layout with the one before it: with what widgets were told, and what was drawn.
+
+    Textual compares it with the one that somebody looked up last, as a widget's size does. A widget that
+    was removed before such a look then stays on the screen, and one that came is never told that it is
+    shown.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: CompositorMap = {}
+        self._drawn: set[tuple[Widget, Region, tuple[tuple[int, int, int], ...]]] = set()
+
+    @property
+    def full_map(self) -> CompositorMap:
+        """Where every widget would be now; what was worked out for other places is forgotten."""
+        if self._full_map_invalidated:
+            self._cuts = self._layers = self._layers_visible = None
+        return super().full_map
+
+    def reflow(self, parent: Widget, size: Size) -> ReflowResult:
+        """Lay all out; tells which widgets were hidden, shown and resized."""
+        self._full_map = self._told
+        result = super().reflow(parent, size)
+        self._told = self._full_map
+        self._mark_changed(self._told)
+        return result
+
+    def reflow_visible(self, parent: Widget, size: Size) -> set[Widget]:
+        """Lay out what can be seen; tells what was not seen before."""
+        exposed = super().reflow_visible(parent, size)
+        self._mark_changed(self._visible_map or {})
+        return exposed
+
+    def _mark_changed(self, layout: CompositorMap) -> None:
+        """Have drawn what is in other cells than before."""
+        drawn = {
+            (widget, region, place.order)
+            for widget, place in layout.items()
+            if (region := place.clip.intersection(place.region))
+        }
+        self._dirty_regions.update(region for _, region, _ in drawn ^ self._drawn)
+        self._drawn = drawn
+
+
+def compare_layouts() -> None:
+    """Have all screens from now on compare their layouts so."""
+    screens: Any = importlib.import_module("textual.screen")
+    screens.Compositor = LayoutCompositor

@@ -1,0 +1,67 @@
+"""What comes and goes on a screen is drawn and told of, whoever looked at the layout meanwhile."""
+
+from typing import Any
+
+import pytest
+from textual.containers import Vertical
+from textual.widgets import Static
+
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from tests.ui.driver import Driver, QuickApp, Stage, app_over, driven
+
+_SIZE = (120, 40)
+
+
+class Drawing(QuickApp):
+    """The app, drawn on a terminal of ours: as a driver gets it, only what changed."""
+
+    around = EmulatedScreen(*_SIZE)
+
+    def _display(self, screen: Any, renderable: Any) -> None:
+        if renderable is not None:
+            self.around.feed(renderable.render_segments(self.console).encode())
+        super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType]
+
+
+class Message(Static):
+    """Counts how often it was told that it is shown."""
+
+    shown = 0
+
+    def on_show(self) -> None:
+        """Count it."""
+        self.shown += 1
+
+
+async def _places(me: Driver) -> tuple[Vertical, Static]:
+    """Where messages lie over the screen, as Textual's own do, and a widget that nobody sees."""
+    rack, unseen = Vertical(), Static("unseen")
+    rack.styles.layer = unseen.styles.layer = "over"
+    rack.styles.dock = "top"
+    rack.styles.height = "auto"
+    rack.styles.visibility = unseen.styles.visibility = "hidden"
+    await me.app.chat.mount(rack, unseen)
+    return rack, unseen
+
+
+@pytest.mark.requirement("ui:layouts")
+async def test_what_comes_is_told_and_what_goes_is_drawn_over_also_where_somebody_looked_first(
+    stage: Stage,
+) -> None:
+    async with driven(app_over(stage, Drawing), _SIZE) as me:
+        await me.ready()
+        rack, unseen = await _places(me)
+        for number in range(3):
+            message = Message(f"message {number}")
+            message.styles.visibility = "visible"
+            unseen.refresh()  # from here on whoever looks has all laid out
+            await me.pilot.pause()
+            await rack.mount(message)
+            assert me.app.chat.prompt.region  # somebody looks
+            await me.until(lambda n=number: f"message {n}" in Drawing.around.text())
+            await me.until(lambda shown=message: shown.shown == 1)
+            unseen.refresh()
+            await me.pilot.pause()
+            await message.remove()
+            assert me.app.chat.prompt.region
+            await me.until(lambda n=number: f"message {n}" not in Drawing.around.text())

@@ -1,0 +1,92 @@
+"""The workbench on a real terminal whose window changes its size: drawn for the one it has."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.terminal_soak.seat import Seat
+
+pytestmark = [
+    pytest.mark.requirement("ui:new-sizes"),
+    pytest.mark.skipif(sys.platform != "linux", reason="counts on Linux's signals"),
+]
+
+_AGAIN = """
+import os, shutil, termios
+size_now = shutil.get_terminal_size
+def size(*arguments):
+    size = size_now(*arguments)
+    if os.path.exists(os.environ["AGAIN"]):
+        os.remove(os.environ["AGAIN"])
+        termios.tcsetwinsize(1, (24, 80))
+    return size
+shutil.get_terminal_size = size
+"""
+"""While one size is read, the next signal comes."""
+
+
+def seated(folder: Path, **environment: str) -> Seat:
+    """The workbench at 120 columns, at rest."""
+    (folder / "workspace").mkdir()
+    script = folder / "script.json"
+    script.write_text("[]")
+    words = ["--data-dir", str(folder / "data"), "--model", f"scripted:{script}"]
+    seat = Seat(
+        folder,
+        words,
+        size=(120, 40),
+        environment={**os.environ, "TERM": "xterm-256color", **environment},
+        speaks=False,
+        patience=60.0,
+    )
+    seat.shows("● ready")
+    settle(seat)
+    return seat
+
+
+def settle(seat: Seat) -> None:
+    """Wait until nothing more is drawn."""
+    text = ""
+    while text != seat.text():
+        text = seat.text()
+        seat.rest(1.0)
+
+
+def test_a_size_that_changes_while_the_one_before_is_read_is_the_one_drawn_for(
+    tmp_path: Path,
+) -> None:
+    again, site = tmp_path / "again", tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(_AGAIN)
+    path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
+    seat = seated(tmp_path, AGAIN=str(again), PYTHONPATH=path)
+    try:
+        again.touch()
+        seat.resize(110, 30)
+        seat.until(lambda: not again.exists(), "the size was not read")
+        seat.around.resize(80, 24)
+
+        def drawn_for_80() -> bool:
+            lines = seat.text().split("\n")
+            return f"╭{'─' * 78}╮" in lines and "● ready" in lines[23]
+
+        settle(seat)
+        seat.until(drawn_for_80, "it is drawn for another size")
+    finally:
+        seat.kill()
+
+
+def test_a_window_that_is_as_large_as_before_again_is_drawn_anew(tmp_path: Path) -> None:
+    seat = seated(tmp_path)
+    try:
+        seat.around.resize(60, 15)
+        seat.around.resize(120, 40)
+        cut = seat.text()
+        assert "todos" not in cut
+        os.kill(seat.pid, signal.SIGWINCH)
+        seat.until(lambda: "╭─ todos" in seat.text(), "what was cut does not come back")
+    finally:
+        seat.kill()
