@@ -208,8 +208,8 @@ class Agent(Providers):
         return self.skills if self.has_skills else None
 
     def _workflow_mode(self, conversation: ConversationId) -> bool:
-        errand = self.subagents.workflow_mode(conversation)
-        return self.configuration.options.workflow_mode if errand is None else errand
+        chosen = self.subagents.workflow_mode(conversation)
+        return self.configuration.options.workflow_mode if chosen is None else chosen
 
     def _facts(self, conversation: ConversationId) -> dict[str, str]:
         """What the model is told of where it works."""

@@ -42,7 +42,7 @@ def tool_input(text: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class SubagentErrand:
+class StartedSubagent:
     """What a subagent was sent to do, and the call that sent it."""
 
     call: CallId
@@ -72,7 +72,7 @@ class CallLedger:
         self._api_seconds = 0.0
         self._asked_at: float | None = None
         self._calls: dict[CallId, ToolCall] = {}
-        self._errands: dict[ConversationId, SubagentErrand] = {}
+        self._subagents: dict[ConversationId, StartedSubagent] = {}
 
     def take(self, event: Event) -> None:
         """Count one event."""
@@ -85,18 +85,18 @@ class CallLedger:
     def concerns(self, event: Event) -> bool:
         """Whether it is of this run: of its conversation, of a subagent of it, or of none."""
         whose = conversation_of(event)
-        return whose is None or whose == self.conversation or whose in self._errands
+        return whose is None or whose == self.conversation or whose in self._subagents
 
-    def errand(self, event: Event) -> SubagentErrand | None:
-        """The errand that an event of a subagent belongs to; None for the run's own."""
+    def subagent(self, event: Event) -> StartedSubagent | None:
+        """The subagent that an event belongs to; None for the run's own."""
         whose = conversation_of(event)
-        return self._errands.get(whose) if whose is not None else None
+        return self._subagents.get(whose) if whose is not None else None
 
     def _count(self, event: Event) -> None:
         """What adds up, whoever of the run did it."""
         match event:
             case SubagentStarted(call=call, child=child, task=task):
-                self._errands[child] = SubagentErrand(call, task)
+                self._subagents[child] = StartedSubagent(call, task)
             case Answered(message=message, usage=usage):
                 self.usage = self.usage.plus(usage)
                 self._calls.update({call.id: call for call in message.calls})
@@ -159,11 +159,11 @@ class CallLedger:
     def _decided(self, event: DecisionMade) -> None:
         if event.decision.allowed:
             return
-        call, errand = self._calls.get(event.call), self.errand(event)
+        call, subagent = self._calls.get(event.call), self.subagent(event)
         self.denials.append({
             "tool_name": call.name if call else event.decision.operation,
             "tool_use_id": event.call,
-            "parent_tool_use_id": errand.call if errand else None,
+            "parent_tool_use_id": subagent.call if subagent else None,
             "tool_input": tool_input(call.arguments) if call else {},
             "operation": event.decision.operation,
             "rule": event.decision.rule,

@@ -113,10 +113,10 @@ class Lines:
         """The lines that an event comes to; often none. A subagent's name the call that sent it."""
         if not self._ledger.concerns(event):
             return []
-        lines, errand = self._of(event), self._ledger.errand(event)
-        if errand is not None:
+        lines, subagent = self._of(event), self._ledger.subagent(event)
+        if subagent is not None:
             for line in lines:
-                line["parent_tool_use_id"] = errand.call
+                line["parent_tool_use_id"] = subagent.call
         return lines
 
     def _of(self, event: Event) -> list[Line]:

@@ -228,8 +228,8 @@ class _Run:
         """Progress for people, on standard error; a subagent's says whose it is."""
         if not self._ledger.concerns(event):
             return
-        errand = self._ledger.errand(event)
-        whose = f"[{errand.task[:40]}] " if errand else ""
+        subagent = self._ledger.subagent(event)
+        whose = f"[{subagent.task[:40]}] " if subagent else ""
         for text in progress_of(event, verbose=self._request.verbose):
             self._err.text(f"{whose}{text}")
 

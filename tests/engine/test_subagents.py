@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from sam_tui.core.agent.budget import Budget
-from sam_tui.core.agent.subagents import Errand, Report, Sender, Subagents, Surroundings
+from sam_tui.core.agent.subagents import Report, Sender, SubagentAssignment, Subagents, Surroundings
 from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.events import InquiryOpened
 from sam_tui.core.ids import CallId, ConversationId
@@ -45,7 +45,7 @@ class Crew:
         self.opened.append(f"{name} {options}")
         return self.model
 
-    async def run(self, errand: Errand) -> Report:
+    async def run(self, errand: SubagentAssignment) -> Report:
         """One errand for the kit's conversation, which is running with the same model."""
         self.budget = Budget(5)
         with self.engine.budgets.running(self.kit.conversation, self.budget, self.model):
@@ -55,7 +55,7 @@ class Crew:
 @pytest.mark.requirement("subagent:isolated")
 async def test_a_subagent_has_its_own_history_and_returns_its_last_words(kit: Kit) -> None:
     crew = Crew(kit, calls(("ping", {})), [TextDelta("found it"), UsageDelta(Usage(7, cost=0.5))])
-    report = await crew.run(Errand("look", "carefully"))
+    report = await crew.run(SubagentAssignment("look", "carefully"))
     assert (report.reason, report.answer, report.steps) == ("finished", "found it", 2)
     assert report.tools == ("ping",)
     assert kit.storage.conversations.messages(kit.conversation) == []
@@ -67,7 +67,7 @@ async def test_a_subagent_has_its_own_history_and_returns_its_last_words(kit: Ki
 @pytest.mark.requirement("subagent:isolated")
 async def test_it_takes_another_system_prompt_and_shares_a_topics_memory(kit: Kit) -> None:
     crew = Crew(kit, [TextDelta("ok")])
-    report = await crew.run(Errand("look", system_prompt="reviewer", topic="shared"))
+    report = await crew.run(SubagentAssignment("look", system_prompt="reviewer", topic="shared"))
     assert crew.model.systems == ["the prompt reviewer"]
     assert report.conversation in kit.storage.memories.conversations("shared")
 
@@ -78,7 +78,7 @@ async def test_it_goes_on_by_its_own_word_only_in_workflow_mode(
     kit: Kit, mode: bool | None, steps: int
 ) -> None:
     crew = Crew(kit, [TextDelta('{"status": "continue"}')], [TextDelta("end")])
-    report = await crew.run(Errand("look", workflow_mode=mode))
+    report = await crew.run(SubagentAssignment("look", workflow_mode=mode))
     assert report.steps == steps
     assert crew.subagents.workflow_mode(report.conversation) is None
 
@@ -87,7 +87,7 @@ async def test_it_goes_on_by_its_own_word_only_in_workflow_mode(
 async def test_its_budget_holds_and_its_cost_is_its_parents(kit: Kit) -> None:
     usage = UsageDelta(Usage(10, cost=0.25))
     crew = Crew(kit, *[[*calls(("ping", {})), usage]] * 2)
-    report = await crew.run(Errand("loop", max_steps=2))
+    report = await crew.run(SubagentAssignment("loop", max_steps=2))
     assert (report.reason, report.steps) == ("limit", 2)
     assert crew.budget.usage.cost == 0.5
     assert crew.budget.steps == 0
@@ -100,7 +100,7 @@ async def test_withheld_tools_are_refused_where_they_run(kit: Kit) -> None:
         tool.name for tool in crew.engine.narrowed({"ping"}, asker="x").executor.registry.tools
     }
     assert names == {"voice"}
-    report = await crew.run(Errand("try"))
+    report = await crew.run(SubagentAssignment("try"))
     results = [m.text for m in kit.storage.conversations.messages(report.conversation)]
     assert any("no tool called 'terminal_operations'" in text for text in results)
 
@@ -108,7 +108,7 @@ async def test_withheld_tools_are_refused_where_they_run(kit: Kit) -> None:
 @pytest.mark.requirement("subagent:asks-by-name")
 async def test_its_approvals_say_who_asks(kit: Kit) -> None:
     crew = Crew(kit, calls(("voice.note", {"filePath": "../x"})), [TextDelta("ok")])
-    await crew.run(Errand("write  the\nreport"))
+    await crew.run(SubagentAssignment("write  the\nreport"))
     asked = [e.inquiry.request for e in kit.events.drain() if isinstance(e, InquiryOpened)]
     assert isinstance(asked[0], ApprovalRequest)
     assert asked[0].asker == "subagent: write the report"
@@ -117,7 +117,7 @@ async def test_its_approvals_say_who_asks(kit: Kit) -> None:
 @pytest.mark.requirement("subagent:not-listed")
 async def test_its_conversation_opens_by_id_but_is_not_offered(kit: Kit) -> None:
     crew = Crew(kit, [TextDelta("ok")])
-    report = await crew.run(Errand("look"))
+    report = await crew.run(SubagentAssignment("look"))
     store = kit.storage.conversations
     assert store.find(report.conversation) is not None
     assert store.latest(kit.guard.workspace.root) is None
@@ -127,7 +127,7 @@ async def test_its_conversation_opens_by_id_but_is_not_offered(kit: Kit) -> None
 async def test_cancelling_the_parent_ends_it(kit: Kit) -> None:
     gate = asyncio.Event()
     crew = Crew(kit, [TextDelta("so"), gate])
-    task = asyncio.ensure_future(crew.run(Errand("wait")))
+    task = asyncio.ensure_future(crew.run(SubagentAssignment("wait")))
     await kit.events.batch()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -138,5 +138,5 @@ async def test_cancelling_the_parent_ends_it(kit: Kit) -> None:
 @pytest.mark.requirement("subagent:isolated")
 async def test_another_model_or_temperature_is_opened_for_it(kit: Kit) -> None:
     crew = Crew(kit, [TextDelta("ok")])
-    await crew.run(Errand("look", model="other", options={"temperature": 0.2}))
+    await crew.run(SubagentAssignment("look", model="other", options={"temperature": 0.2}))
     assert crew.opened == ["other {'temperature': 0.2}"]

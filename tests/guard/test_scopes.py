@@ -18,7 +18,7 @@ from sam_tui.core.accesses import Access, CommandAccess, Fetch, Read, Type, Writ
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.grants.grants import Grant, Grants, lies_in, pattern_covers
 from sam_tui.core.authorization.grants.scopes import offers
-from sam_tui.core.authorization.policy.judgement import Grounds, Judgement
+from sam_tui.core.authorization.policy.judgement import Judgement, PolicyState
 from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPattern, host_covered
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Approval
@@ -365,7 +365,7 @@ def test_a_counted_grant_is_as_wide_as_its_words_whatever_the_path_becomes(
 
         become(before)
         question = Judgement("ask", "rule", "outside", "it lies outside", str(place))
-        offered = offers(CREATE, (question,), Grounds("ask", True, ()), seconds=60, keeps=False)
+        offered = offers(CREATE, (question,), PolicyState("ask", True, ()), seconds=60, keeps=False)
         timed = next(offer for offer in offered if offer.choice.id == "timed")
         grants = Grants(Hand())
         for target in timed.targets:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from sam_tools.terminal_operations import TerminalOperations
-from sam_tui.adapters.terminal.person_input.baton import Baton
 from sam_tui.adapters.terminal.person_input.redaction import VEIL
+from sam_tui.adapters.terminal.person_input.session_holder import SessionHolder
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
@@ -198,7 +198,7 @@ async def test_a_recording_has_nothing_of_what_the_person_did(
 
 @pytest.mark.requirement("terminal:baton-unrecorded")
 def test_what_was_typed_is_veiled_however_it_was_edited() -> None:
-    baton = Baton(personal=False)
+    baton = SessionHolder(personal=False)
     baton.take("why", "one\ntwo")
     baton.typed(b"secrxx\x7f\x7fet-word")
     assert baton.veiled("$ secret-word") == f"$ {VEIL}"

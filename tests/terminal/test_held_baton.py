@@ -8,9 +8,9 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.holders.client import Holders
-from sam_tui.adapters.terminal.person_input.baton import Baton, Hold
 from sam_tui.adapters.terminal.person_input.decoder import characters, without_replies
 from sam_tui.adapters.terminal.person_input.redaction import VEIL
+from sam_tui.adapters.terminal.person_input.session_holder import Hold, SessionHolder
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ports.processes.terminals import SessionSpec
 from tests.terminal.session_kit import DEADLINE, ME, Until, confined, crashed
@@ -112,7 +112,7 @@ def wait_without_reading(file: Path) -> None:
 
 @pytest.mark.requirement("terminal:baton-survives")
 def test_of_much_that_was_typed_the_newest_is_kept() -> None:
-    baton = Baton(personal=False)
+    baton = SessionHolder(personal=False)
     baton.take("", "")
     for number in range(4000):
         baton.typed(b"line number %d\r" % number)
@@ -121,7 +121,7 @@ def test_of_much_that_was_typed_the_newest_is_kept() -> None:
     baton.typed(b"\rlast line\r")
     typed = baton.hold.typed
     assert typed[-1] == "last line"
-    next_one = Baton(personal=False)
+    next_one = SessionHolder(personal=False)
     next_one.resume(Hold.from_data({"holder": "person", "reason": "why", "typed": [*typed]}))
     assert (next_one.holder, next_one.reason) == ("person", "why")
     assert next_one.veiled("a last line") == f"a {VEIL}"
@@ -149,7 +149,7 @@ def test_keys_in_every_encoding_are_read_as_what_they_type(keys: bytes, typed: b
 
 @pytest.mark.requirement("terminal:baton-unrecorded")
 def test_keys_that_are_reported_as_sequences_are_veiled() -> None:
-    baton = Baton(personal=False)
+    baton = SessionHolder(personal=False)
     baton.take("", "")
     baton.typed(b"".join(b"\x1b[%d;1:1u\x1b[%d;1:3u" % (key, key) for key in b"wrong"))
     baton.typed(b"\x1b[117;5u\x15" + "h\xfcnter2".encode() + b"x\xc3\xa9\x7f\x7f\x1b[13u")

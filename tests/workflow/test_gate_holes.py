@@ -9,7 +9,7 @@ import pytest
 from sam_tools.workflow import WorkflowTool
 from sam_tui.core.agent.budget import Budget
 from sam_tui.core.agent.history import History
-from sam_tui.core.agent.subagents import Errand, Sender, Subagents, Surroundings
+from sam_tui.core.agent.subagents import Sender, SubagentAssignment, Subagents, Surroundings
 from sam_tui.core.agent.turn import Turn
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.events import WorkflowMoved
@@ -189,7 +189,7 @@ async def test_a_subagent_obeys_the_phase_of_its_parent_while_it_works(way: Way)
     gate = way.lazy.gate(parent)
     with way.engine.budgets.running(parent, Budget(9), model, gate):
         sender = Sender(parent, CallId("s"), lambda _: None)
-        report = await subagents.run(sender, Errand("look around"))
+        report = await subagents.run(sender, SubagentAssignment("look around"))
     results = [
         m.text
         for m in kit.storage.conversations.messages(report.conversation)

@@ -4,7 +4,13 @@ from typing import Any
 
 from pydantic import Field
 
-from sam_tui.core.agent.subagents import DEFAULT_STEPS, Errand, Report, Sender, Subagents
+from sam_tui.core.agent.subagents import (
+    DEFAULT_STEPS,
+    Report,
+    Sender,
+    SubagentAssignment,
+    Subagents,
+)
 from sam_tui.core.display import Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.text.plain import printable
@@ -65,7 +71,7 @@ class SubagentTool:
             options["temperature"] = arguments.temperature
         if arguments.topP is not None:
             options["top_p"] = arguments.topP
-        errand = Errand(
+        assignment = SubagentAssignment(
             arguments.task,
             arguments.instructions,
             arguments.model,
@@ -77,14 +83,14 @@ class SubagentTool:
             arguments.sharedTopicId,
             workflow_mode=arguments.enableWorkflowMode,
         )
-        await self._stays_at_host(errand, context)
+        await self._stays_at_host(assignment, context)
         sender = Sender(context.conversation, context.call, context.emit)
-        report = await self._subagents.run(sender, errand)
+        report = await self._subagents.run(sender, assignment)
         return _result(arguments.task, report)
 
-    async def _stays_at_host(self, errand: Errand, context: ToolContext) -> None:
+    async def _stays_at_host(self, assignment: SubagentAssignment, context: ToolContext) -> None:
         """Have the person agree where the task would go to another host. Raises ``ToolError``."""
-        hosts = self._subagents.other_host(context.conversation, errand)
+        hosts = self._subagents.other_host(context.conversation, assignment)
         if hosts is None:
             return
         before, after = (printable(host)[:_HOST_LENGTH] for host in hosts)

@@ -15,11 +15,11 @@ from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.hooks import (
     Hook,
     HookAnswer,
+    HookConfinement,
     HookEvent,
     HookListing,
     HookSource,
     HookWord,
-    Leash,
     Occasion,
 )
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Commands
@@ -196,7 +196,7 @@ class FileHooks:
             return HookListing(self._user.hooks, {self._project.path: error.explain()})
         return HookListing((*self._user.hooks, *self._project.hooks))
 
-    async def run(self, hook: Hook, occasion: Occasion, leash: Leash) -> HookAnswer:
+    async def run(self, hook: Hook, occasion: Occasion, confinement: HookConfinement) -> HookAnswer:
         """Run one and read what it says."""
         event_data = {
             "session_id": occasion.session,
@@ -208,11 +208,11 @@ class FileHooks:
             hook.command,
             self._workspace,
             True,
-            leash.writable,
+            confinement.writable,
             hook.timeout,
             _unheard,
-            ask=leash.ask,
-            network=leash.network,
+            ask=confinement.ask,
+            network=confinement.network,
             stdin=json.dumps(event_data).encode(),
             variables={
                 "SAM_TUI_PROJECT_DIR": self._workspace,

@@ -150,9 +150,9 @@ def _network(folders: "AppFolders", workspace: str, values: dict[str, Any]) -> D
     if kind != "live":
         advice = "Off for commands; each that is known to use the network is asked."
         return DoctorCheck("network", "missing", "a list of hosts cannot be watched here", advice)
-    from sam_tui.adapters.terminal.sandbox.kernel.network_namespace import has_islands
+    from sam_tui.adapters.terminal.sandbox.kernel.network_namespace import has_network_namespaces
 
-    if has_islands():
+    if has_network_namespaces():
         return DoctorCheck("network", "ok", f"commands are held to hosts: {named}")
     advice = "Commands have no UDP sockets; they ask for names by TCP, which some programs cannot."
     return DoctorCheck("network", "note", f"commands are held to hosts: {named}", advice)

@@ -45,8 +45,8 @@ def opening(requests: RequestBuilder, registry: Registry, context: int | None) -
     if left - text_tokens(whole.fixed_text) >= max(SMALLEST, context * _WHOLE_LEAVES):
         return whole
     system = requests.short_system
-    spare = left - text_tokens(system) - max(SMALLEST, round(context * _SHORT_LEAVES))
-    return requests.narrowed(registry.short_schemas(max(0, spare * 4)), system=system)
+    unused = left - text_tokens(system) - max(SMALLEST, round(context * _SHORT_LEAVES))
+    return requests.narrowed(registry.short_schemas(max(0, unused * 4)), system=system)
 
 
 _CHUNK_MESSAGES, _CHUNK_CHARACTERS = 40, 24_000

@@ -33,7 +33,7 @@ _DYNAMIC = frozenset({"increase_max_iterations"})
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class SubagentAssignment:
     """What a subagent is to do. Empty ``model`` and None mean the parent's own."""
 
     task: str
@@ -53,12 +53,12 @@ class Errand:
     workflow_mode: bool | None = None
     """Whether an answer may ask for another step; None: as its sender's may."""
     prepare: "Prepare | None" = None
-    """Hears the errand's conversation before its first step; what it returns gates its calls."""
+    """Hears the assignment's conversation before its first step; what it returns gates its calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The call that sends an errand; ``report`` hears what is done on it, a line a step."""
+    """The call that sends an assignment; ``report`` hears what is done on it, a line a step."""
 
     conversation: ConversationId
     call: CallId
@@ -67,7 +67,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How an errand ended. ``answer`` is the last thing it said."""
+    """How an assignment ended. ``answer`` is the last thing it said."""
 
     conversation: ConversationId
     reason: StopReason
@@ -83,7 +83,7 @@ class Report:
 class Surroundings:
     """What errands need of the outside: ``system`` raises ``UsageError`` for an unknown prompt.
 
-    ``engine`` is asked for when an errand begins: its tools, prompts and bus are shared by errands.
+    ``engine`` is asked for when an assignment begins: its tools, prompts and bus are shared by errands.
     """
 
     engine: Callable[[], TurnEngine]
@@ -100,12 +100,12 @@ OpenModel = Callable[[str, Mapping[str, Any]], Model]
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """What an errand's turn is run with."""
+    """What an assignment's turn is run with."""
 
     engine: TurnEngine
     model: Model
     opened: bool
-    """Whether the model was opened for this errand alone."""
+    """Whether the model was opened for this assignment alone."""
     gate: Gate | None
     prompt: str
 
@@ -123,16 +123,16 @@ class Subagents:
         self._working: dict[ConversationId, asyncio.Task[TurnFinished]] = {}
         self._modes: dict[ConversationId, bool] = {}
 
-    async def run(self, sender: Sender, errand: Errand) -> Report:
-        """Carry out an errand. Cancelling the awaiting task ends it.
+    async def run(self, sender: Sender, assignment: SubagentAssignment) -> Report:
+        """Carry out an assignment. Cancelling the awaiting task ends it.
 
         Raises ``ToolError`` when there is no model to give it.
         """
         async with self._room:
-            return await self._run(self._surroundings.engine(), sender, errand)
+            return await self._run(self._surroundings.engine(), sender, assignment)
 
     def cancel(self, child: ConversationId) -> bool:
-        """End one errand, by its conversation; the others and its sender go on. False: not running."""
+        """End one assignment, by its conversation; the others and its sender go on. False: not running."""
         work = self._working.get(child)
         return work is not None and work.cancel()
 
@@ -141,12 +141,14 @@ class Subagents:
         """The conversations of the errands that are being carried out now, oldest first."""
         return tuple(self._working)
 
-    def other_host(self, sender: ConversationId, errand: Errand) -> tuple[str, str] | None:
-        """The hosts of the sender's model and of the errand's, where the errand would change it.
+    def other_host(
+        self, sender: ConversationId, assignment: SubagentAssignment
+    ) -> tuple[str, str] | None:
+        """The hosts of the sender's model and of the assignment's, where the assignment would change it.
 
         Raises ``UsageError`` for a model that cannot be meant.
         """
-        name = self._name_to_open(sender, errand)
+        name = self._name_to_open(sender, assignment)
         if not name:
             return None
         current = self._budgets.model(sender)
@@ -155,16 +157,18 @@ class Subagents:
         return None if after in ("", before) else (before, after)
 
     def workflow_mode(self, conversation: ConversationId) -> bool | None:
-        """Whether an errand at work was given workflow mode; None where nothing was said of it."""
+        """Whether an assignment at work was given workflow mode; None where nothing was said of it."""
         return self._modes.get(conversation)
 
-    async def _run(self, engine: TurnEngine, sender: Sender, errand: Errand) -> Report:
+    async def _run(
+        self, engine: TurnEngine, sender: Sender, assignment: SubagentAssignment
+    ) -> Report:
         child = ConversationId(mint("sub"))
         started = engine.clock.monotonic()
-        turn = self._prepare(engine, sender, errand, child)
+        turn = self._prepare(engine, sender, assignment, child)
         sender.report(f"At work as {child}\n")
         parent = self._budgets.get(sender.conversation)
-        budget = Budget(errand.max_steps, parent=parent)
+        budget = Budget(assignment.max_steps, parent=parent)
         history = History(self._store, child)
         gate = both(self._budgets.gate(sender.conversation), engine.executor.gates(child))
         gate = both(turn.gate, gate)
@@ -189,23 +193,31 @@ class Subagents:
         )
 
     def _prepare(
-        self, engine: TurnEngine, sender: Sender, errand: Errand, child: ConversationId
+        self,
+        engine: TurnEngine,
+        sender: Sender,
+        assignment: SubagentAssignment,
+        child: ConversationId,
     ) -> "_Prepared":
-        """Make the errand's conversation, and what its turn is run with."""
-        task = " ".join(errand.task.split())
-        system = self._surroundings.system(errand.system_prompt) if errand.system_prompt else ""
-        model, opened = self._model(sender.conversation, errand)
+        """Make the assignment's conversation, and what its turn is run with."""
+        task = " ".join(assignment.task.split())
+        system = (
+            self._surroundings.system(assignment.system_prompt) if assignment.system_prompt else ""
+        )
+        model, opened = self._model(sender.conversation, assignment)
         self._store.create(child, engine.executor.workspace, parent=sender.conversation)
         self._store.claim(child)
-        if errand.topic:
-            self._surroundings.join_topic(child, errand.topic)
+        if assignment.topic:
+            self._surroundings.join_topic(child, assignment.topic)
         engine.bus.publish(SubagentStarted(sender.conversation, sender.call, child, task[:200]))
-        narrowed = engine.narrowed(_withheld(errand), asker=f"subagent: {task[:60]}", system=system)
-        if errand.workflow_mode is not None:
-            narrowed = replace(narrowed, workflow_mode=errand.workflow_mode)
-            self._modes[child] = errand.workflow_mode
-        gate = errand.prepare(child) if errand.prepare else None
-        prompt = f"{errand.task}\n\n{errand.instructions}".strip()
+        narrowed = engine.narrowed(
+            _withheld(assignment), asker=f"subagent: {task[:60]}", system=system
+        )
+        if assignment.workflow_mode is not None:
+            narrowed = replace(narrowed, workflow_mode=assignment.workflow_mode)
+            self._modes[child] = assignment.workflow_mode
+        gate = assignment.prepare(child) if assignment.prepare else None
+        prompt = f"{assignment.task}\n\n{assignment.instructions}".strip()
         return _Prepared(narrowed, model, opened, gate, prompt)
 
     async def _watched(
@@ -233,25 +245,25 @@ class Subagents:
             subscription.close()
         return None if work.cancelled() else work.result()
 
-    def _model(self, sender: ConversationId, errand: Errand) -> tuple[Model, bool]:
-        """The model of an errand, and whether it was opened for it alone."""
-        if name := self._name_to_open(sender, errand):
-            return self._surroundings.open_model(name, errand.options or {}), True
+    def _model(self, sender: ConversationId, assignment: SubagentAssignment) -> tuple[Model, bool]:
+        """The model of an assignment, and whether it was opened for it alone."""
+        if name := self._name_to_open(sender, assignment):
+            return self._surroundings.open_model(name, assignment.options or {}), True
         current = self._budgets.model(sender)
         if current is None:
             raise ToolError("There is no model to give the subagent.", hint="Name one in `model`.")
         return current, False
 
-    def _name_to_open(self, sender: ConversationId, errand: Errand) -> str:
-        """The name of the model to open for an errand alone; empty where the sender's will do."""
+    def _name_to_open(self, sender: ConversationId, assignment: SubagentAssignment) -> str:
+        """The name of the model to open for an assignment alone; empty where the sender's will do."""
         current = self._budgets.model(sender)
-        if errand.model or (errand.options and current is not None):
-            return errand.model or (current.name if current else "")
-        return errand.fallback if current is None else ""
+        if assignment.model or (assignment.options and current is not None):
+            return assignment.model or (current.name if current else "")
+        return assignment.fallback if current is None else ""
 
 
 def both(outer: Gate | None, inner: Gate) -> Gate:
-    """What an errand may call: what it may itself, as long as its parent may too."""
+    """What an assignment may call: what it may itself, as long as its parent may too."""
     return inner if outer is None else lambda key: outer(key) or inner(key)
 
 
@@ -268,12 +280,12 @@ def _say(events: Sequence[Event], child: ConversationId, report: Callable[[str],
             report(f"{event.summary}\n")
 
 
-def _withheld(errand: Errand) -> frozenset[str]:
-    """The tools an errand does not get."""
+def _withheld(assignment: SubagentAssignment) -> frozenset[str]:
+    """The tools an assignment does not get."""
     withheld = _NEVER
-    if not errand.terminal:
+    if not assignment.terminal:
         withheld |= _TERMINAL
-    if not errand.dynamic:
+    if not assignment.dynamic:
         withheld |= _DYNAMIC
     return withheld
 

@@ -57,7 +57,7 @@ class Occasion:
 
 
 @dataclass(frozen=True, slots=True)
-class Leash:
+class HookConfinement:
     """How a hook's command is held: real folders that it may write to, and who is asked for more."""
 
     writable: tuple[str, ...]
@@ -112,6 +112,6 @@ class Hooks(Protocol):
         """All that is configured, whether it runs or not. Raises ``ConfigurationError``."""
         ...
 
-    async def run(self, hook: Hook, occasion: Occasion, leash: Leash) -> HookAnswer:
+    async def run(self, hook: Hook, occasion: Occasion, confinement: HookConfinement) -> HookAnswer:
         """Run one and read what it says; never raises but when cancelled, once its processes ended."""
         ...

@@ -13,7 +13,15 @@ from sam_tui.core.bus import Bus
 from sam_tui.core.events import DecisionMade, HookFinished, HookStarted, Noticed
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry
-from sam_tui.core.ports.hooks import Hook, HookAnswer, HookEvent, Hooks, HookWord, Leash, Occasion
+from sam_tui.core.ports.hooks import (
+    Hook,
+    HookAnswer,
+    HookConfinement,
+    HookEvent,
+    Hooks,
+    HookWord,
+    Occasion,
+)
 from sam_tui.core.ports.storage import DecisionLog
 from sam_tui.core.text.plain import gist, plain
 from sam_tui.core.tooling.contract import ToolResult
@@ -140,7 +148,7 @@ class Hooking:
         self.bus.publish(HookStarted(*where))
         answer = HookAnswer(hook, warning="was cancelled")
         try:
-            answer = await self.hooks.run(hook, occasion, self._leash(hook, asker))
+            answer = await self.hooks.run(hook, occasion, self._confinement(hook, asker))
         finally:
             outcome = "failed" if answer.warning else answer.word or "agreed"
             reason = self.clean(answer.warning or answer.reason)
@@ -166,12 +174,12 @@ class Hooking:
         self.record(asker, decision)
         return "" if decision.allowed else decision.reason
 
-    def _leash(self, hook: Hook, asker: Asker) -> Leash:
+    def _confinement(self, hook: Hook, asker: Asker) -> HookConfinement:
         """Plan mode writes nothing, so its hooks write to their temporary folder alone."""
         if self.guard.policy.mode == "plan":
-            return Leash((), self.guard.network, None)
+            return HookConfinement((), self.guard.network, None)
         if hook.event == "Notification":  # what it asked would be told of again
-            return Leash(self.guard.workspace.roots, self.guard.network, None)
+            return HookConfinement(self.guard.workspace.roots, self.guard.network, None)
         run = CommandRun(
             asker.conversation,
             asker.call,
@@ -180,7 +188,7 @@ class Hooking:
             asker.who,
         )
         questions = OutsideQuestions(self.guard, run, lambda decision: self.record(asker, decision))
-        return Leash(self.guard.workspace.roots, self.guard.network, questions.ask)
+        return HookConfinement(self.guard.workspace.roots, self.guard.network, questions.ask)
 
     def _together(self, answers: Sequence[HookAnswer], asker: Asker) -> Said:
         """One answer of many: no before ask before yes, and only the person's own hooks say yes."""

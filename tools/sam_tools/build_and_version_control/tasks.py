@@ -19,7 +19,7 @@ from sam_tools.build_and_version_control.problems import (
     has_matcher,
     tally,
 )
-from sam_tools.build_and_version_control.shelf import TASKS_FILE, TaskShelf
+from sam_tools.build_and_version_control.task_definitions import TASKS_FILE, TaskDefinitions
 from sam_tui.core.accesses import Access, CommandAccess, Read
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.display import Display, Table, Terminal
@@ -50,12 +50,12 @@ class TaskPorts:
     workspace: Workspace
 
 
-class TaskDesk:
+class TaskHand:
     """The three task operations. Runs belong to the conversation that started them."""
 
     def __init__(self, ports: TaskPorts, *, foreground_seconds: float) -> None:
         self._ports = ports
-        self._shelf = TaskShelf(ports.files, ports.book, ports.workspace)
+        self._definitions = TaskDefinitions(ports.files, ports.book, ports.workspace)
         self._limit = foreground_seconds
 
     def create_accesses(self, arguments: CreateAndRunTask) -> Sequence[Access]:
@@ -67,14 +67,14 @@ class TaskDesk:
                 hint=f"One of: {', '.join(KNOWN)}.",
             )
         folder = arguments.workspaceFolder or ""
-        step = self._shelf.new(arguments.task.entry(), folder)
+        step = self._definitions.new(arguments.task.entry(), folder)
         arguments.settle((step,))
         accesses: list[Access] = [Read(TASKS_FILE, "tasks"), CommandAccess(step.command, folder)]
         return [*accesses, Read(folder, "workspaceFolder")] if folder else accesses
 
     def run_accesses(self, arguments: RunTask) -> Sequence[Access]:
         """The file that defines tasks, and each command with its folder, looked up here and now."""
-        plan = self._shelf.plan(arguments.label)
+        plan = self._definitions.plan(arguments.label)
         arguments.settle(plan)
         accesses: list[Access] = [Read(TASKS_FILE, "tasks")]
         for at, step in enumerate(plan):
@@ -90,7 +90,7 @@ class TaskDesk:
         if arguments.workspaceFolder:
             cwd = context.location("workspaceFolder").real
             task["workspaceFolder"] = cwd
-        self._shelf.keep(task, step)
+        self._definitions.keep(task, step)
         return await self._run_step(step, cwd, context)
 
     async def run(self, arguments: RunTask, context: ToolContext) -> ToolResult:

@@ -14,7 +14,7 @@ from sam_tools.build_and_version_control.arguments import (
 )
 from sam_tools.build_and_version_control.changes import changed_files
 from sam_tools.build_and_version_control.commits import commit
-from sam_tools.build_and_version_control.tasks import FOREGROUND_SECONDS, TaskDesk, TaskPorts
+from sam_tools.build_and_version_control.tasks import FOREGROUND_SECONDS, TaskHand, TaskPorts
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.processes.tasks import TaskBook, Tasks
@@ -42,7 +42,7 @@ class BuildAndVersionControl:
         foreground_seconds: float = FOREGROUND_SECONDS,
     ) -> None:
         self._commands = commands
-        self._desk = TaskDesk(
+        self._desk = TaskHand(
             TaskPorts(commands, tasks, book, files, workspace),
             foreground_seconds=foreground_seconds,
         )

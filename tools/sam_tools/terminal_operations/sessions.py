@@ -57,7 +57,7 @@ _HIDDEN = "(hidden input)"
 """What a card shows for keys typed at a password prompt."""
 
 
-class Doings:
+class OutsideRequests:
     """What the programs of one session wanted outside, and what they were refused."""
 
     def __init__(self, ask: AskOutside | None) -> None:
@@ -106,7 +106,7 @@ class SessionHand:
         self._publish = publish
         self._last_run = last_run
         self._opened: set[ConversationId] = set()
-        self._doings: dict[SessionId, Doings] = {}
+        self._outside: dict[SessionId, OutsideRequests] = {}
         self._handing = HandingOver(inquiries)
 
     async def create(self, arguments: CreateSession, context: ToolContext) -> ToolResult:
@@ -118,21 +118,21 @@ class SessionHand:
                 "A session can only be opened for this conversation.",
                 hint="Leave conversation_id out.",
             )
-        doings = Doings(context.permit.ask_outside)
+        outside = OutsideRequests(context.permit.ask_outside)
         session, fresh = await self._terminals.open(
             SessionSpec(
                 conversation,
                 working_directory(arguments.working_directory, context),
                 confined=context.permit.confined,
                 writable=context.permit.writable,
-                ask=doings.ask,
+                ask=outside.ask,
                 network=context.permit.network,
             )
         )
         name = "existing"
-        if session.id not in self._doings:
+        if session.id not in self._outside:
             # One that was taken over from an earlier run is new to this one.
-            self._doings[session.id] = doings
+            self._outside[session.id] = outside
             name = (
                 "existing"
                 if not fresh
@@ -188,14 +188,14 @@ class SessionHand:
         start = session.end
         # A terminal's enter key is \r alone; the pair would be two of them.
         session.write(arguments.input.replace("\r\n", "\r").encode(errors="replace"))
-        doings = self._doings.get(session.id) or Doings(None)
-        before = len(doings.refused)
+        outside = self._outside.get(session.id) or OutsideRequests(None)
+        before = len(outside.refused)
         context.emit("Typed; waiting for the end of the command\n")
         await session.settled(within=arguments.timeout)
         if arguments.hand_over:
             first = view_of(session, session.output(start).text)
             return await self._handing.ask(session, arguments.hand_over, context, first)
-        if await doings.answered():
+        if await outside.answered():
             # The person took their time, which is not the command's.
             await session.settled(within=arguments.timeout)
         printed = session.output(start)
@@ -209,8 +209,8 @@ class SessionHand:
             **holder_data(session),
             **self._handing.news(session),
         }
-        if doings.refused[before:]:
-            data["refused"] = refused_data(doings.refused[before:])
+        if outside.refused[before:]:
+            data["refused"] = refused_data(outside.refused[before:])
         record = session.commands[-1] if session.commands else None
         if record is not None and record != newest:
             data |= {"exitCode": record.exit_code, "working_directory": session.directory}
@@ -342,7 +342,7 @@ class SessionHand:
                 self._publish(TerminalPassed(conversation, session.id, *now))
             if not session.running:
                 stop()
-                self._doings.pop(session.id, None)
+                self._outside.pop(session.id, None)
                 self._publish(TerminalClosed(conversation, session.id, session.exit_code))
 
         stop = session.watch(changed)

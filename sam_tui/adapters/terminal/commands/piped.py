@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 
 from sam_tui.adapters.terminal.confinement.processes import TrackedRun
-from sam_tui.adapters.terminal.confinement.run import Holding, Wanted
+from sam_tui.adapters.terminal.confinement.run import ConfinedRun, Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.processes.ends import ProcessEnd, end_session
 from sam_tui.adapters.terminal.processes.environment import command_environment
@@ -34,14 +34,14 @@ class RunningProgram:
         self,
         process: "subprocess.Popen[bytes]",
         ends: tuple[int, int, int],
-        holding: Holding | None,
+        confined_run: ConfinedRun | None,
         run: TrackedRun,
         on_error: Callable[[str], None],
     ) -> None:
         self._process = process
         self._run = run
         self._input, self._output, self._errors = ends
-        self._holding = holding
+        self._confined_run = confined_run
         self._on_error = on_error
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._loop = asyncio.get_running_loop()
@@ -71,7 +71,7 @@ class RunningProgram:
     @property
     def refused(self) -> Sequence[OutsideAccess]:
         """What the sandbox refused it so far."""
-        return () if self._holding is None else tuple(self._holding.handle.refused)
+        return () if self._confined_run is None else tuple(self._confined_run.handle.refused)
 
     async def read(self) -> bytes:
         """The next piece of its standard output; empty when it and its pipe have ended."""
@@ -101,7 +101,7 @@ class RunningProgram:
         """Return once so much time has passed, the time apart in which a person was asked."""
         began = self._loop.time()
         while True:
-            handle = None if self._holding is None else self._holding.handle
+            handle = None if self._confined_run is None else self._confined_run.handle
             paused = 0.0 if handle is None else handle.asked_seconds
             if handle is not None and handle.asking:
                 await handle.answered()
@@ -143,8 +143,8 @@ class RunningProgram:
         self._output = self._errors = -1
         # Only a process stuck in the kernel is still there; the subprocess module reaps it later.
         self._process.poll()
-        if self._holding is not None:
-            self._holding.close()
+        if self._confined_run is not None:
+            self._confined_run.close()
 
     def _close_input(self) -> None:
         if self._input >= 0:
@@ -199,20 +199,20 @@ class PipedCommands:
 
     async def start(self, request: PipedRequest) -> RunningProgram:
         """Start one, held as asked for. Raises ``ToolError`` when it cannot be started."""
-        holding = None
+        confined_run = None
         if request.confined:
             terms = Wanted(request.writable, request.ask, request.network, request.readable)
-            holding = self._sandbox.hold(terms)
+            confined_run = self._sandbox.hold(terms)
         try:
-            return self._start(request, holding)
+            return self._start(request, confined_run)
         except BaseException:
-            if holding is not None:
-                holding.close()
+            if confined_run is not None:
+                confined_run.close()
             raise
 
-    def _start(self, request: PipedRequest, holding: Holding | None) -> RunningProgram:
-        scratch = self._sandbox.scratch if holding is not None else None
-        run = self._sandbox.tracking.run(holding)
+    def _start(self, request: PipedRequest, confined_run: ConfinedRun | None) -> RunningProgram:
+        scratch = self._sandbox.scratch if confined_run is not None else None
+        run = self._sandbox.tracking.run(confined_run)
         theirs_in, ours_in = os.pipe()
         ours_out, theirs_out = os.pipe()
         ours_err, theirs_err = os.pipe()
@@ -227,13 +227,13 @@ class PipedCommands:
                 **run.variables,
             },
             theirs_out,
-            () if holding is None else holding.prefix,
-            () if holding is None else holding.passed,
+            () if confined_run is None else confined_run.prefix,
+            () if confined_run is None else confined_run.passed,
             errors=theirs_err,
             stdin=theirs_in,
         )
         try:
-            entrance = None if holding is None else holding.entrance()
+            entrance = None if confined_run is None else confined_run.entrance()
             process = start(launch, entrance, run.started)
         except BaseException:
             for end in ends:
@@ -242,7 +242,7 @@ class PipedCommands:
         finally:
             for end in theirs:
                 os.close(end)
-        return RunningProgram(process, ends, holding, run, request.on_error)
+        return RunningProgram(process, ends, confined_run, run, request.on_error)
 
 
 @functools.cache

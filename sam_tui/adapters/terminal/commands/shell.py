@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sam_tui.adapters.terminal.confinement.processes import TrackedRun, words
-from sam_tui.adapters.terminal.confinement.run import Holding, Wanted, refusals
+from sam_tui.adapters.terminal.confinement.run import ConfinedRun, Wanted, refusals
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.processes.ends import ProcessEnd, end_session
 from sam_tui.adapters.terminal.processes.environment import command_environment
@@ -89,24 +89,26 @@ class ShellCommands:
         return result
 
     async def _run_once(self, request: CommandRequest) -> CommandResult:
-        holding = None
+        confined_run = None
         if request.confined:
             terms = Wanted(request.writable, request.ask, request.network, request.readable)
-            holding = self._sandbox.hold(terms)
-            if holding is not None:
+            confined_run = self._sandbox.hold(terms)
+            if confined_run is not None:
                 # Not at once, when this one is starting and wants answers of the supervisor.
                 loop = asyncio.get_running_loop()
-                loop.call_later(_SETTLED, self._sandbox.prepare, terms, holding)
+                loop.call_later(_SETTLED, self._sandbox.prepare, terms, confined_run)
         try:
-            return await self.run_held(request, holding)
+            return await self.run_held(request, confined_run)
         finally:
-            if holding is not None:
-                holding.close()
+            if confined_run is not None:
+                confined_run.close()
 
-    async def run_held(self, request: CommandRequest, holding: Holding | None) -> CommandResult:
+    async def run_held(
+        self, request: CommandRequest, confined_run: ConfinedRun | None
+    ) -> CommandResult:
         """``run`` for a command that is held in a way of the caller's; None leaves it free."""
-        run = self._sandbox.tracking.run(holding)
-        environment = self._environment(request, run, confined=holding is not None)
+        run = self._sandbox.tracking.run(confined_run)
+        environment = self._environment(request, run, confined=confined_run is not None)
         began = time.monotonic()
         with contextlib.ExitStack() as ends, contextlib.ExitStack() as failed:
             reading, writing = _pipe(ends, failed)
@@ -117,35 +119,35 @@ class ShellCommands:
                     request.cwd,
                     environment,
                     writing,
-                    () if holding is None else holding.prefix,
-                    () if holding is None else holding.passed,
+                    () if confined_run is None else confined_run.prefix,
+                    () if confined_run is None else confined_run.passed,
                     None if wrong is None else wrong[1],
                     _input(request.stdin, ends) if request.stdin else None,
                 ),
-                None if holding is None else holding.entrance(),
+                None if confined_run is None else confined_run.entrance(),
                 run.started,
             )
             failed.pop_all()
         if request.on_start is not None:
             request.on_start(process.pid)
-        if holding is not None:
+        if confined_run is not None:
             self.leaders.add(process.pid)
-            holding.handle.when_abandoned = run.kill
+            confined_run.handle.when_abandoned = run.kill
         pipes = [_Pipe(reading, LiveText(request.on_output))]
         if wrong is not None:
             pipes.append(_Pipe(wrong[0], LiveText(lambda _: None)))
-        execution = _Execution(process, pipes, holding, run)
+        execution = _Execution(process, pipes, confined_run, run)
         execution.unhurried = request.unhurried or _never
         try:
             timed_out = not await execution.wait(request.timeout)
-            if holding is not None:
-                await _finish(holding, run)
+            if confined_run is not None:
+                await _finish(confined_run, run)
         finally:
             execution.close()
             self.leaders.discard(process.pid)
-            if holding is not None:
-                holding.handle.when_abandoned = None
-                holding.close()
+            if confined_run is not None:
+                confined_run.handle.when_abandoned = None
+                confined_run.close()
         output, dropped = pipes[0].output.text()
         errors = pipes[1].output.text()[0] if wrong is not None else ""
         code = process.returncode
@@ -160,13 +162,13 @@ class ShellCommands:
             withheld=self._missed(request.command, output + errors) if code else (),
             left=run.left(),
         )
-        if holding is None:
+        if confined_run is None:
             return result
         return replace(
             result,
-            refused=refusals(holding, output + errors, code),
-            exceeded=tuple(sorted(holding.handle.exceeded)),
-            abandoned=holding.handle.abandoned,
+            refused=refusals(confined_run, output + errors, code),
+            exceeded=tuple(sorted(confined_run.handle.exceeded)),
+            abandoned=confined_run.handle.abandoned,
         )
 
     def _environment(
@@ -185,9 +187,9 @@ class ShellCommands:
         return self._sandbox.misses.of(self._sandbox.passed, command, output)
 
 
-async def _finish(holding: Holding, run: TrackedRun) -> None:
-    await holding.finish()
-    if holding.handle.exceeded:
+async def _finish(confined_run: ConfinedRun, run: TrackedRun) -> None:
+    await confined_run.finish()
+    if confined_run.handle.exceeded:
         # They were killed at once, and the first of them may be gone before the last.
         await run.end()
 
@@ -242,12 +244,12 @@ class _Execution:
         self,
         process: subprocess.Popen[bytes],
         pipes: Sequence[_Pipe],
-        holding: Holding | None,
+        confined_run: ConfinedRun | None,
         run: TrackedRun,
     ) -> None:
         self.unhurried: Callable[[], bool] = _never
         self._run = run
-        self._holding = holding
+        self._confined_run = confined_run
         self._process = process
         self._pipes = pipes
         self._loop = asyncio.get_running_loop()
@@ -272,7 +274,7 @@ class _Execution:
         """Wait until it ended, or until its time is up; while a person is asked, time stands still."""
         began = self._loop.time()
         while not self._exited.done():
-            handle = None if self._holding is None else self._holding.handle
+            handle = None if self._confined_run is None else self._confined_run.handle
             paused = 0.0 if handle is None else handle.asked_seconds
             left = seconds + paused - (self._loop.time() - began)
             if handle is not None and handle.asking:

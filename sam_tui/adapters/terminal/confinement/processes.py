@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TypeVar
 
-from sam_tui.adapters.terminal.confinement.run import Holding
+from sam_tui.adapters.terminal.confinement.run import ConfinedRun
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import tasks_of_the_system
 from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE, MARK, Census, name_of
@@ -91,14 +91,14 @@ class Tracking:
         self._runs = 0
         self._control: socket.socket | None = None
 
-    def run(self, holding: Holding | None) -> "TrackedRun":
+    def run(self, confined_run: ConfinedRun | None) -> "TrackedRun":
         """Make ready to start a command."""
         self._runs += 1
-        return TrackedRun(self, holding, f"{self._mark}-{self._runs}")
+        return TrackedRun(self, confined_run, f"{self._mark}-{self._runs}")
 
-    def watches(self, holding: Holding | None) -> bool:
+    def watches(self, confined_run: ConfinedRun | None) -> bool:
         """Whether the process beside has to end what is held like that."""
-        return holding is None or not holding.supervised or not self.apart
+        return confined_run is None or not confined_run.supervised or not self.apart
 
     def report_session(self, session: int, since: int) -> None:
         """Tell that process of a session, and when its leader started; 0 says that it is over.
@@ -123,10 +123,10 @@ class Tracking:
 class TrackedRun:
     """One command and what it started."""
 
-    def __init__(self, tracking: Tracking, holding: Holding | None, mark: str) -> None:
+    def __init__(self, tracking: Tracking, confined_run: ConfinedRun | None, mark: str) -> None:
         self._tracking = tracking
-        self._holding = holding
-        self._marked = holding is None or not holding.supervised
+        self._confined_run = confined_run
+        self._marked = confined_run is None or not confined_run.supervised
         self._census = Census(mark=mark if self._marked else "")
         self._told: set[int] = set()
         self._leader = 0
@@ -138,13 +138,13 @@ class TrackedRun:
         self._leader = pid
         restrain(pid, self._tracking.limits, counted=not self._marked)
         since = self._census.add(pid)
-        if self._holding is not None:
-            self._holding.begin(pid)
+        if self._confined_run is not None:
+            self._confined_run.begin(pid)
         self._watch(pid, since)
 
     def left(self) -> "TrackedRun | None":
         """Itself where something still runs of it, now that its shell has ended."""
-        whole = self._holding is not None and self._holding.ends_whole
+        whole = self._confined_run is not None and self._confined_run.ends_whole
         if not whole and self.processes():
             return self
         self._over()
@@ -177,7 +177,7 @@ class TrackedRun:
         self._over()
 
     def _over(self) -> None:
-        if self._tracking.watches(self._holding):
+        if self._tracking.watches(self._confined_run):
             for session in self._told:
                 self._tracking.report_session(session, 0)
 
@@ -195,14 +195,14 @@ class TrackedRun:
 
     def _learn(self) -> None:
         """Take in which sessions its processes began."""
-        if self._holding is not None:
-            self._holding.handle.receive()
-            for session, since in self._holding.handle.sessions.items():
+        if self._confined_run is not None:
+            self._confined_run.handle.receive()
+            for session, since in self._confined_run.handle.sessions.items():
                 self._census.add(session, since)
                 self._watch(session, since)
 
     def _watch(self, session: int, since: int) -> None:
         if session not in self._told:
             self._told.add(session)
-            if self._tracking.watches(self._holding):
+            if self._tracking.watches(self._confined_run):
                 self._tracking.report_session(session, since)

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 
-from sam_tui.adapters.terminal.confinement.run import Holding
+from sam_tui.adapters.terminal.confinement.run import ConfinedRun
 from sam_tui.adapters.terminal.processes.launch import Launch, start
 from sam_tui.core.errors import ToolError
 
@@ -17,7 +17,7 @@ _SECONDS = 20.0
 _COMMAND = 'echo in > in && cat in && mkdir d && rmdir d && ! echo out > "$OUTSIDE/out"'
 
 
-def fault(hold: Callable[[tuple[str, ...]], Holding | None]) -> str:
+def fault(hold: Callable[[tuple[str, ...]], ConfinedRun | None]) -> str:
     """Why a command cannot run as ``hold`` holds it, given folders that it may write to; empty when
     it can, writes there and is refused outside. Takes some milliseconds; never raises."""
     try:
@@ -28,13 +28,13 @@ def fault(hold: Callable[[tuple[str, ...]], Holding | None]) -> str:
         inside, outside = (os.path.join(folder, name) for name in ("inside", "outside"))
         os.mkdir(inside)
         os.mkdir(outside)
-        holding = hold((inside,))
-        if holding is None:
+        confined_run = hold((inside,))
+        if confined_run is None:
             return ""
         try:
-            return _tried(holding, inside, outside)
+            return _tried(confined_run, inside, outside)
         finally:
-            holding.close()
+            confined_run.close()
     except ToolError as error:
         return str(error).rstrip(".")
     except OSError as error:
@@ -43,17 +43,17 @@ def fault(hold: Callable[[tuple[str, ...]], Holding | None]) -> str:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _tried(holding: Holding, inside: str, outside: str) -> str:
+def _tried(confined_run: ConfinedRun, inside: str, outside: str) -> str:
     with tempfile.TemporaryFile() as output:
         launch = Launch(
             _COMMAND,
             inside,
             {"PATH": os.environ.get("PATH", os.defpath), "OUTSIDE": outside, "LC_ALL": "C"},
             output.fileno(),
-            holding.prefix,
-            holding.passed,
+            confined_run.prefix,
+            confined_run.passed,
         )
-        process = start(launch, holding.entrance(), holding.begin)
+        process = start(launch, confined_run.entrance(), confined_run.begin)
         try:
             code = process.wait(_SECONDS)
         except subprocess.TimeoutExpired:

@@ -38,7 +38,7 @@ class Supervised:
     finish: Callable[[], Coroutine[None, None, None]]
 
 
-class Holding:
+class ConfinedRun:
     """One run in the sandbox: the way in, or the words that go before its command line."""
 
     def __init__(
@@ -102,32 +102,36 @@ class Holding:
             release()
 
 
-class Spare:
+class PreparedRun:
     """At most one run that was made ready ahead, in case the next one is to be held alike."""
 
     def __init__(self) -> None:
-        self._ready: tuple[object, Holding] | None = None
+        self._ready: tuple[object, ConfinedRun] | None = None
 
     @property
     def waiting(self) -> bool:
         """Whether there is one."""
         return self._ready is not None
 
-    def keep(self, terms: object, holding: Holding) -> None:
+    def keep(self, terms: object, confined_run: ConfinedRun) -> None:
         """Let a run wait for its command, inside the sandbox."""
-        holding.ready = HeldStart(holding.handle.descriptor)
-        self._ready = (terms, holding)
+        confined_run.ready = HeldStart(confined_run.handle.descriptor)
+        self._ready = (terms, confined_run)
 
-    def take(self, terms: object, rules: Rules) -> Holding | None:
+    def take(self, terms: object, rules: Rules) -> ConfinedRun | None:
         """The waiting run where its terms and rules are these; any other is given up."""
         ready, self._ready = self._ready, None
         if ready is None:
             return None
-        known_terms, holding = ready
-        lives = holding.handle.lives and holding.ready is not None and holding.ready.waits
-        if lives and holding.rules == rules and known_terms == terms:
-            return holding
-        holding.close()
+        known_terms, confined_run = ready
+        lives = (
+            confined_run.handle.lives
+            and confined_run.ready is not None
+            and confined_run.ready.waits
+        )
+        if lives and confined_run.rules == rules and known_terms == terms:
+            return confined_run
+        confined_run.close()
         return None
 
     def drop(self) -> None:
@@ -149,10 +153,10 @@ _METADATA = re.compile(r"\b(?:mode|permissions|ownership|owner|timestamp|times|t
 _RENAMES = re.compile(r"\b(?:move|rename)\b")
 
 
-def refusals(holding: Holding, output: str, code: int | None) -> tuple[OutsideAccess, ...]:
+def refusals(confined_run: ConfinedRun, output: str, code: int | None) -> tuple[OutsideAccess, ...]:
     """Each refused access once. What is only read from output has no process, and may be wrong."""
-    if holding.supervised or not code:
-        return tuple(holding.handle.refused)
+    if confined_run.supervised or not code:
+        return tuple(confined_run.handle.refused)
     return printed_refusals(output)
 
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from sam_tui.adapters.terminal.confinement.processes import Tracking
 from sam_tui.adapters.terminal.confinement.proof import fault
 from sam_tui.adapters.terminal.confinement.rulesets import Rules, Rulesets, linked_repositories
-from sam_tui.adapters.terminal.confinement.run import Holding, Spare, Supervised, Wanted
+from sam_tui.adapters.terminal.confinement.run import ConfinedRun, PreparedRun, Supervised, Wanted
 from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
 from sam_tui.adapters.terminal.processes.environment import (
     NONE_PASSED,
@@ -110,12 +110,12 @@ class Sandbox:
         self.tracking = Tracking(CommandLimits())
         """What was started."""
         self._scratch: str | None = None
-        self._spare = Spare()
+        self._prepared = PreparedRun()
         # Apart from the sandbox, so that it outlives it by a moment.
         self._closing = ExitStack()
         self._closing.callback(self.tracking.close)
         self._trust(able, UNHELD if off else describe(able, strict=strict))
-        self._closing.callback(self._spare.drop)
+        self._closing.callback(self._prepared.drop)
         self._proving = threading.RLock()
         self._close = weakref.finalize(self, self._closing.close)
 
@@ -179,7 +179,7 @@ class Sandbox:
         if self._supervision is not None:
             self._supervision.receive()
 
-    def hold(self, terms: Wanted) -> Holding | None:
+    def hold(self, terms: Wanted) -> ConfinedRun | None:
         """Make ready for one run; None where the kernel can enforce nothing.
 
         Raises ``ToolError`` when the kernel refuses.
@@ -187,7 +187,7 @@ class Sandbox:
         self.confinement  # noqa: B018 # what holds is found out before the first command
         return self._hold(terms)
 
-    def _hold(self, terms: Wanted) -> Holding | None:
+    def _hold(self, terms: Wanted) -> ConfinedRun | None:
         match self._confinement.kind:
             case "none":
                 return None
@@ -199,30 +199,30 @@ class Sandbox:
                 rules = self._rules(terms)
                 return self._take(terms, rules) or self._enter(terms, rules)
 
-    def prepare(self, terms: Wanted, like: Holding) -> None:
+    def prepare(self, terms: Wanted, like: ConfinedRun) -> None:
         """Make the next run ready while one that is held alike runs. Never raises.
 
         Entering takes a third of a millisecond, which the next command then need not wait for. It is
         used only if all is as it was when ``like`` began: the same folders, secrets and network.
         """
-        if self._confinement.kind != "live" or self._spare.waiting or not self._close.alive:
+        if self._confinement.kind != "live" or self._prepared.waiting or not self._close.alive:
             return
         alike = terms if terms.ask is None else replace(terms, ask=_unattended)
         rules = like.rules if like.rules and self._rulesets.keeps(like.rules.ruleset) else None
         with suppress(ToolError, RuntimeError):
-            self._spare.keep(self._terms(terms), self._enter(alike, rules or self._rules(alike)))
+            self._prepared.keep(self._terms(terms), self._enter(alike, rules or self._rules(alike)))
 
     def _terms(self, terms: Wanted) -> object:
         """What two runs must have in common for one way in to fit both."""
         asks = terms.ask is not None
         return replace(terms, ask=None), asks, self.network(terms.network), self._hosts
 
-    def _take(self, terms: Wanted, rules: Rules) -> Holding | None:
+    def _take(self, terms: Wanted, rules: Rules) -> ConfinedRun | None:
         """The run that was made ready, where it is what is wanted now."""
-        holding = self._spare.take(self._terms(terms), rules)
-        if holding is not None:
-            holding.handle.attend(terms.ask)
-        return holding
+        confined_run = self._prepared.take(self._terms(terms), rules)
+        if confined_run is not None:
+            confined_run.handle.attend(terms.ask)
+        return confined_run
 
     def apart(
         self, terms: Wanted, scratch: str
@@ -248,7 +248,7 @@ class Sandbox:
         bounds = self._rulesets.masking(self._bounds(terms, scratch))
         return Rules(bounds, self._rulesets.of(bounds))
 
-    def _enter(self, terms: Wanted, rules: Rules, apart: Supervision | None = None) -> Holding:
+    def _enter(self, terms: Wanted, rules: Rules, apart: Supervision | None = None) -> ConfinedRun:
         bounds, ruleset = rules.bounds, rules.ruleset.descriptor
         network = self.network(terms.network)
         table = machine()
@@ -264,7 +264,7 @@ class Sandbox:
         number, handle = supervision.hold(
             bounds, ruleset, code, terms.ask, hosts=hosts, limits=limits
         )
-        return Holding(
+        return ConfinedRun(
             handle,
             functools.partial(supervision.release, number),
             supervised=Supervised(
@@ -352,13 +352,13 @@ class Sandbox:
             raise ToolError("This system can confine commands, but not terminals.")
         return self._enter(terms, self._rules(terms)).descriptor
 
-    def _wrap(self, terms: Wanted, program: str | None) -> Holding:
+    def _wrap(self, terms: Wanted, program: str | None) -> ConfinedRun:
         """Put bubblewrap, or sandbox-exec where ``program`` is None, before the command line."""
         folders = (*terms.folders, *self._caches, self.scratch)
         bounds = Bounds(folders, secrets=self.secrets, opened=self.opened, reads=self.reads())
         network = self.network(terms.network)
         if program is None:
-            return Holding(
+            return ConfinedRun(
                 Held(-1), _nothing, prefix=seatbelt_command(bounds, network, self._hosts)
             )
         code, release = -1, _nothing
@@ -367,7 +367,7 @@ class Sandbox:
             os.write(code, filter_program(table, network, live=False))
             os.lseek(code, 0, os.SEEK_SET)
             release = functools.partial(os.close, code)
-        return Holding(
+        return ConfinedRun(
             Held(code),
             release,
             prefix=strict_command(program, bounds, network, None if code < 0 else code),
@@ -389,7 +389,7 @@ def _nothing() -> None:
     """There is nothing to release."""
 
 
-def _plain(ruleset: int, code: bytes) -> Holding:
+def _plain(ruleset: int, code: bytes) -> ConfinedRun:
     """A run that nobody watches: Landlock, and the filter where there is one."""
     try:
         theirs, ours = enrolment(ruleset, code, live=False)
@@ -397,4 +397,4 @@ def _plain(ruleset: int, code: bytes) -> Holding:
         raise ToolError(f"The sandbox could not be set up: {error.strerror}.") from error
     ours.close()
     handle = Held(theirs.detach())
-    return Holding(handle, handle.shut)
+    return ConfinedRun(handle, handle.shut)

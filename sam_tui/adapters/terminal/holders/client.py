@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from sam_tui.adapters.terminal.holders.ring import Ring
-from sam_tui.adapters.terminal.person_input.baton import Hold
+from sam_tui.adapters.terminal.person_input.session_holder import Hold
 from sam_tui.adapters.terminal.pty.pty import PtyLaunch
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE

@@ -22,7 +22,7 @@ _ORDINARY = re.compile(r"[^\W\d_]*|-{1,2}[^\W\d_-]*")
 """Words that tell nothing by themselves: letters alone, and options."""
 
 
-class Veils:
+class TypedRedaction:
     """What was typed, as short texts and as runs of characters. ``over`` takes it out of a text."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 
 from sam_tui.adapters.terminal.confinement.sandbox import restrict
-from sam_tui.adapters.terminal.person_input.baton import Hold
+from sam_tui.adapters.terminal.person_input.session_holder import Hold
 from sam_tui.adapters.terminal.processes.ends import ProcessEnd, end_session
 from sam_tui.adapters.terminal.processes.groups import members
 from sam_tui.adapters.terminal.pty.input_wait import Modes, blocked, modes, pending, unread

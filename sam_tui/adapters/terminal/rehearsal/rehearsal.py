@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
-from sam_tui.adapters.terminal.confinement.run import Holding
+from sam_tui.adapters.terminal.confinement.run import ConfinedRun
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.rehearsal.branch import NOT_MOUNTED, Mount
 from sam_tui.adapters.terminal.rehearsal.commit import commit
@@ -123,9 +123,9 @@ class Branch:
         else:
             network = self._sandbox.network(request.network)
             words = self._words(self._mount, cwd, network=network)
-            holding = Holding(Held(-1), _nothing, prefix=words)
+            confined_run = ConfinedRun(Held(-1), _nothing, prefix=words)
             result = await self._commands.run_held(
-                replace(request, cwd=self._folder, ask=None), holding
+                replace(request, cwd=self._folder, ask=None), confined_run
             )
         self._changes = await asyncio.to_thread(self._look)
         self._stamps = list(map(_stamp, self._changes))

@@ -40,7 +40,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE, Census
 from sam_tui.adapters.terminal.sandbox.supervised.run import RunTerms, Watch
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.terminal.sandbox.network.host_connections import Doors
+    from sam_tui.adapters.terminal.sandbox.network.host_connections import SharedNetwork
 
 _COUNT_SECONDS = 0.1
 """Between two looks at how many processes there are: less than it takes to start a thousand."""
@@ -61,7 +61,7 @@ class Supervisor:
         self._listening: dict[int, Watch] = {}
         self._runs: dict[int, Watch] = {}
         self._heard: dict[int, Callable[[], None]] = {}
-        self._doors: Doors | None = None
+        self._shared: SharedNetwork | None = None
         self._telling = threading.Lock()
         self._counted: list[Watch] = []
         """The runs whose processes may have only so much together."""
@@ -126,8 +126,8 @@ class Supervisor:
         for watch in self._runs.values():
             if watch.hosts is not None:
                 watch.hosts.close()
-        if self._doors is not None:
-            self._doors.close()
+        if self._shared is not None:
+            self._shared.close()
         self._drafts.close()
         self._memory.close()
         for mine in (*self._ended, *(watch.created for watch in self._runs.values())):
@@ -169,7 +169,7 @@ class Supervisor:
         watch.datagram_sockets = self._messages.inodes
         watch.reads = Reads.of(message)
         if message["hosts"] is not None:
-            watch.hosts = self._open_doors().let(watch, message["hosts"])
+            watch.hosts = self._open_shared_network().let(watch, message["hosts"])
         self._runs[terms.number] = watch
         enrolment = socket.socket(fileno=enrolling)
         self._enrolling[enrolment.fileno()] = (enrolment, watch)
@@ -190,12 +190,12 @@ class Supervisor:
             case _:
                 watch.stop_asking()
 
-    def _open_doors(self) -> "Doors":
-        if self._doors is None:
-            from sam_tui.adapters.terminal.sandbox.network.host_connections import Doors
+    def _open_shared_network(self) -> "SharedNetwork":
+        if self._shared is None:
+            from sam_tui.adapters.terminal.sandbox.network.host_connections import SharedNetwork
 
-            self._doors = Doors(self._listen_to)
-        return self._doors
+            self._shared = SharedNetwork(self._listen_to)
+        return self._shared
 
     def _listen_to(self, descriptor: int, on_ready: Callable[[], None] | None) -> None:
         """Call ``on_ready`` when there is something to read; None ends that."""

@@ -16,7 +16,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.processes import name_of
 from sam_tui.adapters.terminal.shell_integration.log import ShellLog
 from sam_tui.core.ports.processes.terminals import TerminalState
 
-_RUNGS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+_STEPS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
 @dataclass(slots=True)
@@ -28,8 +28,8 @@ class _Job:
     struck: float
 
 
-class Ladder:
-    """Signals whoever has the terminal now, each process group from the first rung on.
+class TerminationEscalation:
+    """Signals whoever has the terminal now, each process group from the first step on.
 
     A shell's own loop hands the terminal from one short job to the next. Only an interrupt of a job
     ends the loop with it, and bash loses one that comes while it starts a job, so every new group
@@ -59,16 +59,16 @@ class Ladder:
             job = self._jobs[group] = _Job(image, 0, now)
         elif group == self._shell:
             pass
-        elif now - job.struck >= self._patience and job.rung + 1 < len(_RUNGS):
+        elif now - job.struck >= self._patience and job.rung + 1 < len(_STEPS):
             job.rung, job.struck = job.rung + 1, now
         else:
             return ""
         self._late = self._late or group == self._shell
         try:
-            os.killpg(group, _RUNGS[job.rung])
+            os.killpg(group, _STEPS[job.rung])
         except (ProcessLookupError, PermissionError):
             return ""
-        return _RUNGS[job.rung].name.removeprefix("SIG")
+        return _STEPS[job.rung].name.removeprefix("SIG")
 
     def confirm(self) -> bool:
         """Interrupt the shell, which waits for keys, once more; False when it got no interrupt since.
@@ -98,9 +98,9 @@ _POLL_PAUSE = 1.0
 """The same for one that has set the terminal up for single keys, or hides them."""
 _QUIET = 2.0
 _LINE = 400
-_RUNG = 1.0
+_STEP = 1.0
 """Seconds that a job is given to end after each signal."""
-_LADDER = 10.0
+_ESCALATION = 10.0
 """Seconds after which a command that does not end is left alone."""
 
 
@@ -150,14 +150,14 @@ class Activity:
         Returns the state once the shell is back, or when nothing helped: a job that ignores even
         KILL is stuck in the kernel, and a loop of the shell's own that traps INT goes on.
         """
-        ladder = Ladder(self._pty.pid, _RUNG)
-        deadline = time.monotonic() + _LADDER
+        escalation = TerminationEscalation(self._pty.pid, _STEP)
+        deadline = time.monotonic() + _ESCALATION
         while time.monotonic() < deadline:
             if self._is_back():
-                if not (self._pty.running and ladder.confirm()):
+                if not (self._pty.running and escalation.confirm()):
                     return TerminalState("finished", time.monotonic() - self._last_output)
             elif not self._log.at_prompt:
-                name = ladder.strike(self._pty.foreground())
+                name = escalation.strike(self._pty.foreground())
                 if name and struck is not None:
                     struck(name)
             await self._sounds(_PAUSE)

@@ -11,12 +11,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from sam_tui.adapters.terminal.holders.client import HeldProcess, Holders, KeptSession
-from sam_tui.adapters.terminal.person_input.baton import NOT_RECORDED, Baton
 from sam_tui.adapters.terminal.person_input.decoder import (
     QUESTION,
     without_releases,
     without_replies,
 )
+from sam_tui.adapters.terminal.person_input.session_holder import NOT_RECORDED, SessionHolder
 from sam_tui.adapters.terminal.recordings.asciicast import Recording, Stage, play
 from sam_tui.adapters.terminal.shell_integration.log import told_command
 from sam_tui.adapters.terminal.shell_integration.marks import Mark, MarkStream, lost_mark
@@ -104,8 +104,8 @@ class _Seat:
         self._at_prompt = False
         """Whether the shell waits for a line."""
         self._before = process.earlier_hold.holder
-        self._baton = Baton(personal=False)
-        self._baton.resume(process.earlier_hold)
+        self._session_holder = SessionHolder(personal=False)
+        self._session_holder.resume(process.earlier_hold)
 
     def begin(self) -> None:
         """Draw what there is, and give the session the size of this terminal."""
@@ -121,8 +121,8 @@ class _Seat:
                 continue
             if part.kind in "BCD":
                 self._at_prompt = part.kind != "C"
-            if self._baton.withheld and part.kind == "C":
-                self._baton.saw(told_command(part.text))
+            if self._session_holder.withheld and part.kind == "C":
+                self._session_holder.saw(told_command(part.text))
 
     def _draw(self, data: bytes) -> None:
         """Draw output here, where both screens of the session are on one."""
@@ -152,7 +152,7 @@ class _Seat:
             self.ended = True
             self.over.set()
             return False
-        if not self._baton.withheld:
+        if not self._session_holder.withheld:
             self._process.on_output(data)
         self._show(data)
         return True
@@ -199,8 +199,8 @@ class _Seat:
     def _type(self, data: bytes) -> None:
         if keys := without_replies(data):
             self._take()
-            self._baton.typed(keys)
-            self._process.hold(self._baton.hold)
+            self._session_holder.typed(keys)
+            self._process.hold(self._session_holder.hold)
         os.set_blocking(self._process.fd, True)
         os.write(self._process.fd, data)
         os.set_blocking(self._process.fd, False)
@@ -209,21 +209,21 @@ class _Seat:
         """Give it back to whom the person took it from, and let go of it, unless it ended."""
         if self.ended:
             return
-        if self._baton.withheld and self._before != "person":
+        if self._session_holder.withheld and self._before != "person":
             self._catch_up()
             self._process.on_output(lost_mark(self._nonce))
-            self._baton.hand_back("")
+            self._session_holder.hand_back("")
             if self._before == "watch":
-                self._baton.watch_only()
-            self._process.hold(self._baton.hold)
+                self._session_holder.watch_only()
+            self._process.hold(self._session_holder.hold)
         self._process.leave()
 
     def _take(self) -> None:
         """It is the person's from now on; what was printed until now was not."""
-        if not self._baton.withheld:
+        if not self._session_holder.withheld:
             self._catch_up()
             self._process.on_output(NOT_RECORDED.encode())
-            self._baton.take("", "")
+            self._session_holder.take("", "")
 
     def _catch_up(self) -> None:
         for _ in range(_LAST_READS):

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sam_tui.adapters.terminal.holders.client import Born, HeldProcess
-from sam_tui.adapters.terminal.person_input.baton import Hold
 from sam_tui.adapters.terminal.person_input.decoder import QUESTION
 from sam_tui.adapters.terminal.person_input.redaction import VEIL
+from sam_tui.adapters.terminal.person_input.session_holder import Hold
 from sam_tui.adapters.terminal.processes.output import OutputHistory
 from sam_tui.adapters.terminal.pty.pty import Child, Pty
 from sam_tui.adapters.terminal.sandbox.supervised.processes import folder_of
@@ -77,7 +77,7 @@ class PtySession:
             self._emulator, self._type, self._tell,
         )  # fmt: skip
         self._turns = Turns(parts)
-        self._baton = self._turns.baton
+        self._session_holder = self._turns.session_holder
         if isinstance(process, HeldProcess):
             self._recall(process)
 
@@ -129,7 +129,7 @@ class PtySession:
     @property
     def commands(self) -> Sequence[CommandRecord]:
         """The newest commands of its shell, oldest first; the last one may still run."""
-        hide = self._turns.baton.veiled
+        hide = self._turns.session_holder.veiled
         records = self._log.records
         return tuple(replace(r, command=hide(r.command), cwd=hide(r.cwd)) for r in records)
 
@@ -161,17 +161,17 @@ class PtySession:
     @property
     def holder(self) -> Holder:
         """Who types into it."""
-        return self._baton.holder
+        return self._session_holder.holder
 
     @property
     def reason(self) -> str:
         """Why the agent wants the person to type, while it does."""
-        return self._baton.reason
+        return self._session_holder.reason
 
     @property
     def handover(self) -> Handover | None:
         """The last time that the person held it; None before they handed it back once."""
-        return self._baton.handover
+        return self._session_holder.handover
 
     def pass_to(self, holder: Holder, reason: str = "") -> None:
         """Change who types into it; nothing in the person's own, or when it is theirs already."""
@@ -197,7 +197,7 @@ class PtySession:
             raise ToolError("This terminal is watched only.")
         if self.holder == "agent":
             self.pass_to("person")
-        if self._baton.withheld:
+        if self._session_holder.withheld:
             self._pty.catch_up()
             self._turns.typed(data)
         self._type(data)
@@ -209,7 +209,7 @@ class PtySession:
 
     def veiled(self, text: str) -> str:
         """Text from its screen without what the person typed while they held it."""
-        return self._baton.veiled(text)
+        return self._session_holder.veiled(text)
 
     async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
         """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays."""

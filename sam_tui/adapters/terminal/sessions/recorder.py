@@ -77,7 +77,7 @@ class SessionRecording:
 
     def input(self, data: bytes, *, secret: bool) -> None:
         """What is typed now; nothing of it where the terminal hides it or it is the person's."""
-        if self._typed and not secret and not self._turns.baton.withheld:
+        if self._typed and not secret and not self._turns.session_holder.withheld:
             self._add("i", data.decode(errors="replace"))
 
     def resized(self, columns: int, rows: int) -> None:
@@ -112,7 +112,7 @@ class SessionRecording:
             self._at, code, text = self._waiting.popleft()
             if code == "o":
                 end = begin + len(text)
-                text = self._turns.baton.veiled(whole, (begin, end))
+                text = self._turns.session_holder.veiled(whole, (begin, end))
                 begin = end
             self._recorder.text(code, text)
         self._before = whole[max(0, begin - _AROUND) : begin]

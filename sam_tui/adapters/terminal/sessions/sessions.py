@@ -28,7 +28,7 @@ _AGAIN = 1.0
 """Seconds for which a refusal holds: what is typed later is asked anew."""
 
 
-class Hush:
+class AskAfterStart:
     """Asks as ``ask`` does, once ``starts`` says no."""
 
     def __init__(self, ask: AskOutside) -> None:
@@ -181,7 +181,7 @@ class PtyTerminals:
         return self._made(PtySession(born, process, integration, size=_size(spec)), ask)
 
     def _made(self, opened: PtySession, ask: AskOutside | None) -> PtySession:
-        if isinstance(ask, Hush):
+        if isinstance(ask, AskAfterStart):
             ask.starts = lambda: opened.starts
         self._sessions[opened.id] = opened
         return opened
@@ -223,7 +223,7 @@ class PtyTerminals:
 
 def _hushed(spec: SessionSpec, integration: Integration) -> AskOutside | None:
     """Whom to ask, once the shell has told its first prompt; at once where it tells none."""
-    return Hush(spec.ask) if spec.ask is not None and integration.nonce else spec.ask
+    return AskAfterStart(spec.ask) if spec.ask is not None and integration.nonce else spec.ask
 
 
 def _wanted(spec: SessionSpec, ask: AskOutside | None, integration: Integration) -> Wanted:

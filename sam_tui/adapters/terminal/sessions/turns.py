@@ -10,9 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sam_tui.adapters.terminal.person_input.baton import NOT_RECORDED, Baton, Hold
 from sam_tui.adapters.terminal.person_input.decoder import characters
 from sam_tui.adapters.terminal.person_input.redaction import uncovered
+from sam_tui.adapters.terminal.person_input.session_holder import NOT_RECORDED, Hold, SessionHolder
 from sam_tui.adapters.terminal.processes.output import OutputHistory
 from sam_tui.adapters.terminal.pty.pty import Process, Pty
 from sam_tui.adapters.terminal.sessions.activity import Activity
@@ -65,7 +65,7 @@ class Turns:
 
     def __init__(self, parts: "TurnParts") -> None:
         born = parts.born
-        self.baton = Baton(personal=born.conversation is None)
+        self.session_holder = SessionHolder(personal=born.conversation is None)
         self.view: AgentView | None = None
         self.blocked = ""
         """Why the agent's keys are not let in, where something unfinished stands before them."""
@@ -83,7 +83,7 @@ class Turns:
     @property
     def private(self) -> bool:
         """Whether what happens now is kept nowhere."""
-        return self.baton.withheld or self._tidying is not None
+        return self.session_holder.withheld or self._tidying is not None
 
     @property
     def seen(self) -> AgentScreen:
@@ -92,52 +92,52 @@ class Turns:
         # Wrapped lines whole: what the screen breaks in two is known by neither half.
         last = (screen.columns - 1, screen.top + screen.rows - 1)
         return AgentScreen(
-            self.baton.veiled(screen.title),
+            self.session_holder.veiled(screen.title),
             screen.columns,
             screen.rows,
             screen.cursor,
             screen.alternate,
-            self.baton.veiled(uncovered(screen.text_range((0, screen.top), last))),
+            self.session_holder.veiled(uncovered(screen.text_range((0, screen.top), last))),
         )
 
     def printed(self, start: int, end: int) -> str:
         """Output between two indexes, without what the person typed, though one may cut it in two."""
         around = self._parts.history.since(start - _AROUND, end + _AROUND)
-        return self.baton.veiled(around.text, (start - around.start, end - around.start))
+        return self.session_holder.veiled(around.text, (start - around.start, end - around.start))
 
     def resume(self, hold: Hold) -> None:
         """Go on where an earlier program stopped."""
-        self.baton.resume(hold)
-        if self.baton.withheld:
+        self.session_holder.resume(hold)
+        if self.session_holder.withheld:
             self._begin()
-        elif self.baton.touched:
+        elif self.session_holder.touched:
             self._tidy()
 
     def pass_to(self, holder: Holder, reason: str) -> None:
         """Give it to somebody else, or the person another reason."""
         # What was printed until now belongs to whoever held it.
         self._pty.catch_up()
-        baton, process = self.baton, self._parts.process
+        session_holder, process = self.session_holder, self._parts.process
         # Made now at the latest: what comes while the person holds it is on the screen alone.
         screen = self._parts.emulator()
         tidy = False
         if holder == "person":
-            if not baton.withheld:
+            if not session_holder.withheld:
                 self._begin()
                 self._parts.history.append(NOT_RECORDED)
                 process.on_output(NOT_RECORDED.encode())
-            baton.take(reason, self._parts.history.since(0).text)
+            session_holder.take(reason, self._parts.history.since(0).text)
         else:
-            if baton.withheld:
+            if session_holder.withheld:
                 process.on_output(lost_mark(self._parts.born.nonce))
-                tidy = baton.touched
-            baton.hand_back(self._changed(screen))
+                tidy = session_holder.touched
+            session_holder.hand_back(self._changed(screen))
         if holder == "watch":
-            baton.watch_only()
+            session_holder.watch_only()
         if tidy:
             self._tidy()
         else:
-            process.hold(baton.hold)
+            process.hold(session_holder.hold)
         if holder == "person":
             self._give_back(screen)
 
@@ -159,12 +159,12 @@ class Turns:
 
     def _give_back(self, screen: "EmulatedScreen") -> None:
         """Type for the person what they had left unfinished, where they find an empty line."""
-        line = self.baton.aside
+        line = self.session_holder.aside
         if not line or not self._untouched or not self._activity.at_line():
             return
         keys = screen.encode_paste(line)
         if "\n" not in line or keys.startswith(b"\x1b"):
-            self.baton.aside = ""
+            self.session_holder.aside = ""
             self.typed(keys)
             self._pty.write(keys)
 
@@ -174,7 +174,7 @@ class Turns:
             raise ToolError(self.blocked, hint=_WAYS)
         self.blocked = ""
         self._untouched = False
-        self.baton.reveal(data.decode(errors="replace"))
+        self.session_holder.reveal(data.decode(errors="replace"))
         if self._tidying is not None:
             self._queued += data
         return self._tidying is None
@@ -186,14 +186,14 @@ class Turns:
         if enters and screen.cursor is not None:
             # What the screen shows was recalled or completed as well.
             span = screen.line_at(screen.total_rows - screen.rows + screen.cursor[1])
-            self.baton.saw(screen.text_range(span.start, span.end))
-        self.baton.typed(data)
+            self.session_holder.saw(screen.text_range(span.start, span.end))
+        self.session_holder.typed(data)
         if not self._log.at_prompt or self._entered or enters > 1:
             self._stray = True
-        self._entered = self._log.at_prompt and not self.baton.open
+        self._entered = self._log.at_prompt and not self.session_holder.open
         self._marks.clear()
         self._drawing = self._running = False
-        self._parts.process.hold(self.baton.hold)
+        self._parts.process.hold(self.session_holder.hold)
 
     def on_output(self, data: bytes) -> None:
         """It printed this."""
@@ -208,16 +208,16 @@ class Turns:
         if not self.private:
             return
         if mark.kind == "C":
-            self.baton.saw(told_command(mark.text))
+            self.session_holder.saw(told_command(mark.text))
             self._running = self._entered and not self._stray
         elif mark.kind == "D":
-            if not self.baton.open and not self._pty.unread:
+            if not self.session_holder.open and not self._pty.unread:
                 self._stray = False
             self._entered = self._running = False
             self._drawing = not self._stray and self._draws
         elif mark.kind == "S":
-            self.baton.saw(mark.text)
-            self.baton.aside = mark.text
+            self.session_holder.saw(mark.text)
+            self.session_holder.aside = mark.text
         else:
             self._drawing = False
         self._told.set()
@@ -227,7 +227,7 @@ class Turns:
         if self.view is None:
             return ""
         for line in self.view.covered_lines(real):
-            self.baton.saw(line)
+            self.session_holder.saw(line)
         return self.view.changed()
 
     # ---- the line that was left unfinished
@@ -244,7 +244,7 @@ class Turns:
         self._tidying = None
         queued, self._queued = self._queued, b""
         if self._pty.running:
-            self._parts.process.hold(self.baton.hold)
+            self._parts.process.hold(self.session_holder.hold)
             if queued and not self.blocked:
                 self._parts.write(queued)
         self._parts.notify()
@@ -252,7 +252,7 @@ class Turns:
     async def _tidied(self) -> None:
         with suppress(ToolError):
             await self._set_aside()
-        self.baton.touched = self.baton.open = bool(self.blocked)
+        self.session_holder.touched = self.session_holder.open = bool(self.blocked)
 
     async def tidied(self) -> None:
         """Wait until that is done. Raises ``ToolError`` where something unfinished is left."""
@@ -278,12 +278,12 @@ class Turns:
                 self.blocked = "" if await self._empty_line() else _LEFT
                 return
             await asyncio.sleep(_PAUSE)
-        if self._pty.running and self.baton.open:
+        if self._pty.running and self.session_holder.open:
             self.blocked = "" if self._erase() else _LEFT
 
     async def _empty_line(self) -> bool:
         """Have the shell put its line aside; True once it told an empty one."""
-        if not self.baton.open and "D" in self._marks:
+        if not self.session_holder.open and "D" in self._marks:
             return True
         reply = await self._answers(SET_ASIDE, "S")
         if reply is not None and reply.code == 1:

@@ -25,7 +25,7 @@ from sam_tui.core.authorization.network.hosts import (
     family,
     host_of,
 )
-from sam_tui.core.authorization.policy.judgement import Grounds, Judgement
+from sam_tui.core.authorization.policy.judgement import Judgement, PolicyState
 from sam_tui.core.authorization.policy.path_stages import LOCAL_RULE
 from sam_tui.core.authorization.rules.patterns import CommandPattern
 from sam_tui.core.authorization.rules.rule import LAYERS
@@ -73,7 +73,7 @@ class ScopeOffer:
 def offers(
     operation: str,
     judgements: Sequence[Judgement],
-    grounds: Grounds,
+    state: PolicyState,
     *,
     seconds: float,
     keeps: bool,
@@ -92,7 +92,7 @@ def offers(
     # What a rule asks about stays asked: a lasting permission would never be heard.
     lasting = keeps and not any(by_file(judgement.rule) for judgement in judgements)
     spans: tuple[ScopeSpan, ...] = ("session", "project", "user") if lasting else ("session",)
-    return (*offered, *_spanning(operation, judgements, grounds, spans))
+    return (*offered, *_spanning(operation, judgements, state, spans))
 
 
 def _minutes(seconds: float) -> str:
@@ -101,27 +101,27 @@ def _minutes(seconds: float) -> str:
 
 
 def _spanning(
-    operation: str, judgements: Sequence[Judgement], grounds: Grounds, spans: Sequence[ScopeSpan]
+    operation: str, judgements: Sequence[Judgement], state: PolicyState, spans: Sequence[ScopeSpan]
 ) -> Iterator[ScopeOffer]:
     """The scopes that hold for each of the spans: a tool, hosts, a site, folders or a command prefix."""
     exact = tuple(judgement.target for judgement in judgements)
     if exact and set(exact) == {operation}:
-        yield from (_tool_offer(span, operation, grounds) for span in spans)
+        yield from (_tool_offer(span, operation, state) for span in spans)
     elif exact and all(target.startswith(CONNECTION) for target in exact):
         named = _hosts(judgements)
         if not named:
             words = f"{operation}, exactly {', '.join(exact)}, {HOW_LONG['session']}"
             yield ScopeOffer(ScopeChoice("session", words, "session", exact), exact)
         for host in named:
-            yield from (_host_offer(span, operation, host, grounds) for span in spans)
+            yield from (_host_offer(span, operation, host, state) for span in spans)
     elif (site := _site(judgements)) is not None:
         words = f"{operation} on everything at {site}, {HOW_LONG['session']}"
         yield ScopeOffer(ScopeChoice("session", words, "session", (site,)), (site,))
-        yield from (_host_offer(span, operation, host_of(site), grounds) for span in spans[1:])
-    elif folders := _folders(judgements, grounds):
-        yield from (_folder_offer(span, operation, folders, grounds) for span in spans)
+        yield from (_host_offer(span, operation, host_of(site), state) for span in spans[1:])
+    elif folders := _folders(judgements, state):
+        yield from (_folder_offer(span, operation, folders, state) for span in spans)
     elif (pattern := _prefix(judgements)) is not None:
-        yield from (_pattern_offer(span, operation, pattern, grounds) for span in spans)
+        yield from (_pattern_offer(span, operation, pattern, state) for span in spans)
 
 
 def _in_question(operation: str, granted: tuple[str, ...]) -> str:
@@ -159,12 +159,12 @@ def rehearsal(judgements: Sequence[Judgement]) -> ScopeOffer:
     return ScopeOffer(ScopeChoice("rehearse", _REHEARSED, "once", targets))
 
 
-def simulated(offer: ScopeOffer, past: Sequence[DecisionEntry], grounds: Grounds) -> ScopeOffer:
+def simulated(offer: ScopeOffer, past: Sequence[DecisionEntry], state: PolicyState) -> ScopeOffer:
     """The offer with its figures, from past calls of the operation, newest first."""
     calls = [entry for entry in past if entry.decision.targets]
     if offer.choice.span == "once":
         return replace(offer, choice=replace(offer.choice, considered=len(calls)))
-    covered = [entry for entry in calls if _covered(offer, entry.decision.targets, grounds)]
+    covered = [entry for entry in calls if _covered(offer, entry.decision.targets, state)]
     decisions = [
         PastCall(_in_words(entry.decision), entry.made_at, _refused(entry.decision))
         for entry in covered[:_PAST_SHOWN]
@@ -181,11 +181,11 @@ def simulated(offer: ScopeOffer, past: Sequence[DecisionEntry], grounds: Grounds
     )
 
 
-def _covered(offer: ScopeOffer, targets: Sequence[str], grounds: Grounds) -> bool:
+def _covered(offer: ScopeOffer, targets: Sequence[str], state: PolicyState) -> bool:
     """Whether the offer would have answered for a call: for some target, and no other was open."""
-    answered = [offer.covers(target, grounds.reader) for target in targets]
+    answered = [offer.covers(target, state.reader) for target in targets]
     return any(answered) and all(
-        answered_before or grounds.inside(target)
+        answered_before or state.inside(target)
         for answered_before, target in zip(answered, targets, strict=True)
     )
 
@@ -244,7 +244,7 @@ def by_file(rule: str) -> bool:
     return rule.partition(":")[0] in LAYERS
 
 
-def _folders(judgements: Sequence[Judgement], grounds: Grounds) -> tuple[str, ...]:
+def _folders(judgements: Sequence[Judgement], state: PolicyState) -> tuple[str, ...]:
     """The folders around the paths in question; none where one would be too broad to offer."""
     folders_found: dict[str, None] = {}
     for judgement in judgements:
@@ -255,9 +255,9 @@ def _folders(judgements: Sequence[Judgement], grounds: Grounds) -> tuple[str, ..
             folders_found[target] = None  # the file alone, not all that lies beside it
             continue
         folder = target if os.path.isdir(target) else os.path.dirname(target)
-        if folder.count("/") < 2 or (grounds.secrets and grounds.secrets.above(folder)):
+        if folder.count("/") < 2 or (state.secrets and state.secrets.above(folder)):
             return ()
-        if any(root.startswith(folder.rstrip("/") + "/") for root in grounds.roots):
+        if any(root.startswith(folder.rstrip("/") + "/") for root in state.roots):
             return ()
         folders_found[folder] = None
     return tuple(folders_found) if len(folders_found) <= 3 else ()
@@ -312,13 +312,13 @@ HOW_LONG = {
 
 
 def _folder_offer(
-    span: ScopeSpan, operation: str, folders: tuple[str, ...], grounds: Grounds
+    span: ScopeSpan, operation: str, folders: tuple[str, ...], state: PolicyState
 ) -> ScopeOffer:
     names = ", ".join(
         f"everything below {folder}" if os.path.isdir(folder) else folder for folder in folders
     )
     words = f"{operation} on {names}, {HOW_LONG[span]}"
-    where = grounds.roots[0] if span == "project" and grounds.roots else ""
+    where = state.roots[0] if span == "project" and state.roots else ""
     saved = tuple(SavedGrant(operation, where, path=folder) for folder in folders)
     return ScopeOffer(
         ScopeChoice(span, words, span, folders, seconds=None),
@@ -328,25 +328,25 @@ def _folder_offer(
 
 
 def _pattern_offer(
-    span: ScopeSpan, operation: str, pattern: CommandPattern, grounds: Grounds
+    span: ScopeSpan, operation: str, pattern: CommandPattern, state: PolicyState
 ) -> ScopeOffer:
     target = f"{pattern.text} …"
     words = f"commands that begin with “{pattern.text}”, {HOW_LONG[span]}"
-    where = grounds.roots[0] if span == "project" and grounds.roots else ""
+    where = state.roots[0] if span == "project" and state.roots else ""
     saved = (SavedGrant(operation, where, command=pattern.words),) if span != "session" else ()
     return ScopeOffer(ScopeChoice(span, words, span, (target,)), (target,), pattern, saved)
 
 
-def _tool_offer(span: ScopeSpan, operation: str, grounds: Grounds) -> ScopeOffer:
+def _tool_offer(span: ScopeSpan, operation: str, state: PolicyState) -> ScopeOffer:
     words = f"{operation} with any arguments, {HOW_LONG[span]}"
-    where = grounds.roots[0] if span == "project" and grounds.roots else ""
+    where = state.roots[0] if span == "project" and state.roots else ""
     saved = (SavedGrant(operation, where),) if span != "session" else ()
     return ScopeOffer(ScopeChoice(span, words, span, (operation,)), (operation,), saved=saved)
 
 
-def _host_offer(span: ScopeSpan, operation: str, host: str, grounds: Grounds) -> ScopeOffer:
+def _host_offer(span: ScopeSpan, operation: str, host: str, state: PolicyState) -> ScopeOffer:
     words = f"{operation} on {host}, every port, {HOW_LONG[span]}"
-    where = grounds.roots[0] if span == "project" and grounds.roots else ""
+    where = state.roots[0] if span == "project" and state.roots else ""
     saved = (SavedGrant(operation, where, host=host),) if span != "session" else ()
     name = f"{span}-below" if host.startswith("*.") else span
     return ScopeOffer(ScopeChoice(name, words, span, (host,)), (host,), HostEntry.of(host), saved)

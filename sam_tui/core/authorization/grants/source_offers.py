@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sam_tui.core.authorization.grants.scopes import HOW_LONG, ScopeOffer, by_file
 from sam_tui.core.authorization.network.hosts import connected
-from sam_tui.core.authorization.policy.judgement import Grounds, Judgement
+from sam_tui.core.authorization.policy.judgement import Judgement, PolicyState
 from sam_tui.core.inquiry import ScopeChoice, ScopeSpan
 from sam_tui.core.ports.policy import SavedGrant
 
@@ -18,7 +18,7 @@ def sources_offers(
     operation: str,
     judgements: Sequence[Judgement],
     sources: Sequence[str],
-    grounds: Grounds,
+    state: PolicyState,
     *,
     keeps: bool,
 ) -> tuple[ScopeOffer, ...]:
@@ -26,7 +26,7 @@ def sources_offers(
     hosts = {connected(judgement.target)[0] for judgement in judgements}
     if not hosts or not hosts <= set(sources) or any(by_file(j.rule) for j in judgements):
         return ()
-    where = grounds.roots[0] if grounds.roots else ""
+    where = state.roots[0] if state.roots else ""
     named = ", ".join(sources)
     spans: tuple[ScopeSpan, ...] = ("session", "project") if keeps else ("session",)
     on_offer: list[ScopeOffer] = []

@@ -6,8 +6,8 @@ from sam_tui.core.authorization.commands.reading import CommandPart, CommandRead
 from sam_tui.core.authorization.commands.table import builtin_table
 from sam_tui.core.authorization.policy.judgement import (
     AccessCase,
-    Grounds,
     Judgement,
+    PolicyState,
     Stage,
     asked_by_rule,
     bypassed,
@@ -18,30 +18,30 @@ from sam_tui.core.authorization.policy.judgement import (
 from sam_tui.core.authorization.rules.rule import Subject
 
 
-def secret_named(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def secret_named(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Secrets that the command names: those of the home folder are refused, others asked later."""
-    for what, real, inside in _secrets(grounds, case.subject.reading):
-        if not inside and not _unlocked(grounds, case, real):
+    for what, real, inside in _secrets(state, case.subject.reading):
+        if not inside and not _unlocked(state, case, real):
             return case.deny(
                 f"secret:{what}", f"the command names {real or what}: it may hold secrets"
             )
     return None
 
 
-def local_secret_named(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def local_secret_named(state: PolicyState, case: AccessCase) -> Judgement | None:
     """An environment file or key of the workspace that the command names, where nobody watches it read."""
-    if grounds.watched() and case.subject.kind == "run":
+    if state.watched() and case.subject.kind == "run":
         return None
-    for what, real, inside in _secrets(grounds, case.subject.reading):
-        if inside and not _unlocked(grounds, case, real):
+    for what, real, inside in _secrets(state, case.subject.reading):
+        if inside and not _unlocked(state, case, real):
             named = f"{real} ({what})" if real else what
             return case.ask(f"secret:{what}", f"the command names {named}", plain=False)
     return None
 
 
-def planned(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def planned(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Plan mode runs only what surely reads, and types nothing."""
-    if grounds.mode != "plan":
+    if state.mode != "plan":
         return None
     if case.subject.kind == "type":
         return refused_by_plan(case, "typing into a terminal")
@@ -50,33 +50,33 @@ def planned(grounds: Grounds, case: AccessCase) -> Judgement | None:
     return refused_by_plan(case, "running commands")
 
 
-def allowed_by_rule(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def allowed_by_rule(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Allow rules: every simple command must be covered, and nothing may be stored outside."""
     reading = case.subject.reading
     if reading is not None and any(
-        path.writes and not _inside(grounds, path) for part in reading.parts for path in part.paths
+        path.writes and not _inside(state, path) for part in reading.parts for path in part.paths
     ):
         return None
-    rule = grounds.rules.permitting(case.subject, case.now)
+    rule = state.rules.permitting(case.subject, case.now)
     return case.allow(rule.id, rule_reason(rule)) if rule else None
 
 
-def heavy(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def heavy(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Privileged and destructive commands are asked, sandbox or not."""
     reading = case.subject.reading
     part = reading.heaviest if reading else None
     if part is None or part.heaviest not in ("privileged", "destructive"):
         return None
     contained = part.heaviest == "destructive" and "network" not in part.classes
-    if grounds.mode == "auto" and grounds.confined and contained:
+    if state.mode == "auto" and state.confined and contained:
         return None
     return case.ask(f"class:{part.heaviest}", part.why, plain=False)
 
 
-def reaching_out(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def reaching_out(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Held to a list of hosts where nothing can watch connections, the network is asked for each."""
     reading = case.subject.reading
-    if case.subject.kind != "run" or not wants_network(reading) or not grounds.blind:
+    if case.subject.kind != "run" or not wants_network(reading) or not state.blind:
         return None
     reason = (
         "commands are held to a list of hosts, which cannot be watched here: on yes this one reaches"
@@ -90,43 +90,43 @@ def wants_network(reading: CommandReading | None) -> bool:
     return reading is not None and any("network" in part.classes for part in reading.parts)
 
 
-def confined(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def confined(state: PolicyState, case: AccessCase) -> Judgement | None:
     """In the kernel sandbox a command cannot reach more than it may."""
     reading = case.subject.reading
     if case.subject.kind == "type":
-        if grounds.confined:
+        if state.confined:
             return case.allow("agent-session", "its terminal is sandboxed")
         reason = "no kernel sandbox here, so what is typed into a terminal is asked"
         return case.ask("unsandboxed", reason, plain=False)
-    if not grounds.confined:
+    if not state.confined:
         return None
     if reading is not None and reading.calm:
         return case.allow("read-only", "it only reads")
     return case.allow("sandboxed", "runs in the kernel sandbox")
 
 
-def harmless(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def harmless(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Without a sandbox: what surely reads, where it may; in accept-edits plain file commands too."""
     reading = case.subject.reading
     if reading is None or not reading.parsed or reading.tainted:
         return None
-    outside = _outside(grounds, reading)
+    outside = _outside(state, reading)
     if reading.calm:
-        if outside is None or grounds.trusted:
+        if outside is None or state.trusted:
             return case.allow("read-only", "it only reads")
         return case.ask("read-outside", f"{outside.real or outside.text} is outside the workspace")
-    if grounds.mode == "accept-edits" and outside is None and all(map(_plain_edit, reading.parts)):
+    if state.mode == "accept-edits" and outside is None and all(map(_plain_edit, reading.parts)):
         return case.allow("mode:accept-edits", "it only touches files of the workspace", "mode")
     return None
 
 
-def _outside(grounds: Grounds, reading: CommandReading) -> NamedPath | None:
+def _outside(state: PolicyState, reading: CommandReading) -> NamedPath | None:
     """The first file that a command names outside of the workspace; devices are not."""
     paths = (path for part in reading.parts for path in part.paths)
-    return next((p for p in paths if not _inside(grounds, p) and not _device(p)), None)
+    return next((p for p in paths if not _inside(state, p) and not _device(p)), None)
 
 
-def unconfined(_: Grounds, case: AccessCase) -> Judgement | None:
+def unconfined(_: PolicyState, case: AccessCase) -> Judgement | None:
     """Everything else without a sandbox."""
     reading = case.subject.reading
     part = reading.heaviest if reading else None
@@ -153,27 +153,27 @@ COMMAND_STAGES: tuple[tuple[str, Stage], ...] = (
 )
 
 
-def _secrets(grounds: Grounds, reading: CommandReading | None) -> Iterator[tuple[str, str, bool]]:
+def _secrets(state: PolicyState, reading: CommandReading | None) -> Iterator[tuple[str, str, bool]]:
     """(what, real path, whether in the workspace) of every secret that a command names."""
-    if grounds.secrets is None or reading is None:
+    if state.secrets is None or reading is None:
         return
     for part in reading.parts:
         for path in part.paths:
-            yield from _secret_path(grounds, part, path)
-        if any(grounds.secrets.hinted_by(text) for text in part.code):
+            yield from _secret_path(state, part, path)
+        if any(state.secrets.hinted_by(text) for text in part.code):
             yield "a secret place in its text", "", True
 
 
 def _secret_path(
-    grounds: Grounds, part: CommandPart, path: NamedPath
+    state: PolicyState, part: CommandPart, path: NamedPath
 ) -> Iterator[tuple[str, str, bool]]:
-    secrets = grounds.secrets
+    secrets = state.secrets
     if secrets is None or not path.real:
         return
-    inside = grounds.inside(path.real)
+    inside = state.inside(path.real)
     what = secrets.touched_by(path.real) if path.pattern else secrets.find(path.real, inside=inside)
     # What is shared the kernel keeps from being written; without it the name alone is refused.
-    owner = "" if grounds.shares(path.real) and grounds.confined else grounds.own_folder(path.real)
+    owner = "" if state.shares(path.real) and state.confined else state.own_folder(path.real)
     if owner or what:
         # A name that only looks secret is asked about; a place that is known to be is refused.
         yield owner or what, path.real, inside or not (owner or what).startswith("/")
@@ -186,15 +186,15 @@ def _copies(part: CommandPart) -> bool:
     return bool(part.words) and builtin_table().program(part.words[0]).copies
 
 
-def _unlocked(grounds: Grounds, case: AccessCase, real: str) -> bool:
+def _unlocked(state: PolicyState, case: AccessCase, real: str) -> bool:
     if not real:
         return False
     subject = Subject(case.subject.operation, "read", real)
-    return grounds.rules.unlocks(subject, case.now) is not None
+    return state.rules.unlocks(subject, case.now) is not None
 
 
-def _inside(grounds: Grounds, path: NamedPath) -> bool:
-    return bool(path.real) and grounds.inside(path.real)
+def _inside(state: PolicyState, path: NamedPath) -> bool:
+    return bool(path.real) and state.inside(path.real)
 
 
 def _device(path: NamedPath) -> bool:

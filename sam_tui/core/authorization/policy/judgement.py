@@ -45,7 +45,7 @@ class TraceStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Grounds:
+class PolicyState:
     """The standing part of every judgement.
 
     ``sandboxed``: whether the kernel confines commands, or how to find out when the first is judged.
@@ -142,7 +142,7 @@ CHANGE = "commands.change_outside"
 """The operation of writes, deletions, renames and metadata: what grants and rules for them name."""
 CONNECT = "commands.connect_outside"
 """The operation of connections."""
-Stage = Callable[[Grounds, AccessCase], Judgement | None]
+Stage = Callable[[PolicyState, AccessCase], Judgement | None]
 
 
 def rule_reason(rule: Rule) -> str:
@@ -151,21 +151,21 @@ def rule_reason(rule: Rule) -> str:
     return f"{rule.layer} policy: {rule.words}{remark}"
 
 
-def denied_by_rule(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def denied_by_rule(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Deny rules: user, project, session."""
-    rule = grounds.rules.restricting("deny", case.subject, case.now)
+    rule = state.rules.restricting("deny", case.subject, case.now)
     return case.deny(rule.id, rule_reason(rule)) if rule else None
 
 
-def asked_by_rule(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def asked_by_rule(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Ask rules."""
-    rule = grounds.rules.restricting("ask", case.subject, case.now)
+    rule = state.rules.restricting("ask", case.subject, case.now)
     return case.ask(rule.id, rule_reason(rule)) if rule else None
 
 
-def bypassed(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def bypassed(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Bypass ends the questions."""
-    if grounds.mode != "bypass":
+    if state.mode != "bypass":
         return None
     return case.allow("mode:bypass", "the mode allows everything", "mode")
 

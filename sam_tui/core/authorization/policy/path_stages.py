@@ -8,8 +8,8 @@ from sam_tui.core.authorization.paths.places import place_of
 from sam_tui.core.authorization.policy.judgement import (
     READ,
     AccessCase,
-    Grounds,
     Judgement,
+    PolicyState,
     Stage,
     asked_by_rule,
     bypassed,
@@ -23,24 +23,24 @@ LOCAL_RULE = "local-secret:"
 _KERNEL = ("/proc", "/sys", "/dev")
 
 
-def own_data(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def own_data(state: PolicyState, case: AccessCase) -> Judgement | None:
     """The program's own data: never written, read only where the person's rule says so."""
     real = case.where.real
-    folder = grounds.own_folder(real)
+    folder = state.own_folder(real)
     if not folder:
         return None
-    opened = grounds.shares(real) or grounds.rules.unlocks(case.subject, case.now)
+    opened = state.shares(real) or state.rules.unlocks(case.subject, case.now)
     if opened and not case.writes:
         return None
     return case.deny(f"protected:{folder}", f"{folder} is protected")
 
 
-def secret(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def secret(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Secret locations: denied until the person's own rule names them."""
-    if grounds.secrets is None:
+    if state.secrets is None:
         return None
-    what = grounds.secrets.find(case.where.real, inside=case.where.inside)
-    if not what or grounds.rules.unlocks(case.subject, case.now):
+    what = state.secrets.find(case.where.real, inside=case.where.inside)
+    if not what or state.rules.unlocks(case.subject, case.now):
         return None
     named = what if what.startswith("/") else f"{case.where.real} ({what})"
     access = case.located.access
@@ -51,7 +51,7 @@ def secret(grounds: Grounds, case: AccessCase) -> Judgement | None:
     return case.deny(f"secret:{what}", f"{named} may hold secrets")
 
 
-def special(_: Grounds, case: AccessCase) -> Judgement | None:
+def special(_: PolicyState, case: AccessCase) -> Judgement | None:
     """Nothing is written to devices, pipes, sockets and the kernel's own files."""
     if not case.writes:
         return None
@@ -67,23 +67,23 @@ def special(_: Grounds, case: AccessCase) -> Judgement | None:
     return case.deny("special-file", f"{real} is a device, pipe or socket, not a file")
 
 
-def planned(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def planned(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Plan mode changes nothing."""
-    if case.writes and grounds.mode == "plan":
+    if case.writes and state.mode == "plan":
         return refused_by_plan(case, "changing files")
     return None
 
 
-def allowed_by_rule(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def allowed_by_rule(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Allow rules."""
-    rule = grounds.rules.permitting(case.subject, case.now)
+    rule = state.rules.permitting(case.subject, case.now)
     return case.allow(rule.id, rule_reason(rule)) if rule else None
 
 
-def guarded(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def guarded(state: PolicyState, case: AccessCase) -> Judgement | None:
     """What later runs or instructs is asked even inside, as what the supervisor judged to be that."""
     where = case.where
-    if not (case.writes and where.root is not None and grounds.secrets is not None):
+    if not (case.writes and where.root is not None and state.secrets is not None):
         return None
     if isinstance(case.located.access, Write) and case.located.access.planted:
         reason = f"{where.real} would later run or instruct"
@@ -96,17 +96,17 @@ def guarded(grounds: Grounds, case: AccessCase) -> Judgement | None:
     return case.ask("guarded-file", reason, plain=False)
 
 
-def local_secret(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def local_secret(state: PolicyState, case: AccessCase) -> Judgement | None:
     """An environment file or key of the workspace that a command reads is asked for."""
-    if grounds.secrets is None or case.subject.operation != READ or not case.where.inside:
+    if state.secrets is None or case.subject.operation != READ or not case.where.inside:
         return None
-    what = grounds.secrets.named(case.where.real, inside=True)
+    what = state.secrets.named(case.where.real, inside=True)
     if not what:
         return None
     return case.ask(f"{LOCAL_RULE}{what}", f"{case.where.real} ({what}) may hold secrets")
 
 
-def contained(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def contained(state: PolicyState, case: AccessCase) -> Judgement | None:
     """The mode's default: inside is free, outside is asked; reads outside are free where trusted."""
     where = case.where
     if where.inside:
@@ -114,9 +114,9 @@ def contained(grounds: Grounds, case: AccessCase) -> Judgement | None:
     reason = f"{where.real} is outside the workspace"
     if case.writes:
         return case.ask("write-outside", reason)
-    if not grounds.trusted:
+    if not state.trusted:
         return case.ask("read-outside", reason)
-    if grounds.secrets is not None and grounds.secrets.above(where.real):
+    if state.secrets is not None and state.secrets.above(where.real):
         return case.ask("read-above-secrets", f"{where.real} has secrets below it", plain=False)
     return case.allow("trusted-read", "reads outside are free in a trusted folder")
 

@@ -25,9 +25,9 @@ from sam_tui.core.authorization.network.hosts import CONNECTION, connected, host
 from sam_tui.core.authorization.policy.command_stages import COMMAND_STAGES
 from sam_tui.core.authorization.policy.judgement import (
     AccessCase,
-    Grounds,
     Judgement,
     PermissionMode,
+    PolicyState,
     Stage,
     TraceStep,
 )
@@ -62,7 +62,7 @@ _SECRET_FOLDERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Policy(Grounds):
+class Policy(PolicyState):
     """The rules of one runtime, and how they are put to an access."""
 
     def judge(self, located: LocatedAccess, operation: str = "") -> Judgement:

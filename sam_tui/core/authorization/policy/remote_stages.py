@@ -8,8 +8,8 @@ from sam_tui.core.authorization.network.addresses import refusal
 from sam_tui.core.authorization.network.hosts import address_of, loopback, split_port
 from sam_tui.core.authorization.policy.judgement import (
     AccessCase,
-    Grounds,
     Judgement,
+    PolicyState,
     Stage,
     asked_by_rule,
     bypassed,
@@ -19,12 +19,12 @@ from sam_tui.core.authorization.policy.judgement import (
 from sam_tui.core.authorization.policy.path_stages import allowed_by_rule, own_data, secret
 
 
-def _connecting_in_plan(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def _connecting_in_plan(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Plan mode speaks to nobody outside."""
-    return refused_by_plan(case, "connecting to others") if grounds.mode == "plan" else None
+    return refused_by_plan(case, "connecting to others") if state.mode == "plan" else None
 
 
-def _unknown_listener(_: Grounds, case: AccessCase) -> Judgement:
+def _unknown_listener(_: PolicyState, case: AccessCase) -> Judgement:
     """Whoever listens there may do anything on the command's behalf."""
     host = case.subject.host
     address = address_of(host) if host else None
@@ -33,11 +33,11 @@ def _unknown_listener(_: Grounds, case: AccessCase) -> Judgement:
     return case.ask("connect-outside", "who listens there is not held by the sandbox")
 
 
-def _own_server(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def _own_server(state: PolicyState, case: AccessCase) -> Judgement | None:
     """A server that a command of this program started is held like the one that connects."""
     access = case.located.access
     host, port = split_port(access.where) if isinstance(access, Connect) else ("", None)
-    if port is None or not (host == "localhost" or loopback(host)) or not grounds.serves(port):
+    if port is None or not (host == "localhost" or loopback(host)) or not state.serves(port):
         return None
     return case.allow("own-server", "a command of this program listens there")
 
@@ -61,22 +61,22 @@ NETWORK_STAGES: tuple[tuple[str, Stage], ...] = (*_ALIKE, ("own servers", _own_s
 """For a host, an abstract socket, or the network as a whole."""
 
 
-def _refused_url(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def _refused_url(state: PolicyState, case: AccessCase) -> Judgement | None:
     """What the door refuses whatever anybody allowed."""
     access = case.located.access
     assert isinstance(access, Fetch)
-    why = "" if access.configured else grounds.door(access.url)
+    why = "" if access.configured else state.door(access.url)
     return case.deny("not-public", why) if why else None
 
 
-def _public_web(_: Grounds, case: AccessCase) -> Judgement:
+def _public_web(_: PolicyState, case: AccessCase) -> Judgement:
     """The addresses of a name are judged where it is resolved and used."""
     reason = "nothing is against it; every address of a name is judged before it is connected to"
     return case.allow("public-web", reason)
 
 
-def _fetch_allowed_by_rule(grounds: Grounds, case: AccessCase) -> Judgement | None:
-    rule = grounds.rules.permitting(case.subject, case.now)
+def _fetch_allowed_by_rule(state: PolicyState, case: AccessCase) -> Judgement | None:
+    rule = state.rules.permitting(case.subject, case.now)
     return case.allow(rule.id, f"{rule.layer} policy: {rule.words}") if rule else None
 
 
@@ -90,14 +90,14 @@ FETCH_STAGES: tuple[tuple[str, Stage], ...] = (
 )
 
 
-def _used_in_plan(grounds: Grounds, case: AccessCase) -> Judgement | None:
+def _used_in_plan(state: PolicyState, case: AccessCase) -> Judgement | None:
     """Plan mode uses what a rule names. What a server says of its own tools counts for nothing."""
-    if grounds.mode != "plan" or grounds.rules.permitting(case.subject, case.now) is not None:
+    if state.mode != "plan" or state.rules.permitting(case.subject, case.now) is not None:
         return None
     return refused_by_plan(case, "using tools of servers")
 
 
-def _foreign_tool(_: Grounds, case: AccessCase) -> Judgement:
+def _foreign_tool(_: PolicyState, case: AccessCase) -> Judgement:
     """Nobody here knows what the server does with a call."""
     access = case.located.access
     assert isinstance(access, Use)

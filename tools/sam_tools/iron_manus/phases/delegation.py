@@ -10,7 +10,7 @@ from sam_tools.iron_manus.phases.meta_prompt import MetaPrompt, read_meta_prompt
 from sam_tools.iron_manus.phases.prompts import errand_prompt
 from sam_tools.iron_manus.phases.roles import ROLES
 from sam_tools.iron_manus.phases.sessions import ManusSession, persona
-from sam_tui.core.agent.subagents import Errand, Report, Sender, Subagents
+from sam_tui.core.agent.subagents import Report, Sender, SubagentAssignment, Subagents
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.tooling.executor import Gate
@@ -120,7 +120,7 @@ class Delegates:
             )
             return _without_verbs(self._context.gate(child, (session.id, ticket.step)))
 
-        errand = Errand(
+        errand = SubagentAssignment(
             prompt,
             max_steps=STEPS,
             terminal=True,

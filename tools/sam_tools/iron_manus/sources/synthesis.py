@@ -12,7 +12,7 @@ from typing import Literal
 
 from sam_tools.iron_manus.phases.prompts import render
 from sam_tools.iron_manus.sources.quantities import Difference, differences
-from sam_tui.core.agent.subagents import Errand, Sender, Subagents
+from sam_tui.core.agent.subagents import Sender, SubagentAssignment, Subagents
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.tooling.executor import Gate
@@ -189,7 +189,7 @@ class SynthesisWriter:
         """The text, or nothing and why not."""
         listed = "\n\n".join(f"[{name}]\n{text[:_LONGEST]}" for name, text in sources)
         prompt = render(_PROMPT, {"goal": goal, "sources": listed})
-        errand = Errand(prompt, max_steps=2, fallback=self._model, prepare=_nothing)
+        errand = SubagentAssignment(prompt, max_steps=2, fallback=self._model, prepare=_nothing)
         try:
             report = await self._subagents.run(sender, errand)
         except SamError as error:

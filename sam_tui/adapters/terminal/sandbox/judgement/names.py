@@ -39,7 +39,7 @@ How = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Deed:
+class _NameChange:
     """What a call does to a name: ``act`` is given its real path and the caller's umask."""
 
     kind: str
@@ -164,7 +164,7 @@ def judge_truncate(watch: Watch, call: Notification) -> None:
         lambda real, kind: changes.truncate_inside(watch, call, real, kind, size),
     ):
         return
-    action = _Deed(
+    action = _NameChange(
         "write",
         lambda real, _: file_calls.truncate(real, size),
         feasibility.can_change,
@@ -183,7 +183,7 @@ def judge_remove(watch: Watch, call: Notification, path: Named, *, folder: bool)
         lambda real, kind: changes.remove_inside(watch, call, real, kind, folder=folder),
     ):
         return
-    action = _Deed(
+    action = _NameChange(
         "delete", lambda real, _: file_calls.remove(real, folder=folder), feasibility.can_remove
     )
     _judge_name(watch, call, path, action)
@@ -191,7 +191,7 @@ def judge_remove(watch: Watch, call: Notification, path: Named, *, folder: bool)
 
 def judge_folder(watch: Watch, call: Notification, path: Named, mode: int) -> None:
     """mkdir, mkdirat."""
-    action = _Deed(
+    action = _NameChange(
         "write", lambda real, umask: file_calls.make_folder(real, mode & ~umask), makes_folder=True
     )
     _judge_name(watch, call, path, action)
@@ -200,7 +200,7 @@ def judge_folder(watch: Watch, call: Notification, path: Named, mode: int) -> No
 def judge_node(watch: Watch, call: Notification, path: Named, mode: int) -> None:
     """mknod, mknodat."""
     leads = "" if stat.S_IFMT(mode) in (0, stat.S_IFREG, stat.S_IFSOCK) else "a pipe or device"
-    action = _Deed(
+    action = _NameChange(
         "write", lambda real, umask: file_calls.make_node(real, mode & ~umask), leads=leads
     )
     _judge_name(watch, call, path, action)
@@ -209,11 +209,13 @@ def judge_node(watch: Watch, call: Notification, path: Named, mode: int) -> None
 def judge_symlink(watch: Watch, call: Notification, path: Named) -> None:
     """symlink, symlinkat; the text of the link is the first argument."""
     text = Target(call.thread, watch.memory).text(call.arguments[0])
-    action = _Deed("write", lambda real, _: file_calls.link_symbolically(text, real), leads=text)
+    action = _NameChange(
+        "write", lambda real, _: file_calls.link_symbolically(text, real), leads=text
+    )
     _judge_name(watch, call, path, action)
 
 
-def _made_inside(watch: Watch, call: Notification, path: Named, action: _Deed) -> bool:
+def _made_inside(watch: Watch, call: Notification, path: Named, action: _NameChange) -> bool:
     """Make a name in a watched folder; False where it leads elsewhere."""
 
     def make(real: str, kind: Kind | None) -> None:
@@ -227,7 +229,7 @@ def _made_inside(watch: Watch, call: Notification, path: Named, action: _Deed) -
     return carried_inside(watch, target, path, make, quick=not action.leads)
 
 
-def _judge_name(watch: Watch, call: Notification, path: Named, action: _Deed) -> None:
+def _judge_name(watch: Watch, call: Notification, path: Named, action: _NameChange) -> None:
     target = Target(call.thread, watch.memory)
     if action.kind == "write" and _made_inside(watch, call, path, action):
         return

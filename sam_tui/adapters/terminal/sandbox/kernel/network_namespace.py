@@ -25,7 +25,7 @@ _PKTINFO_4, _RECEIVE_PKTINFO_6, _FREEBIND_6 = 8, 49, 78
 _START = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
 
 
-class Islands:
+class NetworkNamespaces:
     """The process that holds the networks, started with the first. Every method raises OSError."""
 
     def __init__(self) -> None:
@@ -81,16 +81,16 @@ class Islands:
         self._control = ours
 
 
-def has_islands() -> bool:
+def has_network_namespaces() -> bool:
     """Whether this system gives them."""
-    islands = Islands()
+    namespaces = NetworkNamespaces()
     try:
-        for network in islands.make(1):
+        for network in namespaces.make(1):
             network.close()
     except OSError:
         return False
     finally:
-        islands.close()
+        namespaces.close()
     return True
 
 

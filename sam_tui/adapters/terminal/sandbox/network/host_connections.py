@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from sam_tui.adapters.terminal.sandbox.judgement.paths import signed
 from sam_tui.adapters.terminal.sandbox.kernel.calls import libc
 from sam_tui.adapters.terminal.sandbox.kernel.listeners import listening
-from sam_tui.adapters.terminal.sandbox.kernel.network_namespace import Islands
+from sam_tui.adapters.terminal.sandbox.kernel.network_namespace import NetworkNamespaces
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.network import dns
 from sam_tui.adapters.terminal.sandbox.network.allowed_hosts import Reach
@@ -46,12 +46,12 @@ _MOST_SERVERS = 50_000
 Hear = Callable[[int, Callable[[], None] | None], None]
 
 
-class Doors:
-    """What the runs of one supervisor share: name servers for streams, islands, known servers."""
+class SharedNetwork:
+    """What the runs of one supervisor share: name servers for streams, namespaces, known servers."""
 
     def __init__(self, listen_to: Hear) -> None:
         self.listen_to = listen_to
-        self.islands = Islands()
+        self.namespaces = NetworkNamespaces()
         self.servers: set[int] = set()
         """The inodes of sockets on which commands listen."""
         self._streams: dict[int, socket.socket] = {}
@@ -90,7 +90,7 @@ class Doors:
         """Stop answering."""
         for server in self._streams.values():
             server.close()
-        self.islands.close()
+        self.namespaces.close()
 
     def _accept(self, server: socket.socket) -> None:
         try:
@@ -138,24 +138,24 @@ class _Peer:
 class Reaching:
     """One run."""
 
-    def __init__(self, watch: Watch, reach: Reach, doors: Doors) -> None:
+    def __init__(self, watch: Watch, reach: Reach, shared: SharedNetwork) -> None:
         self._watch = watch
         self._reach = reach
-        self._doors = doors
+        self._shared = shared
         self.naming = Naming(reach, lambda: watch.asking)
-        self._island: tuple[socket.socket, ...] = ()
+        self._namespace: tuple[socket.socket, ...] = ()
         self._callers: dict[int, Notification] = {}
         self._last: Notification | None = None
 
     def close(self) -> None:
         """The run is over."""
-        for server in self._island:
-            self._doors.listen_to(server.fileno(), None)
+        for server in self._namespace:
+            self._shared.listen_to(server.fileno(), None)
             server.close()
-        if self._island:
-            self._island = ()
+        if self._namespace:
+            self._namespace = ()
             with suppress(OSError):
-                self._doors.islands.drop(self._watch.number)
+                self._shared.namespaces.drop(self._watch.number)
 
     def refused_to(self, caller: Notification | None) -> Refused:
         """Tells what was refused to whom."""
@@ -171,12 +171,12 @@ class Reaching:
     def datagrams(self, call: Notification) -> None:
         """Give a socket whose datagrams stay here. Raises OSError where there can be none."""
         family, kind = call.arguments[0] & 0xFFFFFFFF, call.arguments[1] & 0xFFFFFFFF
-        islands = self._doors.islands
-        if not self._island:
-            self._island = islands.make(self._watch.number)
-            for server in self._island:
+        namespaces = self._shared.namespaces
+        if not self._namespace:
+            self._namespace = namespaces.make(self._watch.number)
+            for server in self._namespace:
                 self._serve(server)
-        descriptor = islands.socket(self._watch.number, family, kind & (_KINDS | os.O_NONBLOCK))
+        descriptor = namespaces.socket(self._watch.number, family, kind & (_KINDS | os.O_NONBLOCK))
         self._last = call
         try:
             self._watch.give(call, descriptor, kind & os.O_CLOEXEC)
@@ -193,14 +193,14 @@ class Reaching:
                     _hear_this_machine(copied)
                 if libc().listen(copied.fileno(), signed(call.arguments[1])):
                     _fail()
-                self._doors.served(os.fstat(copied.fileno()).st_ino)
+                self._shared.served(os.fstat(copied.fileno()).st_ino)
             self._watch.succeed(call)
 
         self._watch.carry_out(call, listen)
 
     def serves(self, inode: int) -> bool:
         """Whether a command of this program listens on a socket."""
-        return inode in self._doors.servers
+        return inode in self._shared.servers
 
     def connect(self, call: Notification, rights: Rights, address: bytes) -> None:
         """Connect a caller's socket, ask first, or refuse."""
@@ -218,7 +218,7 @@ class Reaching:
                 self._connect_datagrams(call, copied, address)
                 return
             names = peer.port == dns.PORT
-            server = self._doors.name_server(_served_by(copied)) if names else None
+            server = self._shared.name_server(_served_by(copied)) if names else None
         if server is None:
             self._judge(call, rights, peer)
         else:
@@ -244,7 +244,7 @@ class Reaching:
             servers = listening(peer.port)
             if not servers:
                 raise OSError(errno.ECONNREFUSED, "Connection refused")
-            if servers <= self._doors.servers:
+            if servers <= self._shared.servers:
                 watch.carry_out(call, go)
                 return
         host = peer.host if local or not names else names[0]
@@ -284,14 +284,14 @@ class Reaching:
             start = rewritten[:2] + bytes(2) + rewritten[4:]
             if libc().bind(copied.fileno(), start, len(start)):
                 _fail()
-        self._doors.expect(int(copied.getsockname()[1]), self, call)
+        self._shared.expect(int(copied.getsockname()[1]), self, call)
         return rewritten
 
     def _serve(self, server: socket.socket) -> None:
         def refused(port: int) -> Refused:
             return self.refused_to(self._callers.get(port, self._last))
 
-        self._doors.listen_to(
+        self._shared.listen_to(
             server.fileno(), lambda: answer_datagram(server, self.naming, refused)
         )
 

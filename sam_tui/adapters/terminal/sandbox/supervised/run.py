@@ -26,7 +26,7 @@ MOST_REFUSALS = 200
 _MOST_ANSWERS = 10_000
 """More than that are asked for anew."""
 
-Deed = Callable[[], None]
+SupervisedAction = Callable[[], None]
 """Carries a call out and answers it. Raises OSError, which becomes the call's own error."""
 
 
@@ -172,7 +172,11 @@ class Watch:
         return self.listener is not None and self.listener.waits(call.id)
 
     def settle(
-        self, call: Notification, wish: OutsideWish, action: Deed, change: PlaceChange | None = None
+        self,
+        call: Notification,
+        wish: OutsideWish,
+        action: SupervisedAction,
+        change: PlaceChange | None = None,
     ) -> None:
         """Carry an outside call out, refuse it, or ask first, by what is known of such a wish."""
 
@@ -185,7 +189,7 @@ class Watch:
 
         self.decide(self.who(call), wish, answered, change)
 
-    def do(self, call: Notification, rights: Rights, act: Deed) -> None:
+    def do(self, call: Notification, rights: Rights, act: SupervisedAction) -> None:
         """Carry a call out as its caller, and let it succeed. Raises OSError."""
         if self.waits(call):
             with file_calls.acting_as(rights):
@@ -193,7 +197,12 @@ class Watch:
             self.succeed(call)
 
     def ask(
-        self, call: Notification, wish: OutsideWish, change: PlaceChange, rights: Rights, act: Deed
+        self,
+        call: Notification,
+        wish: OutsideWish,
+        change: PlaceChange,
+        rights: Rights,
+        act: SupervisedAction,
     ) -> None:
         """Carry a call out as its caller once the person agreed to what it changes."""
 
@@ -218,7 +227,7 @@ class Watch:
         else:
             answered(bool(granted))
 
-    def carry_out(self, call: Notification, action: Deed) -> None:
+    def carry_out(self, call: Notification, action: SupervisedAction) -> None:
         """Do it while the caller still waits; an error becomes the call's own."""
         if not self.waits(call):
             return

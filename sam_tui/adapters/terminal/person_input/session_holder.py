@@ -11,7 +11,7 @@ from sam_tui.adapters.terminal.person_input.decoder import (
     moved,
     without_releases,
 )
-from sam_tui.adapters.terminal.person_input.redaction import Known, Veils
+from sam_tui.adapters.terminal.person_input.redaction import Known, TypedRedaction
 from sam_tui.core.ports.processes.terminals import Handover, Holder
 
 NOT_RECORDED = "\r\n[the person typed here; what happened meanwhile is not recorded]\r\n"
@@ -28,7 +28,7 @@ _PASTED, _PASTE_OVER = b"\x1b[200~", b"\x1b[201~"
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """What of a baton has to outlive the program.
+    """What of a hand-over has to outlive the program.
 
     Who holds it, why, what is to be veiled, whether what was typed may stand in an unfinished line,
     and the line that was set aside for the person.
@@ -52,7 +52,7 @@ class Hold:
         )
 
 
-class Baton:
+class SessionHolder:
     """One session's holder. What is typed while the person holds an agent's session stays here.
 
     It is kept in memory alone, so that it can be taken out of what the agent reads later.
@@ -69,7 +69,7 @@ class Baton:
         self.aside = ""
         """The line that the person left unfinished, until they take the session again."""
         self._personal = personal
-        self._veils = Veils()
+        self._redaction = TypedRedaction()
         self._known: Known | None = None
         self._line = TypedLine()
         self._pasting = False
@@ -155,19 +155,19 @@ class Baton:
 
     def reveal(self, text: str) -> None:
         """The agent typed this itself, or was told."""
-        self._veils.reveal(text)
+        self._redaction.reveal(text)
 
     def veil(self, line: str) -> None:
         """Take a text out of what the agent reads from now on."""
         if line and line not in self._typed:
             self._typed[line] = None
-            self._veils.add(line, self._known)
+            self._redaction.add(line, self._known)
 
     def veiled(self, text: str, part: tuple[int, int] | None = None) -> str:
         """Text, or a part of it, without what the person typed."""
         for line in self._line.readings():
-            self._veils.add(line, self._known)
-        return self._veils.over(text, part)
+            self._redaction.add(line, self._known)
+        return self._redaction.over(text, part)
 
     def _note(self) -> None:
         for line in self._line.readings():

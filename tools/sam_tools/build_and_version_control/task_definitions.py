@@ -21,7 +21,7 @@ _LARGEST_FILE = 256 * 1024
 _MOST_STEPS = 20
 
 
-class TaskShelf:
+class TaskDefinitions:
     """Definitions of one workspace. The workspace's own count before those that were made here."""
 
     def __init__(self, files: Files, book: TaskBook, workspace: Workspace) -> None:
