@@ -1003,6 +1003,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:cancel": Requirement("Esc cancels the running turn; Ctrl+C goes down a ladder (question, turn, draft) and quits only when pressed twice.", "peers 2.2 #18"),
     "ui:cancelled-output": Requirement("The output of a cancelled call stays on show and in the conversation.", "issue 12.14"),
     "ui:clicked-twice": Requirement("A click on something that was removed since it was drawn changes nothing.", "issue 13 Show"),
+    "ui:context": Requirement("The status bar shows the share of the model's window in use as the provider counts it, else a marked estimate; /context shows what a request is made of.", "issue 16.1"),
     "ui:copy": Requirement("The last answer is copied as the model wrote it.", "peers 2.2 #4"),
     "ui:cost": Requirement("Tokens and money are shown; an unknown price is a dash, never a zero.", "peers 2.2 #19"),
     "ui:decisions": Requirement("What the person decided and what was refused stands in the transcript, in words.", "architecture 4"),

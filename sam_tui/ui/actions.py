@@ -219,6 +219,13 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         "undo", "Undo a change", "Take a file change of this conversation back", (), "undo"
     ),
     WorkbenchAction(
+        "context",
+        "Context",
+        "What the next request is made of, and what of it leaves first",
+        (),
+        "context",
+    ),
+    WorkbenchAction(
         "rewind",
         "Rewind",
         "Go back to before a message: conversation, files or both (also Esc twice in an empty prompt)",

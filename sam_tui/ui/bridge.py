@@ -35,7 +35,7 @@ from sam_tui.core.events import (
 from sam_tui.core.ids import CallId
 from sam_tui.core.verdict import Decision
 from sam_tui.ui.controllers.context import Context
-from sam_tui.ui.controllers.current_conversation import CurrentConversation
+from sam_tui.ui.controllers.current_conversation import CurrentConversation, context_share
 from sam_tui.ui.controllers.inquiries import InquiryQueue
 from sam_tui.ui.controllers.turns import TurnRunner
 from sam_tui.ui.controllers.workflows import WorkflowRuns
@@ -180,6 +180,9 @@ class Bridge:
                 transcript.end_answer()
                 standing = self._screen.status.standing
                 standing.usage = standing.usage.plus(event.usage)
+                standing.context = context_share(
+                    self._context.runtime, self._current.session, event.usage
+                )
             case ModelRetried():
                 activity.retry(time.monotonic() + event.delay, event.reason)
                 transcript.void_step()

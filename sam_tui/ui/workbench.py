@@ -89,6 +89,7 @@ class Workbench:
             "audit": lambda _: authorization.audit(),
             "servers": lambda _: pick_server(self._context),
             "undo": lambda _: self._when_idle(about.undo),
+            "context": lambda _: about.context(),
             "rewind": lambda _: self._when_idle(rewind.choose),
             "agents": lambda _: about.agents(self._when_idle),
             "prompts": lambda _: about.prompts(),

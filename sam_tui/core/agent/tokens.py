@@ -1,7 +1,9 @@
 """How many tokens messages take, estimated without a tokenizer, and how many they may take."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil
 
 from sam_tui.core.errors import ContextExceeded
@@ -20,6 +22,12 @@ SMALLEST = 256
 RESERVE = 0.15
 """The share of a context that is left free, because the estimate is one (spec/sam.md 6.7)."""
 
+_PARTS = {
+    "user": "your messages",
+    "reminder": "reminders",
+    "assistant": "answers and calls",
+    "tool": "results of",
+}
 _PER_MESSAGE, _PER_CALL, _WRAPPER = 4, 20, 9
 
 
@@ -39,6 +47,30 @@ def estimate(message: Message) -> int:
                 for call in message.calls
             )
             return _PER_MESSAGE + body + calls
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPart:
+    """What one kind of content takes of a request, as it is estimated here."""
+
+    name: str
+    tokens: int
+    count: int
+
+
+def context_parts(system: str, tools: str, messages: Sequence[Message]) -> list[ContextPart]:
+    """What a request is made of: the system prompt, the tools, and messages by kind, the largest first."""
+    tokens: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for message in messages:
+        name = _PARTS[message.kind]
+        if isinstance(message, ToolMessage):
+            name = f"{name} {message.operation or message.name}"
+        tokens[name] += estimate(message)
+        counts[name] += 1
+    parts = [ContextPart(name, size, counts[name]) for name, size in tokens.most_common()]
+    fixed = (("system prompt", system), ("tools", tools))
+    return [*(ContextPart(name, text_tokens(text), 1) for name, text in fixed), *parts]
 
 
 def total(messages: Sequence[Message]) -> int:

@@ -64,6 +64,11 @@ class RequestBuilder:
         return self._short_system() if self._short_system is not None else self._system
 
     @property
+    def tools_json(self) -> str:
+        """The schemas of the tools."""
+        return self._tools_json
+
+    @property
     def fixed_text(self) -> str:
         """What every request begins with, whatever the history."""
         return self._system + self._tools_json

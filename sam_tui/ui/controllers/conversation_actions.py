@@ -9,7 +9,7 @@ from sam_tui.core.errors import SamError
 from sam_tui.core.todos.edits import TodoEdit
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.conversations import Conversations
-from sam_tui.ui.controllers.current_conversation import CurrentConversation
+from sam_tui.ui.controllers.current_conversation import CurrentConversation, context_in_words
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Choice
 from sam_tui.ui.widgets.todo_panel import TodoEditAsked
@@ -46,6 +46,15 @@ class ConversationActions:
                 self._runtime.todos.edit(session.conversation, edit)
         except SamError as error:
             self._context.notify(error.explain(), warning=True)
+
+    def context(self) -> None:
+        """Show what the next request is made of."""
+        if self._conversation("/context") is None or self._current.session is None:
+            return
+        from sam_tui.ui.screens.reader import Reader, whole
+
+        text = context_in_words(self._runtime, self._current.session)
+        self._context.app.push_screen(Reader("what the model reads", whole(text)))
 
     def undo(self) -> None:
         """Pick a file change of this conversation and take it back."""

@@ -249,5 +249,5 @@ class Conversations:
         screen.terminals.forget_agent()
         screen.prompt.area.begin_past(())
         screen.status.standing.todos = (0, 0)
-        screen.status.standing.usage = Usage()
+        screen.status.standing.usage, screen.status.standing.context = Usage(), ""
         screen.status.show()

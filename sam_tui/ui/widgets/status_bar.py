@@ -45,6 +45,8 @@ class Standing:
     workspace: str = ""
     model: str = ""
     usage: Usage = field(default_factory=Usage)
+    context: str = ""
+    """The share of the model's window that the last request and its answer took."""
     mode: str = "ask"
     sandbox: str = ""
     todos: tuple[int, int] = (0, 0)
@@ -106,6 +108,7 @@ def segments(standing: Standing, *, brief: bool = False) -> list[tuple[int, str,
             one_line(standing.model, 32) or "no model",
             "$foreground" if standing.model else "$warning",
         ),
+        (3, standing.context, "$text-muted"),
         (_SPENT, spent(standing.usage, brief=brief), "$text-muted"),
         (5, short_path(standing.workspace, standing.home), "$text-muted"),
         (3, sandbox, "$warning" if unsafe else "$text-muted"),
