@@ -47,6 +47,9 @@ BENCHES: Mapping[str, Bench] = {
         ("--kills", "20", "--rounds", "11"),
     ),
     "kills": Bench("running workflows whose drivers are killed at random", ("--kills", "50")),
+    "fleet": Bench(
+        "queues of fleets, and a fleet two of whose workers are killed", ("--tasks", "20")
+    ),
     "soak": Bench(
         "the workbench's terminals under seeded scripts beside busy loops: what goes wrong",
         ("--minutes", "2"),

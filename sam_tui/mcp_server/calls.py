@@ -28,9 +28,6 @@ MOST_PARKED: Final = 64
 
 Work = Callable[["Call"], Awaitable[types.CallToolResult]]
 
-GONE: Final = "sam_tui.gone"
-"""Key of the scope: an event that is set when the client hangs up before its answer is sent."""
-
 
 @dataclass(eq=False)
 class Call:

@@ -24,7 +24,8 @@ from sam_tui.core.events import (
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
 from sam_tui.core.todos.item import visible_text
-from sam_tui.mcp_server.calls import GONE, Call, Calls
+from sam_tui.loopback.access import GONE
+from sam_tui.mcp_server.calls import Call, Calls
 from sam_tui.mcp_server.clients import Client, Context, is_modern
 from sam_tui.mcp_server.elicitation import answer_of, form_of
 from sam_tui.mcp_server.json_text import plain_json

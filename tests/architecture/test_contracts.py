@@ -86,6 +86,9 @@ VIOLATIONS: dict[str, Violation] = {
     "another adapter parses YAML": violation(
         "yaml", sam_tui__adapters__policy__planted="import yaml"
     ),
+    "a command serves HTTP itself": violation(
+        "http-servers", sam_tui__cli__commands__planted="import uvicorn"
+    ),
     "a command opens the queues itself": violation(
         "dbos", sam_tui__cli__commands__planted="import dbos"
     ),

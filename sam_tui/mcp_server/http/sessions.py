@@ -24,8 +24,7 @@ from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
 from mcp_types.version import is_version_at_least
 
-from sam_tui.mcp_server.calls import GONE
-from sam_tui.mcp_server.http.access import Receive, Scope, Send, refuse
+from sam_tui.loopback.access import GONE, Receive, Scope, Send, refuse
 from sam_tui.mcp_server.protocol import SamServer
 
 BYTES: Final = 32 * 1024 * 1024

@@ -6,15 +6,16 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 
-from sam_tui.mcp_server.calls import GONE
-
+GONE: Final = "sam_tui.gone"
+"""In a request's scope: an event, set when its client hung up before the answer."""
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-PATH: Final = "/mcp"
+Public = tuple[str, str]
+"""Method and path of what is answered without the token."""
 
 
 class HttpAccess:
@@ -24,9 +25,12 @@ class HttpAccess:
     rebinding): the first is refused by ``Origin``, the second by ``Host``, and both by the token.
     """
 
-    def __init__(self, app: App, token: str, port: int) -> None:
+    def __init__(
+        self, app: App, token: str, port: int, public: frozenset[Public] = frozenset()
+    ) -> None:
         self._app = app
         self._token = token.encode()
+        self._public = public
         names = ("127.0.0.1", "localhost", "[::1]")
         self._hosts = frozenset(f"{name}:{port}".encode() for name in names)
         self._origins = frozenset(f"http://{name}:{port}".encode() for name in names)
@@ -67,8 +71,8 @@ class HttpAccess:
             return 421, "This server answers to 127.0.0.1 and localhost with its port alone."
         if any(origin.lower() not in self._origins for origin in origins):
             return 403, "Web pages may not call this server."
-        if scope["path"] != PATH:
-            return 404, f"There is nothing here; the server is at {PATH}."
+        if (scope["method"], scope["path"]) in self._public:
+            return None
         scheme, _, token = tokens[0].partition(b" ") if len(tokens) == 1 else (b"", b"", b"")
         if scheme.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self._token):
             return 401, "Send the token of this server as Authorization: Bearer."
