@@ -1,0 +1,34 @@
+"""Serves the plan API of a runtime on loopback until a signal comes."""
+
+import asyncio
+from collections.abc import Callable
+
+from sam_tui.core.inquiry import ApprovalRequest, Inquiry
+from sam_tui.core.runtime import Runtime
+from sam_tui.loopback.access import HttpAccess
+from sam_tui.loopback.serving import listen, serve_until
+from sam_tui.plan_server.app import PUBLIC, plan_app
+from sam_tui.plan_server.tasks import ServedTasks
+
+
+def attends(inquiry: Inquiry) -> bool:
+    """Whether somebody may answer over the wire: not what a workflow asks, which pauses for it."""
+    asks_agent = not inquiry.conversation.startswith("exec_")
+    return asks_agent or isinstance(inquiry.request, ApprovalRequest)
+
+
+async def serve_plans(
+    runtime: Runtime, port: int, token: str, version: str, announce: Callable[[int], None]
+) -> None:
+    """Serve until a signal comes; what runs then is ended and can be gone on with."""
+    listening = listen(port)
+    bound: int = listening.getsockname()[1]
+    async with asyncio.TaskGroup() as group:
+        tasks = ServedTasks(runtime, group)
+        telling = group.create_task(tasks.tell_inquiries(), name="plan-inquiries")
+        door = HttpAccess(plan_app(tasks, version), token, bound, PUBLIC)
+        async with serve_until(door, listening) as stopped:
+            announce(bound)
+            await stopped.wait()
+            tasks.stop()
+        telling.cancel()

@@ -1,0 +1,181 @@
+"""The tasks of a server: driven in its own task group, followed, cancelled, and asked about."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+from sam_tui.core.events import InquiryClosed, InquiryOpened
+from sam_tui.core.ids import InquiryId
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Reply, chosen
+from sam_tui.core.runtime import Runtime
+from sam_tui.core.workflow.planned import PlannedTasks
+
+MOST_RUNNING = 8
+MOST_LINES = 1000
+"""Of a task's progress that are kept for those who follow late."""
+Fields = dict[str, object]
+
+
+class TooMany(Exception):
+    """As many tasks run as may."""
+
+
+@dataclass(slots=True)
+class ServedTask:
+    """One task while the server drives it, and what is known of its progress."""
+
+    id: str
+    work: "asyncio.Task[None]"
+    lines: list[str] = field(default_factory=list[str])
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: bool = False
+    fault: str = ""
+
+    def add(self, line: str) -> None:
+        """A line of progress; the last ``MOST_LINES`` count."""
+        if len(self.lines) < MOST_LINES:
+            self.lines.append(line)
+        self.wake()
+
+    def wake(self) -> None:
+        """Tell those who follow that something changed."""
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+
+class ServedTasks:
+    """All tasks of one server by id, and what they came to. ``group`` owns what runs."""
+
+    def __init__(self, runtime: Runtime, group: asyncio.TaskGroup) -> None:
+        self._runtime, self._group = runtime, group
+        self.planned = PlannedTasks(runtime.workflows.workflows())
+        self.served: dict[str, ServedTask] = {}
+
+    def begin(self, task: str, mode: str, task_id: str) -> ServedTask:
+        """Begin a task and drive it. Raises ``SamError``, ``TooMany``."""
+        running = [served for served in self.served.values() if not served.work.done()]
+        if len(running) >= MOST_RUNNING:
+            raise TooMany
+        execution = self.planned.begin(task, mode, task_id=task_id)
+        if (served := self.served.get(execution)) and not served.work.done():
+            return served
+        work = self._group.create_task(self._drive(execution), name=f"plan {execution}")
+        served = self.served[execution] = ServedTask(execution, work)
+        work.add_done_callback(lambda _: served.wake())
+        return served
+
+    def running(self, id: str) -> bool:
+        """Whether it is driven now."""
+        served = self.served.get(id)
+        return served is not None and not served.work.done()
+
+    def cancel(self, id: str) -> bool:
+        """End a task that is driven; False where none is."""
+        served = self.served.get(id)
+        if served is None or served.work.done():
+            return False
+        served.cancelled = True
+        served.work.cancel()
+        return True
+
+    def stop(self) -> None:
+        """End what runs; it can be gone on with."""
+        for served in self.served.values():
+            served.work.cancel()
+
+    async def finished(self, served: ServedTask) -> None:
+        """Wait for the end of a task; who waits may go, it goes on."""
+        await asyncio.wait({served.work})
+
+    async def progress(self, served: ServedTask) -> AsyncGenerator[str]:
+        """Its lines of progress from the first on, until it ends."""
+        sent = 0
+        while True:
+            changed, ended = served.changed, served.work.done()
+            for line in served.lines[sent:]:
+                yield line
+            sent = len(served.lines)
+            if ended:
+                return
+            await changed.wait()
+
+    def inquiries(self) -> list[Fields]:
+        """What waits for a person."""
+        return [_fields(inquiry) for inquiry in self._runtime.inquiries.pending()]
+
+    def answer(self, id: str, reply: str) -> bool:
+        """Give a person's answer; False where nothing of that id waits.
+
+        An approval takes ``approve`` or ``deny``; anything else denies it and is told to the agent.
+        """
+        for inquiry in self._runtime.inquiries.pending():
+            if inquiry.id == id:
+                return self._runtime.inquiries.answer(InquiryId(id), answer_of(inquiry, reply))
+        return False
+
+    async def tell_inquiries(self) -> None:
+        """Have those who follow a task hear when something waits for a person, or no longer does."""
+        events = self._runtime.bus.subscribe()
+        try:
+            while True:
+                for event in await events.batch():
+                    match event:
+                        case InquiryOpened(inquiry=inquiry):
+                            self._announce(f"inquiry {inquiry.id} waits")
+                        case InquiryClosed(inquiry=id):
+                            self._announce(f"inquiry {id} is closed")
+                        case _:
+                            pass
+        finally:
+            events.close()
+
+    def _announce(self, line: str) -> None:
+        for served in self.served.values():
+            if not served.work.done():
+                served.add(line)
+
+    async def _drive(self, execution: str) -> None:
+        def report(line: str) -> None:
+            if (served := self.served.get(execution)) is not None:
+                served.add(re.sub(r"[\r\n]+", " ", line))
+
+        try:
+            await self._runtime.open_runner(report).run(execution)
+        except asyncio.CancelledError:
+            if self.served[execution].cancelled:
+                self._runtime.workflows.workflows().abandon(
+                    execution, "cancelled over the plan API"
+                )
+        except Exception as error:  # noqa: BLE001 - one task's fault ends no other; its response says it
+            self.served[execution].fault = f"{type(error).__name__}: {error}"
+
+
+def _fields(inquiry: Inquiry) -> Fields:
+    request = inquiry.request
+    if isinstance(request, ApprovalRequest):
+        return {
+            "id": inquiry.id,
+            "kind": "approval",
+            "operation": request.operation,
+            "summary": request.summary,
+            "targets": list(request.targets),
+            "why": request.why,
+            "choices": ["approve", "deny"],
+        }
+    return {
+        "id": inquiry.id,
+        "kind": "question",
+        "prompt": request.prompt,
+        "context": request.context,
+        "choices": list(request.choices),
+    }
+
+
+def answer_of(inquiry: Inquiry, reply: str) -> Approval | Reply:
+    """The answer that a reply is; only the word ``approve`` approves."""
+    if isinstance(inquiry.request, ApprovalRequest):
+        if reply == "approve":
+            return Approval("once")
+        return Approval("deny", "" if reply == "deny" else reply)
+    return Reply(chosen(reply, inquiry.request.choices) or reply)

@@ -1,0 +1,189 @@
+"""The plan API, called over its port."""
+
+import http.client
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.core.ids import CallId, ConversationId, InquiryId
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Question
+from sam_tui.plan_server.server import attends
+from sam_tui.plan_server.tasks import answer_of
+
+SECONDS = 60
+pytestmark = pytest.mark.timeout(240)
+PLAN = "/api/generate-plan"
+
+
+def planned(tool: str, **inputs: object) -> dict[str, Any]:
+    """What a planner says: one step."""
+    step = {
+        "stepId": "one",
+        "assigned_agent_role": "Orchestrator",
+        "tool_name": tool,
+        "sub_task_input": inputs,
+        "narrative_step": "Do it",
+    }
+    return {"text": json.dumps([[step]])}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server, and how to call it."""
+
+    port: int
+    token: str
+    folder: Path
+
+    def call(
+        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, dict[str, Any], http.client.HTTPMessage]:
+        """Status, object and headers of one answer."""
+        connection = self.open(method, path, body, headers)
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        return answer.status, json.loads(text), answer.headers
+
+    def open(
+        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> http.client.HTTPConnection:
+        """A request that was sent."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        sent = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        connection.request(
+            method, path, data if body is not None else None, {**sent, **(headers or {})}
+        )
+        return connection
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
+    """One server for all of these tests, with a scripted model."""
+    folder = tmp_path_factory.mktemp("plans")
+    (folder / "ws").mkdir()
+    steps = [
+        {
+            **planned("LLMStepExecutor", prompt="x"),
+            "when": {"user": "ponder"},
+            "wait_for": {"file": "never"},
+        },
+        {"text": "Greetings.", "when": {"user": "Salute them."}},
+        planned("LLMStepExecutor", prompt="Salute them.", isFinalAnswer=True),
+    ]
+    (folder / "script.json").write_text(json.dumps(steps))
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-P", "-m", "sam_tui", "serve", "--port", "0"),
+            *("-C", str(folder / "ws"), "--data-dir", str(folder / "data")),
+            *("--model", f"scripted:{folder / 'script.json'}"),
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    try:
+        found = re.search(r"127\.0\.0\.1:(\d+)", process.stderr.readline())
+        assert found
+        token = (folder / "data" / "plan-token").read_text("ascii").strip()
+        yield Server(int(found[1]), token, folder)
+    finally:
+        process.terminate()
+        _, err = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0, err
+
+
+@pytest.mark.requirement("plan-api:door", "plan-api:codes")
+def test_who_may_call_and_what_is_no_request(server: Server) -> None:
+    cases: list[tuple[int, str, str, object, dict[str, str]]] = [
+        (200, "GET", "/", None, {"Authorization": ""}),
+        (200, "GET", "/openapi.json", None, {"Authorization": ""}),
+        (401, "POST", PLAN, {"task": "x"}, {"Authorization": "Bearer x"}),
+        (401, "GET", "/api/inquiries", None, {"Authorization": ""}),
+        (403, "GET", "/", None, {"Origin": "https://evil.example"}),
+        (421, "GET", "/", None, {"Host": f"evil.example:{server.port}"}),
+        (400, "POST", PLAN, {}, {}),
+        (400, "POST", PLAN, {"task": "x", "mode": "EVERYTHING"}, {}),
+        (400, "POST", PLAN, {"task": "x", "shell": "y"}, {}),
+        (400, "POST", PLAN, {"task": 5}, {}),
+        (400, "POST", PLAN, {"mode": "SYNTHESIZE_ONLY"}, {}),
+        (400, "POST", PLAN, b"{", {}),
+        (404, "POST", PLAN, {"mode": "EXECUTE_PLANNED_TASK", "taskIdToLoad": "exec_x"}, {}),
+        (413, "POST", PLAN, b" " * 1_100_000, {}),
+        (415, "POST", PLAN, {"task": "x"}, {"Content-Type": "text/plain"}),
+        (404, "GET", "/api/tasks/exec_x", None, {}),
+        (404, "POST", "/api/tasks/exec_x/cancel", None, {}),
+        (404, "POST", "/api/inquiries/inq_x", {"reply": "approve"}, {}),
+        (404, "GET", "/elsewhere", None, {}),
+        (405, "GET", PLAN, None, {}),
+    ]
+    for status, method, path, body, headers in cases:
+        answer = server.call(method, path, body, headers)
+        assert answer[0] == status, (method, path, body, answer)
+        if status in (400, 404, 413, 415):
+            assert answer[1]["success"] is False and answer[1]["message"]
+
+
+@pytest.mark.requirement("plan-api:modes")
+def test_a_plan_is_made_held_and_carried_out_with_the_seeds_fields(server: Server) -> None:
+    status, whole, _ = server.call("POST", PLAN, {"task": "greet", "aiService": "gemini"})
+    assert (status, whole["success"], whole["originalTask"]) == (200, True, "greet")
+    assert whole["finalAnswer"] == "Greetings."
+    assert whole["plan"][0][0]["stepId"] == "one"
+    assert whole["executedPlan"][0]["status"] == "COMPLETED"
+    assert whole["currentWorkingContext"]["summaryOfProgress"]
+    status, held, _ = server.call("POST", PLAN, {"task": "greet", "mode": "PLAN_ONLY"})
+    assert (status, held["success"], held["finalAnswer"]) == (200, True, None)
+    again = {"mode": "EXECUTE_PLANNED_TASK", "taskIdToLoad": held["parentTaskId"]}
+    status, done, _ = server.call("POST", PLAN, again)
+    assert (status, done["finalAnswer"]) == (200, "Greetings.")
+    assert done["parentTaskId"] == held["parentTaskId"]
+
+
+@pytest.mark.requirement("plan-api:events", "plan-api:cancel")
+def test_progress_is_streamed_and_a_task_can_be_cancelled(server: Server) -> None:
+    events = server.open("POST", PLAN, {"task": "greet"}, {"Accept": "text/event-stream"})
+    answer = events.getresponse()
+    assert answer.getheader("content-type", "").startswith("text/event-stream")
+    names = re.findall(r"^event: (\w+)$", answer.read().decode(), re.MULTILINE)
+    events.close()
+    assert (names[0], names[-1]) == ("task", "result")
+    assert "progress" in names
+    status, begun, headers = server.call(
+        "POST", PLAN, {"task": "ponder"}, {"Prefer": "respond-async"}
+    )
+    assert (status, begun["running"]) == (202, True)
+    where = headers["location"]
+    following = server.open("GET", f"{where}/events")
+    follower = following.getresponse()
+    assert server.call("POST", f"{where}/cancel")[0] == 202
+    assert "event: result" in follower.read().decode()
+    following.close()
+    assert server.call("GET", where)[1]["running"] is False
+    assert server.call("POST", f"{where}/cancel")[0] == 409
+
+
+@pytest.mark.requirement("plan-api:approvals")
+def test_somebody_may_answer_approvals_and_what_a_workflow_asks_pauses_it() -> None:
+    approval = ApprovalRequest("file_operations.create_file", "x", ("/x",), "outside", "/")
+    question = Question("Shall this plan be carried out?")
+
+    def inquiry(conversation: str, request: ApprovalRequest | Question) -> Inquiry:
+        name = ConversationId(conversation)
+        return Inquiry(InquiryId("inq_1"), name, CallId("call_1"), 0.0, request)
+
+    assert attends(inquiry("exec_1", approval))
+    assert attends(inquiry("20261122-1", question))
+    assert not attends(inquiry("exec_1", question))
+    asked = inquiry("exec_1", approval)
+    assert answer_of(asked, "approve") == Approval("once")
+    assert answer_of(asked, "deny") == Approval("deny")
+    assert answer_of(asked, "yes") == Approval("deny", "yes")
