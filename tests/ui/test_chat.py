@@ -177,6 +177,7 @@ async def test_a_failed_start_explains_itself_and_ends_with_its_exit_code(stage:
         assert "[b]/nowhere[/b] is gone." in shown and "Choose another." in shown
         await me.pilot.press("x")
     assert app.return_code == WorkspaceError.exit_code
+    await stage.runtime.close()  # no app took it
 
 
 @pytest.mark.requirement("ui:multiline")
