@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Coroutine, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sam_reminders import ReminderSources, build_reminders
 from sam_tools import offers, profile_offers
@@ -172,7 +172,7 @@ class Agent(Providers):
         beyond = self.workspace.locate(user).root is None
         return Hooking(hooks, self.guard, self.storage.decisions, self.bus, own_yes=beyond)
 
-    def _beside(self, inquiry: "Inquiry") -> Coroutine[Any, Any, None] | None:
+    def _beside(self, inquiry: "Inquiry") -> Coroutine[object, object, None] | None:
         """What runs while a question waits: hooks that want to know of it."""
         try:
             hooking = self.hooks()

@@ -109,7 +109,7 @@ def inquiry_texts(inquiry: Inquiry) -> list[str]:
             return ["\n".join(part for part in (prompt, context, ", ".join(choices)) if part)]
 
 
-def _load(path: str) -> list[Any]:
+def _load(path: str) -> list[object]:
     try:
         data = read_named(os.path.expanduser(path), most=_LONGEST)
         value = json.loads(data.decode("utf-8-sig"))
@@ -119,7 +119,7 @@ def _load(path: str) -> list[Any]:
         raise ConfigurationError(f"{path} is not valid JSON: {error}.", hint=_FORM) from error
     if not isinstance(value, list):
         raise ConfigurationError(f"{path} must hold a JSON list.", hint=_FORM)
-    return cast("list[Any]", value)
+    return cast("list[object]", value)
 
 
 def _fault(fields: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote, unquote
 
 import mcp_types as types
@@ -193,5 +193,5 @@ def _spoken(message: Message) -> Sequence[str]:
             return ()
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)

@@ -94,7 +94,7 @@ def _question_form(question: Question, version: str) -> ElicitationForm:
     return ElicitationForm(_cut("\n\n".join(part for part in parts if part)), schema)
 
 
-def _choice(title: str, options: Sequence[tuple[str, str]], version: str) -> dict[str, Any]:
+def _choice(title: str, options: Sequence[tuple[str, str]], version: str) -> dict[str, object]:
     if version < _TITLED_SINCE:
         return {
             "type": "string",

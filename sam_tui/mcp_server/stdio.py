@@ -157,7 +157,7 @@ def parsed(line: bytes) -> types.JSONRPCMessage | WireFault | None:
     return _invalid_request(fields)
 
 
-def _invalid_request(fields: Mapping[str, Any]) -> WireFault | None:
+def _invalid_request(fields: Mapping[str, object]) -> WireFault | None:
     """The answer to an object that is no message; a malformed answer has none."""
     if "method" not in fields and ("result" in fields or "error" in fields):
         return None

@@ -19,12 +19,12 @@ def _not_empty(text: str) -> str:
     return text
 
 
-def _names(value: Any) -> Any:
+def _names(value: object) -> object:
     """A list of names, or nothing at all: a list with anything else in it is ignored."""
     if not isinstance(value, (list, tuple)):
         return ()
     names = [one_line(name) for name in cast("list[Any]", value) if isinstance(name, str)]
-    return tuple(filter(None, names)) if len(names) == len(cast("list[Any]", value)) else ()
+    return tuple(filter(None, names)) if len(names) == len(cast("list[object]", value)) else ()
 
 
 class Thoughts(Arguments):

@@ -109,7 +109,7 @@ _WHY: Mapping[ClosedAs, str] = {
 }
 
 
-def _decided(arguments: Collaboration, response: Response, data: dict[str, Any]) -> ToolResult:
+def _decided(arguments: Collaboration, response: Response, data: dict[str, object]) -> ToolResult:
     """What the person said to each question about what was refused."""
     granted = [decision for decision in response.decisions if decision.allowed]
     denied = [decision for decision in response.decisions if not decision.allowed]

@@ -54,7 +54,7 @@ class _Reader:
             raise self._fault("hooks", f"more than {MOST_HOOKS} hooks", "Keep fewer.")
         return tuple(self._found)
 
-    def _group(self, event: HookEvent, data: Any, path: str) -> None:
+    def _group(self, event: HookEvent, data: object, path: str) -> None:
         group = self._object(data, path, ("matcher", "hooks"))
         matcher = self._matcher(event, group.get("matcher", ""), f"{path}.matcher")
         if "hooks" not in group:
@@ -63,7 +63,7 @@ class _Reader:
             where = f"{path}.hooks[{index}]"
             self._found.append(self._hook(event, entry, matcher, where))
 
-    def _hook(self, event: HookEvent, data: Any, matcher: str, path: str) -> Hook:
+    def _hook(self, event: HookEvent, data: object, matcher: str, path: str) -> Hook:
         entry = self._object(data, path, ("type", "command", "timeout"))
         if (kind := entry.get("type")) != "command":
             raise self._fault(f"{path}.type", f"{kind!r} is no kind of hook", "Use “command”.")
@@ -79,7 +79,7 @@ class _Reader:
         at = f"{self._path}: {path}"
         return Hook(event, self._source, command, float(timeout), at, matcher)
 
-    def _matcher(self, event: HookEvent, value: Any, path: str) -> str:
+    def _matcher(self, event: HookEvent, value: object, path: str) -> str:
         if not isinstance(value, str) or len(value) > LONGEST_MATCHER:
             raise self._fault(path, "must be a text", f"At most {LONGEST_MATCHER} characters.")
         if value in ("", "*"):
@@ -92,7 +92,7 @@ class _Reader:
             raise self._fault(path, f"{value!r}: {error}", "It is a regular expression.") from None
         return value
 
-    def _object(self, data: Any, path: str, names: Collection[str]) -> Mapping[str, Any]:
+    def _object(self, data: object, path: str, names: Collection[str]) -> Mapping[str, object]:
         if not isinstance(data, dict):
             raise self._fault(path, "must be an object", f"With {', '.join(names)}.")
         fields = cast("dict[str, Any]", data)
@@ -101,10 +101,10 @@ class _Reader:
                 raise self._fault(path, f"unknown key “{key}”", f"Known: {', '.join(names)}.")
         return fields
 
-    def _list(self, data: Any, path: str) -> list[Any]:
+    def _list(self, data: object, path: str) -> list[object]:
         if not isinstance(data, list):
             raise self._fault(path, "must be a list", "Put it in brackets.")
-        return cast("list[Any]", data)
+        return cast("list[object]", data)
 
     def _fault(self, path: str, what: str, hint: str) -> ConfigurationError:
         return ConfigurationError(f"{self._path}: {path}: {what}.", hint=hint)

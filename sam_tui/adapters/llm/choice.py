@@ -213,7 +213,7 @@ def _wire_name(model: str, named: Provider | None, base: str) -> str:
     return model.partition("/")[2] if named is not None else model
 
 
-def _options(wish: Wish, owner: Provider | None) -> Mapping[str, Any]:
+def _options(wish: Wish, owner: Provider | None) -> Mapping[str, object]:
     if owner is not None and owner.prefix == "openrouter":
         return {"usage": {"include": True}, **wish.options}  # makes OpenRouter tell the cost
     return wish.options

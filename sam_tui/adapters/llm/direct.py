@@ -218,7 +218,7 @@ class _Answer:
             return self._garbled()
         if not isinstance(parsed, dict):
             return self._garbled()
-        chunk = cast("Mapping[str, Any]", parsed)
+        chunk = cast("Mapping[str, object]", parsed)
         if chunk.get("error") or self._parser.failed:
             raise failure(read_error(chunk), self._endpoint.source, started=self.started)
         self._events += 1

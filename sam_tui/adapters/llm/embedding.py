@@ -46,7 +46,7 @@ class LiteLLMEmbedder:
             raise ModelRejected(f"{self.name} gave {len(vectors)} vectors for {len(texts)} texts.")
         return vectors
 
-    def _failure(self, error: Any) -> ModelError:
+    def _failure(self, error: object) -> ModelError:
         where = host_of(self.api_base) if self.api_base else self.name.partition("/")[0]
         source = FailureSource(self.name, where, self.api_key, KEY, local=False)
         return failure(ProviderRefusal(getattr(error, "status_code", None), str(error)), source)

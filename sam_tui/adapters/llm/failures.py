@@ -8,7 +8,7 @@ import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 from urllib.parse import quote
 
 from sam_tui.core.errors import (
@@ -290,5 +290,5 @@ def _as_status(code: object) -> int | None:
     return int(text) if text.isdecimal() and len(text) == 3 and text[0] in "345" else None
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+def _mapping(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}

@@ -33,8 +33,8 @@ class RememberedTools:
         if not isinstance(rows, list):
             return None
         return [
-            _tool(cast("dict[str, Any]", row))
-            for row in cast("list[Any]", rows)
+            _tool(cast("dict[str, object]", row))
+            for row in cast("list[object]", rows)
             if isinstance(row, dict)
         ]
 
@@ -54,7 +54,7 @@ class RememberedTools:
                 rows: Any = json.loads(file.read(MOST_BYTES))
         except (OSError, ValueError, RecursionError):
             return {}
-        rows_by_tool = cast("dict[Any, Any]", rows) if isinstance(rows, dict) else {}
+        rows_by_tool = cast("dict[object, object]", rows) if isinstance(rows, dict) else {}
         return {str(tool): str(digest) for tool, digest in rows_by_tool.items()}
 
     def approve(self, settings: ServerSettings, digests: dict[str, str]) -> None:

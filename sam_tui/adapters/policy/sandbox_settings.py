@@ -109,7 +109,7 @@ def read_terms(table: Mapping[str, Any], layer: Layer, fault: Fault) -> SandboxT
     )
 
 
-def _passed(table: Mapping[str, Any], layer: Layer, fault: Fault) -> tuple[str, ...]:
+def _passed(table: Mapping[str, object], layer: Layer, fault: Fault) -> tuple[str, ...]:
     if "environment" not in table:
         return ()
     hint = 'Write [environment] and below it pass = ["GITHUB_TOKEN", "AWS_*"].'
@@ -123,7 +123,7 @@ def _passed(table: Mapping[str, Any], layer: Layer, fault: Fault) -> tuple[str, 
         if key != "pass":
             raise fault(f"unknown key “{key}”", ("environment", key), hint)
     names = entries.get("pass", [])
-    for name in cast("list[Any]", names) if isinstance(names, list) else [names]:
+    for name in cast("list[object]", names) if isinstance(names, list) else [names]:
         if (
             not isinstance(names, list)
             or not isinstance(name, str)
@@ -133,11 +133,11 @@ def _passed(table: Mapping[str, Any], layer: Layer, fault: Fault) -> tuple[str, 
     return tuple(cast("list[str]", names))
 
 
-def _hosts(table: Mapping[str, Any], fault: Fault) -> tuple[str, ...] | None:
+def _hosts(table: Mapping[str, object], fault: Fault) -> tuple[str, ...] | None:
     if "hosts" not in table:
         return None
     entries = table["hosts"]
-    for name in cast("list[Any]", entries) if isinstance(entries, list) else [entries]:
+    for name in cast("list[object]", entries) if isinstance(entries, list) else [entries]:
         hint = 'Write names and addresses: hosts = ["example.org", "*.example.org", "10.0.0.1:80"].'
         if not isinstance(name, str) or not isinstance(entries, list):
             raise fault(f"{name!r} is no host in a list", ("hosts",), hint)

@@ -76,7 +76,7 @@ class SerpApiClient:
             parameters["tbm"] = "nws"
         return _hits(await self._get(parameters), limit)
 
-    async def _get(self, parameters: Mapping[str, str]) -> Mapping[str, Any]:
+    async def _get(self, parameters: Mapping[str, str]) -> Mapping[str, object]:
         url = f"{self.address}?{urlencode({**parameters, 'api_key': self._key})}"
         try:
             page = await self._web.fetch(url, seconds=60.0)
@@ -117,7 +117,7 @@ def _count(question: SerpQuestion) -> int:
     return next((page for page in _EBAY_PAGES if page >= question.limit), _EBAY_PAGES[-1])
 
 
-def _hits(answer: Mapping[str, Any], limit: int) -> list[WebHit]:
+def _hits(answer: Mapping[str, object], limit: int) -> list[WebHit]:
     results = [row for name in _LISTS for row in rows(answer.get(name))]
     return first([_hit(row) for row in results], limit)
 
@@ -136,7 +136,7 @@ def _hit(row: Mapping[str, Any]) -> WebHit | None:
     return hit(row.get("title") or row.get("name"), url, text, row.get("date"))
 
 
-def _price(row: Mapping[str, Any]) -> str:
+def _price(row: Mapping[str, object]) -> str:
     offer = _object(row.get("primary_offer"))
     for value in (row.get("price"), row.get("extracted_price"), offer.get("offer_price")):
         nested = _object(value)
@@ -145,7 +145,7 @@ def _price(row: Mapping[str, Any]) -> str:
     return ""
 
 
-def _labelled(label: str, value: Any) -> str:
+def _labelled(label: str, value: object) -> str:
     text = plain(value, 40)
     return f"{label} {text}" if text else ""
 
@@ -158,5 +158,5 @@ def _block(block: Mapping[str, Any]) -> str:
     return " ".join(filter(None, [plain(block.get("snippet"), 1200), *items]))
 
 
-def _object(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+def _object(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import cast
 
 from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.messages import (
@@ -231,12 +231,12 @@ def _decisions(texts: Iterable[str]) -> list[str]:
     ]
 
 
-def _arguments(call: ToolCall) -> Mapping[str, Any]:
+def _arguments(call: ToolCall) -> Mapping[str, object]:
     try:
         value = json.loads(call.arguments)
     except (ValueError, RecursionError):
         return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
 def _tool(name: str) -> str:

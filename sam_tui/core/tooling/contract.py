@@ -109,7 +109,7 @@ class ToolResult:
 A = TypeVar("A", bound="Arguments")
 
 
-def _nothing(_: Any) -> Sequence[Access]:
+def _nothing(_: object) -> Sequence[Access]:
     return ()
 
 

@@ -6,7 +6,7 @@ Markers are those of seed 004 (read_tool_result). One unit throughout: code poin
 import json
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.storage import ResultStore
@@ -39,7 +39,7 @@ def _in_json(text: str, words: Collection[str]) -> str:
         return text
     if not isinstance(value, dict):
         return text
-    extended = {IGNORED: list(words), **cast("dict[str, Any]", value)}
+    extended = {IGNORED: list(words), **cast("dict[str, object]", value)}
     return json.dumps(extended, ensure_ascii=False, indent=2 if text[1:2] == "\n" else None)
 
 

@@ -22,7 +22,7 @@ Worded = Annotated[str, StringConstraints(pattern=r"\S")]
 State = Literal["staged", "unstaged", "untracked", "merge-conflicts"]
 
 
-def _listed(value: Any) -> Any:
+def _listed(value: object) -> object:
     """One text where a list of them may stand."""
     return [value] if isinstance(value, str) and not value.lstrip().startswith("[") else value
 
@@ -34,9 +34,9 @@ def _named(files: list[str] | None) -> list[str] | None:
     return files
 
 
-def _kind(value: Any) -> Any:
+def _kind(value: object) -> object:
     """VS Code also writes a group as an object."""
-    return cast("dict[str, Any]", value).get("kind") if isinstance(value, dict) else value
+    return cast("dict[str, object]", value).get("kind") if isinstance(value, dict) else value
 
 
 class Task(Arguments):

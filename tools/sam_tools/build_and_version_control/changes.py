@@ -45,7 +45,7 @@ async def changed_files(
     )
 
 
-def _entry(change: FileStatus) -> dict[str, Any]:
+def _entry(change: FileStatus) -> dict[str, object]:
     entry: dict[str, Any] = {"path": change.path}
     if change.old_path:
         entry |= {"oldPath": change.old_path, "similarity": change.score}
@@ -57,7 +57,7 @@ def _entry(change: FileStatus) -> dict[str, Any]:
     return entry
 
 
-def _upstream(status: Status) -> dict[str, Any]:
+def _upstream(status: Status) -> dict[str, object]:
     if not status.upstream:
         return {}
     return {"upstream": status.upstream, "ahead": status.ahead, "behind": status.behind}

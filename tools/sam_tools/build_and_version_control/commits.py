@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from sam_tools.build_and_version_control.arguments import GitCommit
 from sam_tools.build_and_version_control.git import Git, literal
@@ -158,7 +157,7 @@ def _failure(result: CommandResult, output: str) -> str:
     )
 
 
-async def _facts(git: Git, message: str, output: str) -> dict[str, Any]:
+async def _facts(git: Git, message: str, output: str) -> dict[str, object]:
     """What was committed, as git has it."""
     reply = await git.ask(
         ("rev-parse", "HEAD"),

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from sam_tools.build_and_version_control.arguments import (
     CreateAndRunTask,
@@ -242,7 +241,7 @@ def _listing(runs: Sequence[TaskRun]) -> ToolResult:
     return _json({"tasks": [_identity(run) for run in runs]}, table)
 
 
-def _identity(run: TaskRun) -> dict[str, Any]:
+def _identity(run: TaskRun) -> dict[str, object]:
     return {"id": run.id, "label": run.start.label, "state": _state(run), "exitCode": _code(run)}
 
 
@@ -283,7 +282,7 @@ def _seconds(run: TaskRun) -> float:
     return run.result.seconds if run.result else 0.0
 
 
-def _told(problems: Sequence[Problem]) -> dict[str, Any]:
+def _told(problems: Sequence[Problem]) -> dict[str, object]:
     return {"problems": [asdict(problem) for problem in problems]} if problems else {}
 
 
@@ -292,6 +291,6 @@ def _table(problems: Sequence[Problem]) -> tuple[Table, ...]:
     return (Table(("Severity", "Place", "Message"), rows),) if rows else ()
 
 
-def _json(data: Mapping[str, Any], *display: Display) -> ToolResult:
+def _json(data: Mapping[str, object], *display: Display) -> ToolResult:
     text = json.dumps(data, ensure_ascii=False).encode(errors="backslashreplace").decode()
     return ToolResult(text, display=display, data=data, mime_type="application/json")

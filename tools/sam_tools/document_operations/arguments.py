@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
@@ -16,7 +16,7 @@ _BY_EXTENSION: dict[str, DocumentFormat] = {
 }
 
 
-def _format(value: Any) -> Any:
+def _format(value: object) -> object:
     if not isinstance(value, str):
         return value
     name = value.strip().lower().removeprefix(".")

@@ -118,5 +118,5 @@ class Notes:
         return ToolError(f"There is no note under {key!r}.", hint=hint)
 
 
-def _keys(notes: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def _keys(notes: Sequence[tuple[str, str]]) -> dict[str, object]:
     return {"keys": [key for key, _ in notes]}

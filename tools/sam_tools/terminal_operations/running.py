@@ -337,7 +337,7 @@ def _names(result: CommandResult) -> str:
     return escaped(", ".join(result.withheld))
 
 
-def _data(output: str, result: CommandResult, cwd: str) -> dict[str, Any]:
+def _data(output: str, result: CommandResult, cwd: str) -> dict[str, object]:
     return {
         "exitCode": result.exit_code,
         "signal": result.signal,
@@ -354,6 +354,6 @@ def _data(output: str, result: CommandResult, cwd: str) -> dict[str, Any]:
     }
 
 
-def _left_data(result: CommandResult | None) -> list[dict[str, Any]]:
+def _left_data(result: CommandResult | None) -> list[dict[str, object]]:
     left = None if result is None else result.left
     return [] if left is None else [asdict(process) for process in left.processes()]

@@ -210,7 +210,7 @@ def _row(hit: WebHit) -> dict[str, str]:
     return {"title": hit.title, "url": hit.url, "snippet": hit.snippet, "published": hit.published}
 
 
-def _facts(page: Page, document: DocumentText) -> dict[str, Any]:
+def _facts(page: Page, document: DocumentText) -> dict[str, object]:
     return {
         "url": page.url,
         "title": document.title,

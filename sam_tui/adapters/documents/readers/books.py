@@ -38,7 +38,7 @@ def read_epub(data: bytes) -> DocumentText:
     return DocumentText(clean(gathered.text), "epub", title, properties, gathered.notes)
 
 
-def _xml(data: bytes) -> Any:
+def _xml(data: bytes) -> object:
     tree = xml_tree(data)
     if tree is None:
         raise ToolError("The book's table of contents is broken.")

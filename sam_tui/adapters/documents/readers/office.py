@@ -152,7 +152,7 @@ def _shapes(shapes: Any, depth: int) -> Iterator[Any]:
             yield shape
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:

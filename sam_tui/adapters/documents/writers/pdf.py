@@ -255,7 +255,7 @@ class _Page:
         plain = escape(text).replace("\n", "<br/>")
         return f'<font face="{font}">{plain}</font>' if font else plain
 
-    def _code(self, text: str) -> Any:
+    def _code(self, text: str) -> object:
         from reportlab.lib.colors import whitesmoke
         from reportlab.platypus import XPreformatted
 
@@ -271,7 +271,7 @@ class _Page:
         marked = ["".join(self._run(f, run) for f, run in self.faces.runs(line)) for line in lines]
         return XPreformatted("\n".join(marked), style)
 
-    def _table(self, rows: tuple[tuple[Spans, ...], ...]) -> Any:
+    def _table(self, rows: tuple[tuple[Spans, ...], ...]) -> object:
         from reportlab.lib.colors import grey, whitesmoke
         from reportlab.platypus import Paragraph as Lines
         from reportlab.platypus import Table as Grid

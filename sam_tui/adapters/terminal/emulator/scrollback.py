@@ -121,7 +121,7 @@ class Scrollback:
         check(lib.ghostty_search_get(search[0], lib.GHOSTTY_SEARCH_DATA_MATCHES, buffer), "search")
         return [self._span(selections[index]) for index in range(min(buffer.len, limit))]
 
-    def _ref(self, column: int, row: int) -> Any:
+    def _ref(self, column: int, row: int) -> object:
         return ref_at(self._terminal, column, row, "screen")[0]
 
     def _span(self, selection: Any) -> TextSpan:

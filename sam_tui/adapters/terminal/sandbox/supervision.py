@@ -287,7 +287,7 @@ class Supervision:
             if not data:
                 self._lost()
                 return
-            self._heard(cast("dict[str, Any]", json.loads(data)))
+            self._heard(cast("dict[str, object]", json.loads(data)))
 
     def warm(self) -> None:
         """Start the supervisor ahead of the first run. Takes two milliseconds, never raises."""
@@ -305,7 +305,7 @@ class Supervision:
         self._held.clear()
         self._lost()
 
-    def _send(self, message: Mapping[str, Any], handed: int) -> bool:
+    def _send(self, message: Mapping[str, object], handed: int) -> bool:
         for _ in range(2):
             try:
                 if self._control is None:

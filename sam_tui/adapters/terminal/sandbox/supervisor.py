@@ -206,7 +206,7 @@ class Supervisor:
             self._heard[descriptor] = on_ready
             self._poll.register(descriptor, select.EPOLLIN)
 
-    def _tell(self, message: Mapping[str, Any]) -> None:
+    def _tell(self, message: Mapping[str, object]) -> None:
         with self._telling:
             self._unsent.append(json.dumps(message).encode())
             if len(self._unsent) == 1:

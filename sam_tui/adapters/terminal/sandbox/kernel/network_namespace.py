@@ -53,7 +53,7 @@ class NetworkNamespaces:
             self._control = None
             os.waitpid(self._process, 0)
 
-    def _ask(self, request: dict[str, Any]) -> list[int]:
+    def _ask(self, request: dict[str, object]) -> list[int]:
         if self._control is None:
             if self._failed:
                 raise PermissionError(1, "This system gives no networks of one's own")
