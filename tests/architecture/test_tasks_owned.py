@@ -23,13 +23,15 @@ OWNERS = {
     "sam_tui/adapters/terminal/sessions/turns.py": "tidies after a turn; the next one awaits it",
     "sam_tui/cli/commands/demo.py": "the demo's pilot ends with the workbench",
     "sam_tui/cli/commands/tools.py": "a call that signals cancel",
-    "sam_tui/cli/commands/workflows/workflow.py": "a run that signals cancel",
+    "sam_tui/cli/commands/workflows/execution.py": "a run that signals cancel",
     "sam_tui/core/agent/lease.py": "the look for another writer ends with the block",
     "sam_tui/headless/run.py": "the turn that signals cancel, and what tells of it",
     "sam_tui/mcp_server/calls.py": "a call goes on while its client is away; the table of calls ends it",
     "sam_tui/mcp_server/follower.py": "what follows a call ends before its answer is sent",
     "sam_tui/mcp_server/server.py": "watches end with the server",
     "sam_tui/mcp_server/transports.py": "the transport and the wish to stop end together",
+    "sam_tui/loopback/serving.py": "the server's, awaited when its time is over",
+    "sam_tui/plan_server/tasks.py": "a TaskGroup of its server",
     "tools/sam_tools/terminal_operations/handing.py": "the question and the hand-over end together",
 }
 """Modules that start tasks outside of a task group, and who ends them."""
