@@ -708,6 +708,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "search:single-file": Requirement("One file can be searched.", "spec 1.13"),
     "search:time-limit": Requirement("When the time is up, what was found comes marked as cut, and no process is left.", "spec 9.2 C3"),
     "seeds:calls": Requirement("Every code block of the seed documents that is a call or an answer is run and comes to what it says, or says how it differs.", "issue 11.5, seeds 000, 001, 003, 004"),
+    "servers:context7": Requirement("Documentation of a library comes from Context7 in two calls over MCP; where no such server is named its tool is not there, which planning says.", "issue 15.6, seed 002 3.10, D7"),
     "servers:arguments": Requirement("Arguments that do not fit a tool's schema never reach its server.", "issue 4.3"),
     "servers:asked": Requirement("Every tool of a server is asked for with all it is sent; scopes, modes and rules hold for that tool; what a server says of its own tools counts for nothing.", "issue 4.7"),
     "servers:asks-person": Requirement("A server's form becomes questions to the person; it is told the workspace, and offered no model.", "issue 4.3"),

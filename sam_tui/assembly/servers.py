@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 START = "mcp.start_server"
 """The operation of starting a server's program: what rules for it name."""
 CONNECT = "mcp.connect_server"
+_CONTEXT7 = "CONTEXT7_SERVER_URL"
 _GLANCE, _PATIENCE = 2.0, 3600.0
 """Seconds a message waits for servers that are starting: while somebody watches, and without."""
 
@@ -54,9 +55,12 @@ class GuardedServers:
         self._pool: ServerPool | None = None
         self._told: set[str] = set()
         self._joined: tuple[Offer, ...] = ()
+        self._over_context7: tuple[Offer, ...] = ()
         self._patience = _GLANCE if options.attended else _PATIENCE
         if options.mcp_config:
             self._require(options.mcp_config)
+        if self._context7:
+            executor.registry.join(self._documentation())
 
     async def arrive(self, conversation: ConversationId) -> None:
         """Before a message of a person is answered, tools of servers that have come join the others."""
@@ -65,7 +69,7 @@ class GuardedServers:
             return
         await self._pool.settled(self._patience, unknown=True)
         self._tell(conversation)
-        offers = await self._pool.offers(conversation)
+        offers = (*await self._pool.offers(conversation), *self._documentation())
         if offers != self._joined:
             self._joined = offers
             self._executor.registry.join(offers)
@@ -118,12 +122,33 @@ class GuardedServers:
 
     def _made(self) -> "ServerPool | None":
         """The pool, once there is a file that may name servers."""
-        if not any(map(os.path.lexists, self._paths())):
+        if not self._context7 and not any(map(os.path.lexists, self._paths())):
             return None
         from sam_tui.adapters.mcp_client import ServerPool
+        from sam_tui.adapters.mcp_client.documentation import named_by_variable
 
-        self._pool = ServerPool(self._files(), self._surroundings())
+        named = named_by_variable(self._context7) if self._context7 else ()
+        self._pool = ServerPool(self._files(), self._surroundings(), named)
         return self._pool
+
+    @property
+    def _context7(self) -> str:
+        """The address of Context7 in the environment; not where only named files count."""
+        url = self._parts.environ.get(_CONTEXT7, "").strip()
+        return "" if self._options.strict_mcp_config else url
+
+    def _documentation(self) -> "tuple[Offer, ...]":
+        """The tool over Context7, as long as such a server is named: the same one each time."""
+        pool = self._pool or self._made()
+        if pool is None:
+            return ()
+        from sam_tui.adapters.mcp_client.documentation import SERVER, documentation_offer
+
+        if pool.connection(SERVER) is None:
+            return ()
+        if not self._over_context7:
+            self._over_context7 = (documentation_offer(lambda: pool.connection(SERVER)),)
+        return self._over_context7
 
     def _paths(self) -> tuple[str, ...]:
         named = self._options.mcp_config

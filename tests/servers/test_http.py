@@ -23,10 +23,10 @@ def site() -> Generator[Site]:
 
 
 @contextmanager
-def sdk_over_http() -> Generator[str]:
-    """The SDK's own server at a free port; its URL."""
+def sdk_over_http(script: Path = SDK) -> Generator[str]:
+    """A server of the SDK at a free port; its URL."""
     process = subprocess.Popen(
-        [sys.executable, str(SDK), "http"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [sys.executable, str(script), "http"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )  # fmt: skip
     assert process.stderr is not None
     try:
@@ -182,3 +182,47 @@ async def test_a_server_of_the_sdk_is_spoken_to_over_both_transports(
             assert (added.finished.text, added.data["structuredContent"]) == ("5", {"result": 5})
             painted = await sam.text("mcp__sdk__paint", what="door")
             assert painted == "door: accept colour='green'"
+
+
+@pytest.mark.requirement("servers:context7")
+async def test_documentation_of_a_library_comes_from_context7_in_two_calls(house: House) -> None:
+    tool = "Context7DocumentationTool"
+    with sdk_over_http(SDK.with_name("context7_server.py")) as url:
+        async with house.open(environ={"CONTEXT7_SERVER_URL": url}) as sam:
+            assert tool in sam.runtime.registry.descriptions  # before anything is started
+            names = ["mcp__context7__get-library-docs", "mcp__context7__resolve-library-id"]
+            assert sorted(await sam.arrive()) == names
+            assert tool in sam.runtime.registry.names
+            done = await sam.call(tool, libraryName="React", topic="hooks", maxTokens=900)
+            assert "docs of /facebook/react, topic hooks, 900 tokens" in done.finished.text
+            assert done.data["libraryId"] == "/facebook/react"
+            assert done.decision is not None
+            assert url.removesuffix("/mcp") + "/" in done.decision.targets
+            assert "5000 tokens" in await sam.text(tool, libraryName="/vuejs/core")
+            assert "/remix-run/react-router" in await sam.text(tool, libraryName="react thing")
+            nothing = await sam.text(tool, libraryName="React", topic="nothing")
+            assert "no documentation of /facebook/react on nothing" in nothing
+            assert "knows no library 'cobol'" in await sam.text(tool, libraryName="cobol")
+            assert "Context7, resolve-library-id" in await sam.text(tool, libraryName="broken")
+            assert "ERROR" in await sam.text(tool, libraryName="")
+            capabilities = sam.runtime.parts.workflows.workflows().capabilities()
+            (research,) = [c for c in capabilities if c.role == "ResearchAgent"]
+            assert tool in research.tools
+
+
+@pytest.mark.requirement("servers:context7")
+async def test_without_context7_its_tool_is_not_there_and_planning_says_so(
+    house: House, site: Site
+) -> None:
+    tool = "Context7DocumentationTool"
+    async with house.open() as sam:
+        assert await sam.arrive() == []
+        assert not sam.runtime.registry.knows(tool)
+        capabilities = sam.runtime.parts.workflows.workflows().capabilities()
+        (research,) = [c for c in capabilities if c.role == "ResearchAgent"]
+        assert research.missing == (tool,)
+    house.policy('[[rule]]\neffect = "deny"\nhost = "127.0.0.1"\n')
+    async with house.open(environ={"CONTEXT7_SERVER_URL": site.url}) as sam:
+        await sam.arrive()
+        assert "docs" not in await sam.text(tool, libraryName="React")
+        assert site.headers == []

@@ -20,6 +20,8 @@ class Caller:
     call: CallId
 
 
+NO_OUTPUT = "(no output)"
+"""What a result without a text says."""
 Callers = Callable[[], Caller]
 
 

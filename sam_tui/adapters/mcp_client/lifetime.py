@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from sam_tui.adapters.mcp_client import session as speech
-from sam_tui.adapters.mcp_client.connection_context import ServerSurroundings
+from sam_tui.adapters.mcp_client.connection_context import NO_OUTPUT, ServerSurroundings
 from sam_tui.adapters.mcp_client.http_transport import CheckedTransport, http_streams
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.stdio_transport import piped_streams
@@ -49,9 +49,9 @@ def result_of(
     if refused:
         text = "\n".join([text, "", *(f"The sandbox refused to {r.words}." for r in refused)])
     return ToolResult(
-        text or "(no output)",
+        text or NO_OUTPUT,
         ok=not answer.is_error,
-        display=(Text(text or "(no output)"),),
+        display=(Text(text or NO_OUTPUT),),
         data=_data(answer, server),
     )
 

@@ -34,10 +34,16 @@ class ServerFile:
 
 
 class ServerPool:
-    """The ``McpServers`` port. ``files`` come in the order in which they count."""
+    """The ``McpServers`` port. ``files`` come in the order in which they count, ``named`` after them."""
 
-    def __init__(self, files: Sequence[ServerFile], around: ServerSurroundings) -> None:
+    def __init__(
+        self,
+        files: Sequence[ServerFile],
+        around: ServerSurroundings,
+        named: Sequence[ServerSettings] = (),
+    ) -> None:
         self._files = tuple(files)
+        self._named = tuple(named)
         self._around = around
         self._connections: dict[str, Connection] = {}
         self._untrusted: tuple[ServerSettings, ...] = ()
@@ -73,10 +79,17 @@ class ServerPool:
                 untrusted.extend(settings_read)
             else:
                 believed.append(settings_read)
+        believed.append(self._named)
         servers = {settings.name: settings for settings in merged(believed)}
         self._untrusted = tuple(s for s in untrusted if s.name not in servers)
         self._faults = tuple(faults)
         self._settle_on(servers)
+
+    def connection(self, name: str) -> Connection | None:
+        """The server of that name, where one may be used."""
+        self.look()
+        found = self._connections.get(name)
+        return found if found is not None and found.usable else None
 
     def begin(self, name: str = "") -> None:
         """Start all that may and do not run, or the one of that name, in the background."""
