@@ -88,8 +88,8 @@ class ServerPool:
     def connection(self, name: str) -> Connection | None:
         """The server of that name, where one may be used."""
         self.look()
-        found = self._connections.get(name)
-        return found if found is not None and found.usable else None
+        connection = self._connections.get(name)
+        return connection if connection is not None and connection.usable else None
 
     def begin(self, name: str = "") -> None:
         """Start all that may and do not run, or the one of that name, in the background."""

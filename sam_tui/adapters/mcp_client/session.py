@@ -116,7 +116,7 @@ async def opened(
 ) -> AsyncGenerator[ClientSession]:
     """A session after its handshake. Sampling is not offered: a server gets no model of ours."""
 
-    async def heard(message: object) -> None:
+    async def received(message: object) -> None:
         if getattr(message, "method", "") == _CHANGED:
             voices.changed()
 
@@ -124,7 +124,7 @@ async def opened(
         roots = [{"uri": Path(root).as_uri()} for root in voices.roots]
         return types.ListRootsResult.model_validate({"roots": roots})
 
-    async def asked(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+    async def requested(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
         return await _answered(voices, params)
 
     async with (
@@ -132,9 +132,9 @@ async def opened(
         ClientSession(
             Paced(arriving),
             leaving,
-            elicitation_callback=asked,
+            elicitation_callback=requested,
             list_roots_callback=roots,
-            message_handler=heard,
+            message_handler=received,
             client_info=types.Implementation(name="sam-tui", version=__version__),
         ) as session,
     ):
