@@ -63,7 +63,7 @@ WORK = {
         {py} -m pytest -q test_near.py; {py} -m pytest -q test_near.py""",
         0,
     ),
-    "docker": ("docker compose config -q", 0),
+    "docker": ("docker-compose config -q", 0),
     "a new host": (
         """{py} -c 'import socket; [socket.create_connection(("127.0.0.1", {port})) for _ in "ab"]'""",
         1,
@@ -77,7 +77,7 @@ NEEDED = dict.fromkeys(WORK, "true") | {
     "npm": "command -v npm && command -v git",
     "pip": f"{INTERPRETER} -m pip --version",
     "cargo": "cargo --version",
-    "docker": "docker compose version",
+    "docker": "docker-compose version",
 }
 """What says whether a program is installed."""
 HUSKY = """#!/usr/bin/env node
