@@ -24,13 +24,18 @@ _parsed: dict[str, dict[Any, Any]] = {}
 @pytest.fixture(autouse=True)
 def parsed_styles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Style sheets are parsed for the first app, and not for each."""
-    make = ThemeStylesheet.__init__
+    make, set_variables = ThemeStylesheet.__init__, ThemeStylesheet.set_variables
 
     def make_parsed(sheet: ThemeStylesheet, variables: dict[str, str]) -> None:
         make(sheet, variables)
         setattr(sheet, "_parse_cache", _parsed.setdefault(repr(variables), {}))  # noqa: B010
 
+    def change(sheet: ThemeStylesheet, variables: dict[str, str]) -> None:
+        setattr(sheet, "_parse_cache", {})  # noqa: B010 # else that of the first look is emptied
+        set_variables(sheet, variables)
+
     monkeypatch.setattr(ThemeStylesheet, "__init__", make_parsed)
+    monkeypatch.setattr(ThemeStylesheet, "set_variables", change)
 
 
 @pytest.fixture
