@@ -11,6 +11,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.programs import needs
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
@@ -36,6 +37,7 @@ async def test_a_confined_command_works_in_the_workspace(run: Run, command: str)
     assert (result.exit_code, result.output) == (0, "")
 
 
+@needs("git")
 @pytest.mark.requirement("terminal:confined-inside")
 async def test_git_commits_in_the_workspace(run: Run) -> None:
     result = await run(

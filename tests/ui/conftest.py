@@ -31,8 +31,9 @@ def parsed_styles(monkeypatch: pytest.MonkeyPatch) -> None:
         setattr(sheet, "_parse_cache", _parsed.setdefault(repr(variables), {}))  # noqa: B010
 
     def change(sheet: ThemeStylesheet, variables: dict[str, str]) -> None:
-        setattr(sheet, "_parse_cache", {})  # noqa: B010 # else that of the first look is emptied
+        setattr(sheet, "_parse_cache", {})  # noqa: B010 # Textual empties what was parsed for others
         set_variables(sheet, variables)
+        setattr(sheet, "_parse_cache", _parsed.setdefault(repr(variables), {}))  # noqa: B010
 
     monkeypatch.setattr(ThemeStylesheet, "__init__", make_parsed)
     monkeypatch.setattr(ThemeStylesheet, "set_variables", change)
