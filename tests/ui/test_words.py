@@ -107,7 +107,13 @@ def test_an_unknown_price_is_a_dash_and_never_a_zero() -> None:
 @pytest.mark.requirement("ui:status", "ui:sandbox-badge")
 def test_the_bar_drops_what_matters_least_and_never_the_mode() -> None:
     standing = Standing(
-        "/root", "/root/x", "openai/gpt-4o", Usage(9000, 8000, 0, 9), "plan", "none", (1, 3)
+        home="/root",
+        workspace="/root/x",
+        model="openai/gpt-4o",
+        usage=Usage(9000, 8000, 0, 9),
+        mode="plan",
+        sandbox="none",
+        todos=(1, 3),
     )
     assert [text for _, text, _ in fitted(standing, 500)] == [t for _, t, _ in segments(standing)]
     assert "no sandbox" in [text for _, text, _ in segments(standing)]
