@@ -247,7 +247,7 @@ async def test_a_command_is_ended_by_as_much_as_it_takes_and_the_shell_stays(
     open_shell: Open, monkeypatch: pytest.MonkeyPatch, until: Until, command: str, code: int
 ) -> None:
     if code == 137:
-        monkeypatch.setattr("sam_tui.adapters.terminal.sessions.activity._RUNG", 0.3)
+        monkeypatch.setattr("sam_tui.adapters.terminal.sessions.activity._STEP", 0.3)
     session = await open_shell("bash")
     session.write(command.encode() + b"\r")
     await until(session, "ready\r\n")

@@ -295,7 +295,7 @@ async def test_a_model_is_used_by_its_name_and_the_picker_says_how(stage: Stage)
         assert "Nothing fits." in str(note.content) and "/model provider/name" in str(note.content)
         await me.pilot.press("escape")
         await me.send("/model scripted:/nowhere.json")
-        await me.until(lambda: "cannot be read" in me.transcript())
+        await me.until(lambda: "The script /nowhere.json is not there" in me.transcript())
         assert stage.runtime.model is None
         await me.send("/model scripted")
         await me.until(lambda: stage.runtime.model is not None)

@@ -37,6 +37,7 @@ class Registry:
         self._offers = {offer.name: offer for offer in offers}
         self._disabled = frozenset(disabled)
         self._patterns = tuple(name for name in disabled if name.startswith(SERVERS))
+        self._publish()
         unknown = [n for n in disabled if n not in self._offers and n not in self._patterns]
         if unknown:
             raise ConfigurationError(f"No tool is called {unknown[0]!r}.", hint=self._known())
@@ -44,7 +45,6 @@ class Registry:
         advert = Advert(FIND, (FIND,), find_schema(), consolidated=False)
         self._finder = Offer(advert, self._find_tools)
         self._aliases = self._operation_aliases()
-        self._publish()
 
     def join(self, offers: Sequence[Offer]) -> None:
         """From now on these stand behind the others, in place of those that joined before."""

@@ -177,7 +177,10 @@ def status_command(**values: Any) -> int:
 @click.argument("id", required=False, default="")
 @place_options
 def cancel_command(**values: Any) -> int:
-    """End a fleet (the newest, or ID): no task begins any more, and those that run are ended."""
+    """End a fleet: the newest, or ID.
+
+    No task begins any more, and those that run are ended.
+    """
     fleet = _fleets(values).open(values["id"])
     fleet.cancel()
     if not fleet.status().driven:

@@ -18,7 +18,12 @@ from sam_tui.core.ids import mint
 @click.command(
     "worker", short_help="Take sub-tasks of fleets and plans, here or on another machine."
 )
-@click.option("--roles", default="FleetAgent", metavar="ROLE,...", help="Whose sub-tasks it takes.")
+@click.option(
+    "--roles",
+    default="FleetAgent",
+    metavar="ROLES",
+    help="Whose sub-tasks it takes, separated by commas.",
+)
 @click.option("--allow-model", multiple=True, metavar="NAME", help="A model that tasks may choose.")
 @click.option(
     "--clone-from",
