@@ -124,9 +124,6 @@ TABLE = """\
 | JSONPlaceholder API | testing, prototype, mock, development, rest, json | None | https://jsonplaceholder.typicode.com | /posts/1 | https://jsonplaceholder.typicode.com/guide/ | 0.9 |
 | GitHub API | github, repositories, code, software, programming | None | https://api.github.com | /search/repositories?per_page=5&q={query} | https://docs.github.com/rest | 0.85 |
 | GitLab API | gitlab, repositories, code, software, programming | None | https://gitlab.com | /api/v4/projects?per_page=5&search={query} | https://docs.gitlab.com/api/rest/ | 0.85 |
-| PyPI API | python, packages, releases, libraries, software | None | https://pypi.org | /pypi/{package}/json | https://docs.pypi.org/api/json/ | 0.85 |
-| npm Registry API | javascript, packages, releases, libraries, software | None | https://registry.npmjs.org | /{package} | https://github.com/npm/registry/blob/main/docs/REGISTRY-API.md | 0.85 |
-| crates.io API | rust, crates, packages, libraries, software | None | https://crates.io | /api/v1/crates?per_page=5&q={query} | https://crates.io/data-access | 0.85 |
 | deps.dev API | dependencies, packages, licences, versions, software | None | https://api.deps.dev | /v3/systems/{system}/packages/{package} | https://docs.deps.dev/api/v3/ | 0.85 |
 | endoflife.date API | releases, versions, support, software, lifecycle | None | https://endoflife.date | /api/{product}.json | https://endoflife.date/docs/api/ | 0.85 |
 
