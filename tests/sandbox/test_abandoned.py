@@ -148,3 +148,18 @@ def test_a_folder_that_another_program_removes_before_it_is_opened_is_made_anew(
     mine = Scratch()
     assert [os.path.exists(path) for path in made] == [False, True]
     mine.remove()
+
+
+@pytest.mark.requirement("sandbox:abandoned")
+def test_a_process_that_becomes_another_program_is_one_of_the_run_all_the_while(
+    tmp_path: Path,
+) -> None:
+    again = tmp_path / "again"
+    again.write_text('exec /bin/sh "$0"\n')
+    program = subprocess.Popen(["/bin/sh", str(again)], env={"SAM_TUI_RUN": "this"})
+    try:
+        census = Census(mark="this")
+        assert all(census.state_of(program.pid) for _ in range(2000))
+    finally:
+        program.kill()
+        program.wait()

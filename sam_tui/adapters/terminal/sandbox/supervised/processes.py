@@ -14,12 +14,17 @@ from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 
 MARK = "SAM_TUI_RUN"
 """The variable that marks what a run starts, where no filter tells which sessions it begins."""
-_STATE, _GROUP, _SESSION, _STARTED = 0, 2, 3, 19
+_STATE, _GROUP, _SESSION, _FLAGS, _STARTED = 0, 2, 3, 6, 19
 """Where these stand among the fields of ``stat_fields``."""
+_KERNEL_THREAD = 0x00200000
 _MOST_ROUNDS = 50
 GRACE = 1.0
 """Seconds that processes have to end by themselves."""
 _MOMENT = 0.02
+_EXECUTION = 0.001
+"""Seconds between two looks at a process that becomes another program."""
+_EMPTY = 8
+"""So many looks at arguments without variables say that it has none."""
 _HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 
 
@@ -143,17 +148,31 @@ class Census:
         # The number of a session is given anew only once nobody is in it; whoever came before the
         # session was known is none of it.
         mine = began is not None and int(fields[_STARTED]) >= began
-        member = (mine and (not self._held or is_held(pid))) or self._marked(pid)
+        member = (mine and (not self._held or is_held(pid))) or self._marked(pid, fields)
         return fields[_STATE] if member else b""
 
-    def _marked(self, pid: int) -> bool:
-        if not self._mark:
+    def _marked(self, pid: int, fields: Sequence[bytes]) -> bool:
+        if not self._mark or fields[_STATE] in b"ZX" or int(fields[_FLAGS]) & _KERNEL_THREAD:
             return False
-        try:
+        return any(value.startswith(self._mark) for value in _environment(pid))
+
+
+def _environment(pid: int) -> list[bytes]:
+    """The variables of a process. While it becomes another program it has none, and first no arguments."""
+    named = 0
+    try:
+        for _ in range(_MOST_ROUNDS):
             with open(f"/proc/{pid}/environ", "rb", buffering=0) as environ:
-                return any(v.startswith(self._mark) for v in environ.read().split(b"\0"))
-        except OSError:
-            return False
+                if values := environ.read():
+                    return values.split(b"\0")
+            with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as arguments:
+                named += bool(arguments.read(1))
+            if named == _EMPTY:
+                break
+            select.select([], [], [], _EXECUTION)
+    except OSError:
+        pass  # it is gone, or somebody else's
+    return []
 
 
 def _signal(pids: Sequence[int], number: signal.Signals) -> None:
