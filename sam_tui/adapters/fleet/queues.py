@@ -8,6 +8,7 @@ import contextlib
 import json
 import logging
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ URL_VARIABLE = "SAM_TUI_DATABASE_URL"
 POLLING_SECONDS = 0.05
 """Between two looks of a worker at its queue; docs/scale.md has what it costs and gains."""
 _APPLICATION, _VERSION, _WORKFLOW = "sam-tui", "sam-tui-1", "sub_task"
+_PRAGMAS = "PRAGMA busy_timeout=30000; PRAGMA journal_mode=WAL; PRAGMA synchronous=1; PRAGMA foreign_keys=1"
 _BUNDLES = "bundles"
 """A queue that nobody takes from: its one entry a fleet carries the workspace."""
 MOST_BUNDLE = 96_000_000
@@ -114,6 +116,11 @@ def _load() -> Any:
     return dbos
 
 
+def _seconds(_: str) -> float:
+    """What dbos expects of SQLite with Python 3.12, and SQLite knows from 3.42 on."""
+    return round(time.time(), 3)
+
+
 def _engine(url: str) -> "sqlalchemy.Engine | None":
     """For SQLite a write-ahead log: dbos's own engine waits for the disk at every change."""
     if not url.startswith("sqlite"):
@@ -128,13 +135,8 @@ def _engine(url: str) -> "sqlalchemy.Engine | None":
 
     def prepare(connection: Any, record: object) -> None:
         connection.isolation_level = "IMMEDIATE"
-        for pragma in (
-            "busy_timeout=30000",
-            "journal_mode=WAL",
-            "synchronous=NORMAL",
-            "foreign_keys=ON",
-        ):
-            connection.execute(f"PRAGMA {pragma}")
+        connection.executescript(_PRAGMAS)
+        connection.create_function("unixepoch", 1, _seconds)
 
     event.listen(engine, "connect", prepare)
     return engine

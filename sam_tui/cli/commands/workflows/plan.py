@@ -14,7 +14,6 @@ from sam_tui.cli.options import Values, agent_options, open_runtime, responder_o
 from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import StorageError, UsageError
 from sam_tui.core.workflow.definitions.roles import capabilities_json
-from sam_tui.core.workflow.memory_bank import bank_files, bank_folder
 from sam_tui.core.workflow.planned import MODES, PlannedTasks
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.headless.interrupts import Interrupts
@@ -189,6 +188,7 @@ def _lines(result: dict[str, object], task: str) -> list[str]:
 def _write_bank(at: WorkflowConsole, task: str, output: str) -> str:
     """Write the files of the memory bank, each whole; their folder. Raises ``StorageError``."""
     from sam_tui.adapters.policy.private_files import replace_file
+    from sam_tui.core.workflow.memory_bank import bank_files, bank_folder  # few write it
 
     folder = Path(output, bank_folder(at.workflows, task))
     try:
