@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any, cast
 
 from sam_tui.core.ports.workflows import EventQuery, EventRow
-from sam_tui.core.workflow.execution.tickets import iso
+from sam_tui.core.workflow.execution.tickets import iso, task_folder
 from sam_tui.core.workflow.planned import PLAN, PlannedTasks
 from sam_tui.core.workflow.service import Workflows
 
@@ -24,9 +23,9 @@ _STATES = {"completed": "COMPLETED", "abandoned": "ABANDONED", "running": "RUNNI
 
 
 def bank_folder(workflows: Workflows, task_id: str) -> str:
-    """Where a task's files stand among the saved tasks: by the day (UTC) it began, then its id."""
-    began = datetime.fromtimestamp(workflows.records.execution(task_id).created_at, UTC)
-    return f"tasks_{began:%m%d%Y}/{task_id}/memory_bank"
+    """Where the files of a task's memory bank stand among the saved tasks."""
+    created_at = workflows.records.execution(task_id).created_at
+    return f"{task_folder(task_id, created_at)}/memory_bank"
 
 
 def bank_files(workflows: Workflows, task_id: str) -> list[tuple[str, str]]:

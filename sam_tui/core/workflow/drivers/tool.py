@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from sam_tui.core.display import Terminal
@@ -10,6 +9,7 @@ from sam_tui.core.ids import CallId, mint
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.tooling.executor import Executed
 from sam_tui.core.workflow.drivers.run import StepRun
+from sam_tui.core.workflow.execution.tickets import task_folder
 from sam_tui.core.workflow.views import Ticket
 
 _IN_TASK = ("FileSystemTool", "FileDownloaderTool")
@@ -45,14 +45,8 @@ class ToolDriver:
         if ticket.tool not in _IN_TASK:
             return ticket
         created = self._run.workflows.records.execution(ticket.execution_id).created_at
-        folder = f"{task_folder(ticket.execution_id, created)}/workspace"
+        folder = f"saved_tasks/{task_folder(ticket.execution_id, created)}/workspace"
         return replace(ticket, arguments={**ticket.arguments, "task_folder": folder})
-
-
-def task_folder(execution: str, created: float) -> str:
-    """A task's folder in the workspace, by the day on which it began (seed 002, 3.9)."""
-    day = datetime.fromtimestamp(created, UTC).strftime("%m%d%Y")
-    return f"saved_tasks/tasks_{day}/{execution}"
 
 
 def call_of(ticket: Ticket, identifier: CallId) -> ToolCall:

@@ -91,6 +91,11 @@ def iso(seconds: float) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
+def task_folder(execution: str, created_at: float) -> str:
+    """A task's folder among the saved tasks (seed 002, 3.9): by the day (UTC) on which it began."""
+    return f"tasks_{datetime.fromtimestamp(created_at, UTC):%m%d%Y}/{execution}"
+
+
 def redeem(
     transaction: Transaction, token: str, execution_id: str = ""
 ) -> tuple[ExecutionCase, AttemptRow]:
