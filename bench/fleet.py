@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.figures import Figure, judged, options
+from sam_tui.adapters.fleet.database import QueueDatabase
 from sam_tui.adapters.fleet.messages import Seal, SubTaskMessage, SubTaskResult
-from sam_tui.adapters.fleet.queues import QueueDatabase, ResultsQueue, SubTaskQueue, Takes, WorkHold
+from sam_tui.adapters.fleet.queues import ResultsQueue, SubTaskQueue, Takes, WorkHold
 
 KEY, ROLE = "b" * 32, "Bench"
 MOST_SECONDS = 4.0

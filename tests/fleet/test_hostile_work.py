@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sam_tui.adapters.fleet.database import QueueDatabase, database_url
 from sam_tui.adapters.fleet.messages import (
     AnswerMessage,
     Ask,
@@ -19,7 +20,7 @@ from sam_tui.adapters.fleet.messages import (
     SubTaskResult,
     UntrustedMessage,
 )
-from sam_tui.adapters.fleet.queues import QueueDatabase, ResultsQueue, SubTaskQueue, database_url
+from sam_tui.adapters.fleet.queues import ResultsQueue, SubTaskQueue
 from sam_tui.adapters.fleet.tasks import rates_of, read_tasks
 from sam_tui.adapters.fleet.workspaces import (
     WorkspaceTravel,
@@ -77,7 +78,10 @@ def test_a_worker_runs_nothing_that_is_not_sealed_or_asks_for_more(hangar: Hanga
             "f1.unknown": "not of the form",
         }
         results = ResultsQueue(database)
-        until(lambda: len(results.take(list(wanted))) == len(wanted))
+        until(
+            lambda: len(results.take(list(wanted))) == len(wanted),
+            tell=lambda: (worker.poll(), SubTaskQueue(database).look(list(wanted))),
+        )
         for id, result in results.take(list(wanted)).items():
             assert result.status == "FAILED"
             assert result.error_details is not None

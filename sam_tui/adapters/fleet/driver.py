@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 
 from pydantic import ValidationError
 
+from sam_tui.adapters.fleet.database import QueueDatabase
 from sam_tui.adapters.fleet.messages import (
     FLEET_ROLE,
     HEADLESS_TOOL,
@@ -18,7 +19,7 @@ from sam_tui.adapters.fleet.messages import (
     SubTaskMessage,
     SubTaskResult,
 )
-from sam_tui.adapters.fleet.queues import QueueDatabase, ResultsQueue, SubTaskQueue, Work
+from sam_tui.adapters.fleet.queues import ResultsQueue, SubTaskQueue, Work
 from sam_tui.adapters.fleet.records import OPEN, FleetFolder, FleetQuestion, TaskRecord
 from sam_tui.adapters.fleet.tasks import FleetTask, Rate
 from sam_tui.adapters.fleet.workspaces import is_applied, refused_in

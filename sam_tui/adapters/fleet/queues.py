@@ -1,44 +1,28 @@
-"""SubTaskQueue and ResultsQueue of seed 002 on dbos: one queue a role, in SQLite or PostgreSQL.
-
-dbos is imported when a ``Queues`` is opened. What it does by itself is switched off: its console, its
-telemetry, its pickles, its log on standard error, and the variables of the environment that turn any on.
-"""
+"""SubTaskQueue and ResultsQueue of seed 002 on dbos: one queue a role."""
 
 import contextlib
-import json
-import logging
-import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from sam_tui.adapters.fleet.database import APPLICATION, Json, QueueDatabase, load
 from sam_tui.adapters.fleet.messages import (
     AnswerMessage,
     Ask,
     Asks,
     ErrorDetails,
-    Seal,
     SubTaskMessage,
     SubTaskResult,
     UntrustedMessage,
 )
-from sam_tui.core.errors import ConfigurationError, SamError
+from sam_tui.core.errors import SamError
 
 if TYPE_CHECKING:
-    import sqlalchemy
-    from dbos import DBOS, DBOSClient
+    from dbos import DBOS
 
-URL_VARIABLE = "SAM_TUI_DATABASE_URL"
 POLLING_SECONDS = 0.05
 """Between two looks of a worker at its queue; docs/scale.md has what it costs and gains."""
-_APPLICATION, _VERSION, _WORKFLOW = "sam-tui", "sam-tui-1", "sub_task"
-_PRAGMAS = "PRAGMA busy_timeout=30000; PRAGMA journal_mode=WAL; PRAGMA synchronous=1; PRAGMA foreign_keys=1"
-_BUNDLES = "bundles"
-"""A queue that nobody takes from: its one entry a fleet carries the workspace."""
-MOST_BUNDLE = 96_000_000
-"""Characters of a bundle in base64."""
+_VERSION, _WORKFLOW = "sam-tui-1", "sub_task"
 State = Literal["waiting", "running", "done", "failed", "cancelled", "unknown"]
 _STATES: Mapping[str, State] = {
     "ENQUEUED": "waiting",
@@ -47,13 +31,6 @@ _STATES: Mapping[str, State] = {
     "SUCCESS": "done",
     "CANCELLED": "cancelled",
 }
-
-
-class QueueUnavailable(SamError):
-    """The database of the queues cannot be used."""
-
-    title = "No queue"
-    exit_code = 75
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,136 +43,6 @@ class Work:
     beat: int
     """Counts on while its worker lives; 0 before the first."""
     asks: tuple[Ask, ...]
-
-
-def database_url(environment: Mapping[str, str], data_dir: str) -> str:
-    """Which database: the one named by the environment, else a file of the data folder.
-
-    Raises ``ConfigurationError``.
-    """
-    named = environment.get(URL_VARIABLE, "").strip()
-    if not named:
-        return f"sqlite:///{os.path.join(data_dir, 'fleet.sqlite')}"
-    scheme = named.partition("://")[0]
-    if scheme not in ("postgresql", "postgres", "postgresql+psycopg", "sqlite"):
-        raise ConfigurationError(
-            f"{URL_VARIABLE} names a database of the kind {scheme[:40]!r}.",
-            hint="It is postgresql://USER:PASSWORD@HOST/NAME or sqlite:////FILE.",
-        )
-    return named.replace("postgres://", "postgresql://", 1)
-
-
-class _Json:
-    """What dbos writes values with: JSON, never its pickles."""
-
-    def serialize(self, data: Any) -> str:
-        return json.dumps(data)
-
-    def deserialize(self, serialized_data: str) -> Any:
-        return json.loads(serialized_data)
-
-    def name(self) -> str:
-        return "json"
-
-
-def _load() -> Any:
-    """dbos, quiet and without its console. It reads its variables when it is imported."""
-    for name in [name for name in os.environ if name.startswith("DBOS")]:
-        del os.environ[name]
-    import dbos
-    from dbos import _serialization  # pyright: ignore[reportPrivateUsage]
-
-    def refuse(serialized_data: str) -> Any:
-        raise UntrustedMessage("A row of the queue holds a pickle, which would run code.")
-
-    # A row says how it is written: whoever can write one could have any process here unpickle it.
-    cast("Any", _serialization.DBOSDefaultSerializer).deserialize = refuse
-    logger = logging.getLogger("dbos")
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())  # it adds its own for standard error to none
-    return dbos
-
-
-def _seconds(_: str) -> float:
-    """What dbos expects of SQLite with Python 3.12, and SQLite knows from 3.42 on."""
-    return round(time.time(), 3)
-
-
-def _engine(url: str) -> "sqlalchemy.Engine | None":
-    """For SQLite a write-ahead log: dbos's own engine waits for the disk at every change."""
-    if not url.startswith("sqlite"):
-        return None
-    import sqlalchemy
-    from sqlalchemy import event
-
-    path = Path(url.partition("///")[2])
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    engine = sqlalchemy.create_engine(url, pool_size=8)
-
-    def prepare(connection: Any, record: object) -> None:
-        connection.isolation_level = "IMMEDIATE"
-        connection.executescript(_PRAGMAS)
-        connection.create_function("unixepoch", 1, _seconds)
-
-    event.listen(engine, "connect", prepare)
-    return engine
-
-
-class QueueDatabase:
-    """The database that carries messages, migrated. Its methods wait for it: call them in a thread."""
-
-    def __init__(self, url: str, seal: Seal) -> None:
-        dbos = _load()
-        self.url, self.seal = url, seal
-        try:
-            self.engine = _engine(url)
-            if self.engine is not None:
-                self.engine.connect().close()
-            dbos.DBOS.migrate(url)
-            self.client: DBOSClient = dbos.DBOSClient(
-                system_database_url=url,
-                system_database_engine=self.engine,
-                serializer=cast("Any", _Json()),
-                application_name=_APPLICATION,
-            )
-        except Exception as error:
-            raise QueueUnavailable(
-                f"The database of the queues cannot be used: {type(error).__name__}.",
-                hint=f"Look at {URL_VARIABLE}, and whether the server runs.",
-            ) from error
-
-    def close(self) -> None:
-        """End the connections."""
-        self.client.destroy()
-        if self.engine is not None:
-            self.engine.dispose()
-
-    def keep_bundle(self, name: str, text: str) -> None:
-        """Store a workspace under a name, once."""
-        options: Any = {
-            "workflow_name": _BUNDLES,
-            "queue_name": _BUNDLES,
-            "workflow_id": f"{name}.{_BUNDLES}",
-        }
-        self.client.enqueue(options, text)
-
-    def bundle(self, name: str) -> str:
-        """The workspace of that name. Raises ``UntrustedMessage`` where there is none."""
-        rows = self.client.list_workflows(workflow_ids=[f"{name}.{_BUNDLES}"])
-        arguments: Any = rows[0].input if rows else None
-        text = arguments["args"][0] if arguments else None
-        if not isinstance(text, str) or len(text) > MOST_BUNDLE:
-            raise UntrustedMessage(f"There is no workspace {name} in the queue.")
-        return text
-
-    def forget(self, parent: str) -> None:
-        """Delete all that was stored for a parent task."""
-        rows = self.client.list_workflows(
-            workflow_id_prefix=f"{parent}.", load_input=False, load_output=False
-        )
-        if rows:
-            self.client.delete_workflows([row.workflow_id for row in rows])
 
 
 class SubTaskQueue:
@@ -301,13 +148,13 @@ class Takes:
         perform: "Callable[[SubTaskMessage, WorkHold], SubTaskResult]",
     ) -> None:
         self._database, self._name, self._perform = database, name, perform
-        dbos = _load()
+        dbos = load()
         self._dbos: type[DBOS] = dbos.DBOS
         config: Any = {
-            "name": _APPLICATION,
+            "name": APPLICATION,
             "system_database_url": database.url,
             "system_database_engine": database.engine,
-            "serializer": _Json(),
+            "serializer": Json(),
             "application_version": _VERSION,
             "executor_id": name,
             "max_executor_threads": 8,

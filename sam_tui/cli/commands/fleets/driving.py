@@ -18,8 +18,8 @@ from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
+    from sam_tui.adapters.fleet.database import QueueDatabase
     from sam_tui.adapters.fleet.messages import AnswerMessage
-    from sam_tui.adapters.fleet.queues import QueueDatabase
     from sam_tui.adapters.fleet.records import FleetFolder, FleetQuestion, TaskRecord
     from sam_tui.core.runtime import Runtime
 
@@ -47,8 +47,8 @@ def passed_options(values: Values) -> tuple[str, ...]:
 
 def open_database(values: Values) -> "QueueDatabase":
     """The queues that these options and the environment name. Raises ``SamError``."""
+    from sam_tui.adapters.fleet.database import QueueDatabase, database_url
     from sam_tui.adapters.fleet.messages import Seal
-    from sam_tui.adapters.fleet.queues import QueueDatabase, database_url
     from sam_tui.core.authorization.paths.secrets import FLEET_KEY
     from sam_tui.tokens import TOKEN, bearer_token
 

@@ -1,0 +1,180 @@
+"""The one database of the queues: in SQLite or PostgreSQL, made and read by dbos.
+
+dbos is imported when a ``QueueDatabase`` is opened. What it does by itself is switched off: its
+console, its telemetry, its pickles, its log on standard error, and the variables of the environment
+that turn any on.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from sam_tui.adapters.fleet.messages import Seal, UntrustedMessage
+from sam_tui.core.errors import ConfigurationError, SamError
+from sam_tui.sqlite import alone, make_private
+
+if TYPE_CHECKING:
+    import sqlalchemy
+    from dbos import DBOSClient
+
+APPLICATION = "sam-tui"
+URL_VARIABLE = "SAM_TUI_DATABASE_URL"
+_PRAGMAS = "PRAGMA busy_timeout=30000; PRAGMA journal_mode=WAL; PRAGMA synchronous=1; PRAGMA foreign_keys=1"
+_BUNDLES = "bundles"
+"""A queue that nobody takes from: its one entry a fleet carries the workspace."""
+MOST_BUNDLE = 96_000_000
+"""Characters of a bundle in base64."""
+
+
+class QueueUnavailable(SamError):
+    """The database of the queues cannot be used."""
+
+    title = "No queue"
+    exit_code = 75
+
+
+def database_url(environment: Mapping[str, str], data_dir: str) -> str:
+    """Which database: the one named by the environment, else a file of the data folder.
+
+    Raises ``ConfigurationError``.
+    """
+    named = environment.get(URL_VARIABLE, "").strip()
+    if not named:
+        return f"sqlite:///{os.path.join(data_dir, 'fleet.sqlite')}"
+    scheme = named.partition("://")[0]
+    if scheme not in ("postgresql", "postgres", "postgresql+psycopg", "sqlite"):
+        raise ConfigurationError(
+            f"{URL_VARIABLE} names a database of the kind {scheme[:40]!r}.",
+            hint="It is postgresql://USER:PASSWORD@HOST/NAME or sqlite:////FILE.",
+        )
+    return named.replace("postgres://", "postgresql://", 1)
+
+
+class Json:
+    """What dbos writes values with: JSON, never its pickles."""
+
+    def serialize(self, data: Any) -> str:
+        return json.dumps(data)
+
+    def deserialize(self, serialized_data: str) -> Any:
+        return json.loads(serialized_data)
+
+    def name(self) -> str:
+        return "json"
+
+
+def load() -> Any:
+    """dbos, quiet and without its console. It reads its variables when it is imported."""
+    for name in [name for name in os.environ if name.startswith("DBOS")]:
+        del os.environ[name]
+    import dbos
+    from dbos import _serialization  # pyright: ignore[reportPrivateUsage]
+
+    def refuse(serialized_data: str) -> Any:
+        raise UntrustedMessage("A row of the queue holds a pickle, which would run code.")
+
+    # A row says how it is written: whoever can write one could have any process here unpickle it.
+    cast("Any", _serialization.DBOSDefaultSerializer).deserialize = refuse
+    logger = logging.getLogger("dbos")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())  # it adds its own for standard error to none
+    return dbos
+
+
+def _seconds(_: str) -> float:
+    """What dbos expects of SQLite with Python 3.12, and SQLite knows from 3.42 on."""
+    return round(time.time(), 3)
+
+
+def _sqlite_file(url: str) -> Path:
+    return Path(url.partition("///")[2])
+
+
+def _alone(url: str) -> "contextlib.AbstractContextManager[None]":
+    """Be the one process that prepares a file; PostgreSQL sees to that itself."""
+    if not url.startswith("sqlite"):
+        return contextlib.nullcontext()
+    file = _sqlite_file(url)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return alone(file.with_name(f"{file.name}.lock"))
+
+
+def _engine(url: str) -> "sqlalchemy.Engine | None":
+    """For SQLite a write-ahead log: dbos's own engine waits for the disk at every change."""
+    if not url.startswith("sqlite"):
+        return None
+    import sqlalchemy
+    from sqlalchemy import event
+
+    make_private(_sqlite_file(url))
+    engine = sqlalchemy.create_engine(url, pool_size=8)
+
+    def prepare(connection: Any, record: object) -> None:
+        connection.isolation_level = "IMMEDIATE"
+        connection.executescript(_PRAGMAS)
+        connection.create_function("unixepoch", 1, _seconds)
+
+    event.listen(engine, "connect", prepare)
+    return engine
+
+
+class QueueDatabase:
+    """The database that carries messages, migrated. Its methods wait for it: call them in a thread."""
+
+    def __init__(self, url: str, seal: Seal) -> None:
+        dbos = load()
+        self.url, self.seal = url, seal
+        try:
+            with _alone(url):
+                self.engine = _engine(url)
+                if self.engine is not None:
+                    self.engine.connect().close()
+                dbos.DBOS.migrate(url)
+            self.client: DBOSClient = dbos.DBOSClient(
+                system_database_url=url,
+                system_database_engine=self.engine,
+                serializer=cast("Any", Json()),
+                application_name=APPLICATION,
+            )
+        except Exception as error:
+            raise QueueUnavailable(
+                f"The database of the queues cannot be used: {type(error).__name__}.",
+                hint=f"Look at {URL_VARIABLE}, and whether the server runs.",
+            ) from error
+
+    def close(self) -> None:
+        """End the connections."""
+        self.client.destroy()
+        if self.engine is not None:
+            self.engine.dispose()
+
+    def keep_bundle(self, name: str, text: str) -> None:
+        """Store a workspace under a name, once."""
+        options: Any = {
+            "workflow_name": _BUNDLES,
+            "queue_name": _BUNDLES,
+            "workflow_id": f"{name}.{_BUNDLES}",
+        }
+        self.client.enqueue(options, text)
+
+    def bundle(self, name: str) -> str:
+        """The workspace of that name. Raises ``UntrustedMessage`` where there is none."""
+        rows = self.client.list_workflows(workflow_ids=[f"{name}.{_BUNDLES}"])
+        arguments: Any = rows[0].input if rows else None
+        text = arguments["args"][0] if arguments else None
+        if not isinstance(text, str) or len(text) > MOST_BUNDLE:
+            raise UntrustedMessage(f"There is no workspace {name} in the queue.")
+        return text
+
+    def forget(self, parent: str) -> None:
+        """Delete all that was stored for a parent task."""
+        rows = self.client.list_workflows(
+            workflow_id_prefix=f"{parent}.", load_input=False, load_output=False
+        )
+        if rows:
+            self.client.delete_workflows([row.workflow_id for row in rows])
