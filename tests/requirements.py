@@ -744,6 +744,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:storm": Requirement("A server that never stops talking is read a burst and then slowly: it costs neither memory nor the program's attention, and can still be called.", "issue 12.19"),
     "servers:tools": Requirement("A server's tools stand behind ours as mcp__server__tool.", "issue 4.3"),
     "servers:trust": Requirement("A project's servers load in a folder that is trusted as it is now, are named otherwise, and get no key of the person.", "issue 4.8"),
+    "sessions:catalog": Requirement("Conversations are named, pinned, archived, deleted and searched over all their messages, from the command line.", "issue 16.4"),
+    "sessions:shown": Requirement("What people were shown of a call, with its duration and the decision on it, is stored, and stands again in a conversation that is resumed.", "issue 16.4"),
     "session:dangling": Requirement("Calls that a crash left open are closed on resume.", "architecture 6"),
     "session:refuses": Requirement("An empty message or a missing model is refused before anything is stored.", "issue 2 bad input"),
     "shield:assignments": Requirement("What is assigned to a telling name and looks random is masked.", "issue 4.10"),

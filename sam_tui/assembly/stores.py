@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.code import Insight
     from sam_tui.core.ports.model import Embedder
     from sam_tui.core.ports.policy import DecisionHistory
-    from sam_tui.core.ports.storage import ConversationStore, ResultStore
+    from sam_tui.core.ports.storage import ConversationCatalog, ConversationStore, ResultStore
 
 
 class Stores(Lazy, ABC):
@@ -82,6 +82,11 @@ class Stores(Lazy, ABC):
     def conversations(self) -> "ConversationStore":
         """What was said."""
         return self.storage.conversations
+
+    @property
+    def sessions(self) -> "ConversationCatalog":
+        """The conversations as a list that people keep."""
+        return self.storage.catalog
 
     @property
     def decisions(self) -> "DecisionHistory":

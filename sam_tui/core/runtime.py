@@ -31,7 +31,12 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.terminals import Commands, Terminals
     from sam_tui.core.ports.prompts import PromptLibrary
     from sam_tui.core.ports.servers import McpServers
-    from sam_tui.core.ports.storage import CheckpointStore, ConversationRecord, ConversationStore
+    from sam_tui.core.ports.storage import (
+        CheckpointStore,
+        ConversationCatalog,
+        ConversationRecord,
+        ConversationStore,
+    )
     from sam_tui.core.services import PluginReport
     from sam_tui.core.tooling.checkpoints import Rewinder
     from sam_tui.core.tooling.executor import Executor
@@ -51,6 +56,8 @@ class RuntimeParts(Services, Protocol):
     def recordings(self) -> "Recordings": ...
     @property
     def conversations(self) -> "ConversationStore": ...
+    @property
+    def sessions(self) -> "ConversationCatalog": ...
     @property
     def decisions(self) -> "DecisionHistory": ...
     @property
@@ -151,6 +158,11 @@ class Runtime:
     def conversations(self) -> "ConversationStore":
         """What was said."""
         return self.parts.conversations
+
+    @property
+    def sessions(self) -> "ConversationCatalog":
+        """The stored conversations as people handle them."""
+        return self.parts.sessions
 
     @property
     def journal(self) -> "EditJournal":

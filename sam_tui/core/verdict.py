@@ -57,3 +57,26 @@ def denial(decision: Decision) -> str:
     if decision.by == "hook":
         return f"A hook stopped {decision.operation}: {decision.reason} (hook: {decision.rule})"
     return f"{decision.operation} is not allowed: {decision.reason} (rule {decision.rule})."
+
+
+def decision_words(decision: Decision) -> str:
+    """What was decided, in a sentence; empty where the running call says it already."""
+    comment = f": {decision.comment}" if decision.comment else ""
+    scope = f" ({decision.scope})" if decision.scope else ""
+    match decision.outcome, decision.by:
+        case "allow", "user":
+            return f"You allowed {decision.operation}{scope}"
+        case "allow", "hook":
+            return f"A hook of yours allowed {decision.operation}: {decision.reason}"
+        case "deny", "hook":
+            return f"A hook stopped {decision.operation}: {decision.reason}"
+        case "allow", _:
+            return ""
+        case "deny", "user":
+            return f"You denied {decision.operation}{comment}"
+        case "deny", _:
+            return f"{decision.operation} was refused: {decision.reason}"
+        case "expired", _:
+            return f"Nobody answered about {decision.operation} in time"
+        case _:
+            return f"The question about {decision.operation} was withdrawn"

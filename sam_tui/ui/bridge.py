@@ -33,7 +33,7 @@ from sam_tui.core.events import (
     WorkflowMoved,
 )
 from sam_tui.core.ids import CallId
-from sam_tui.core.verdict import Decision
+from sam_tui.core.verdict import decision_words
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation, context_share
 from sam_tui.ui.controllers.inquiries import InquiryQueue
@@ -66,29 +66,6 @@ _ConversationEvent = (
     | HistoryShortened
     | SubagentStarted
 )
-
-
-def decision_words(decision: Decision) -> str:
-    """What was decided, in a sentence; empty where the running call says it already."""
-    comment = f": {decision.comment}" if decision.comment else ""
-    scope = f" ({decision.scope})" if decision.scope else ""
-    match decision.outcome, decision.by:
-        case "allow", "user":
-            return f"You allowed {decision.operation}{scope}"
-        case "allow", "hook":
-            return f"A hook of yours allowed {decision.operation}: {decision.reason}"
-        case "deny", "hook":
-            return f"A hook stopped {decision.operation}: {decision.reason}"
-        case "allow", _:
-            return ""
-        case "deny", "user":
-            return f"You denied {decision.operation}{comment}"
-        case "deny", _:
-            return f"{decision.operation} was refused: {decision.reason}"
-        case "expired", _:
-            return f"Nobody answered about {decision.operation} in time"
-        case _:
-            return f"The question about {decision.operation} was withdrawn"
 
 
 class Bridge:

@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from sam_tui.adapters.storage.archive import SqliteArchive
+from sam_tui.adapters.storage.conversation_catalog import SqliteConversationCatalog
 from sam_tui.adapters.storage.conversation_folders import ConversationFolders
 from sam_tui.adapters.storage.conversation_state import (
     SqliteDocuments,
@@ -39,6 +41,7 @@ class Storage:
     writers: Writers
     folders: ConversationFolders
     conversations: SqliteConversations
+    catalog: SqliteConversationCatalog
     todos: SqliteTodos
     results: SqliteResults
     decisions: SqliteDecisions
@@ -48,6 +51,12 @@ class Storage:
     documents: SqliteDocuments
     archive: SqliteArchive
     choices: SqlitePromptChoices
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the connection; the stores cannot be used after that."""
@@ -77,6 +86,7 @@ def open_storage(
         writers,
         folders,
         SqliteConversations(database, folders, writers),
+        SqliteConversationCatalog(database, folders, writers),
         SqliteTodos(database, writers),
         SqliteResults(database, folders, writers),
         SqliteDecisions(database),

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import re
+import shutil
 from collections.abc import Collection, Generator
 from pathlib import Path
 
@@ -56,6 +57,12 @@ class ConversationFolders:
                 return path.read_bytes().decode("utf-8", "replace")
             except FileNotFoundError:
                 return None
+
+    def remove(self, conversation: ConversationId) -> None:
+        """Remove the folder with all that is in it. Raises ``StorageError``."""
+        folder = self.of(conversation)
+        with _explained(folder, "removed"), contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(folder)
 
     def remove_empty(self, conversation: ConversationId) -> bool:
         """Remove the folder where nothing is in it; False where something is."""

@@ -4,13 +4,16 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
+from sqlite3 import Connection
 from typing import TYPE_CHECKING, Any
 
 from sam_tui.adapters.storage.database import Database
 from sam_tui.adapters.storage.plain_text import json_text, json_value, storable
 from sam_tui.adapters.storage.writers import Writers
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.display import Display
+from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.memory import ImportedDocument
+from sam_tui.core.ports.storage import CallDisplay
 from sam_tui.core.todos.edits import EditSpan
 from sam_tui.core.todos.item import Todo
 
@@ -155,3 +158,51 @@ def _spans() -> "TypeAdapter[tuple[EditSpan, ...]]":
     from pydantic import TypeAdapter
 
     return TypeAdapter(tuple[EditSpan, ...])
+
+
+LARGEST_DISPLAY = 262_144
+"""Characters of what is shown of one call above which only its result is kept."""
+
+
+@cache
+def _displays_adapter() -> "TypeAdapter[tuple[Display, ...]]":
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(tuple[Display, ...])
+
+
+def store_display(connection: Connection, conversation: str, display: CallDisplay) -> None:
+    """Keep what people were shown of a call, inside the caller's transaction."""
+    body = "[]"
+    if display.displays:
+        body = json_text([asdict(part) for part in display.displays])
+    decision = json_text([display.decision, display.allowed]) if display.decision else ""
+    connection.execute(
+        "INSERT OR REPLACE INTO call_displays VALUES (?, ?, ?, ?, ?)",
+        (
+            conversation,
+            storable(display.call),
+            display.seconds,
+            body if len(body) <= LARGEST_DISPLAY else "[]",
+            decision,
+        ),
+    )
+
+
+def call_displays(database: Database, conversation: ConversationId) -> dict[CallId, CallDisplay]:
+    """What people were shown of the calls of a conversation; what cannot be read is left out."""
+    rows = database.query(
+        "SELECT call, seconds, displays, decision FROM call_displays WHERE conversation = ?",
+        storable(conversation),
+    )
+    by_call: dict[CallId, CallDisplay] = {}
+    for call, seconds, body, decision in rows:
+        try:
+            displays = _displays_adapter().validate_json(body) if body != "[]" else ()
+            words, allowed = json_value(decision) if decision else ("", True)
+        except ValueError:
+            continue
+        by_call[CallId(call)] = CallDisplay(
+            CallId(call), seconds, displays, str(words), bool(allowed)
+        )
+    return by_call

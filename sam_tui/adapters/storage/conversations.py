@@ -1,14 +1,15 @@
 """Conversations: one row each, one row per message, totals kept beside them."""
 
 import json
-import sqlite3
 import time
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
+from sam_tui.adapters.storage.conversation_catalog import RECORD, fork, record_of
 from sam_tui.adapters.storage.conversation_folders import ConversationFolders, remove_unused
+from sam_tui.adapters.storage.conversation_state import call_displays, store_display
 from sam_tui.adapters.storage.database import Database, Row
 from sam_tui.adapters.storage.plain_text import json_text, json_value, storable, title_of
 from sam_tui.adapters.storage.writers import Writers
@@ -23,87 +24,12 @@ from sam_tui.core.messages import (
     dump_message,
     load_message,
 )
-from sam_tui.core.ports.storage import ConversationRecord, UserPrompt
+from sam_tui.core.ports.storage import CallDisplay, ConversationRecord, UserPrompt
 from sam_tui.core.usage import Usage
-
-_COPIED = {
-    "messages": "position, kind, call, name, body, created_at",
-    "compactions": "number, made_at, through, opening",
-    "todos": "items, updated_at, edits",
-    "results": "call, text, created_at, file",
-    "prompt_choices": "prompt, enabled",
-    "topics": "topic, updated_at",
-}
-"""What a copy takes along, by table: the columns beside the conversation's. Totals begin anew."""
-
-
-def fork(
-    database: Database,
-    folders: ConversationFolders,
-    conversation: ConversationId,
-    copy: ConversationId,
-    before: int | None,
-) -> None:
-    """Make ``copy`` in one transaction. Raises ``StorageError`` where there is nothing to copy."""
-    key, new = storable(conversation), storable(copy)
-    with database.transaction() as connection:
-        inserted = connection.execute(
-            "INSERT INTO conversations (id, workspace, title, created_at, updated_at, messages)"
-            " SELECT ?, workspace, title, ?, ?, messages FROM conversations WHERE id = ?",
-            (new, time.time(), time.time(), key),
-        )
-        if inserted.rowcount != 1:
-            raise StorageError(f"There is no conversation {key} to copy.")
-        for table, columns in _COPIED.items():
-            connection.execute(
-                f"INSERT INTO {table} (conversation, {columns}) SELECT ?, {columns} FROM {table}"
-                " WHERE conversation = ? ORDER BY rowid",
-                (new, key),
-            )
-        if before is not None:
-            _cut(connection, new, before)
-        _copy_files(connection, folders, conversation, copy)
-
-
-def _cut(connection: Connection, key: str, before: int) -> None:
-    """Take the messages from a position on away, and the reminders right ahead of them."""
-    last = connection.execute(
-        "SELECT coalesce(max(position), 0) FROM messages"
-        " WHERE conversation = ? AND position < ? AND kind <> 'reminder'",
-        (key, before),
-    ).fetchone()[0]
-    connection.execute("DELETE FROM messages WHERE conversation = ? AND position > ?", (key, last))
-    connection.execute(
-        "DELETE FROM compactions WHERE conversation = ? AND through > ?", (key, last)
-    )
-    connection.execute(
-        "UPDATE conversations SET messages ="
-        " (SELECT count(*) FROM messages WHERE conversation = id) WHERE id = ?",
-        (key,),
-    )
-
-
-def _copy_files(
-    connection: sqlite3.Connection,
-    folders: ConversationFolders,
-    conversation: ConversationId,
-    copy: ConversationId,
-) -> None:
-    """The results that are files; one that is gone is gone in the copy too."""
-    rows = connection.execute(
-        "SELECT call, file FROM results WHERE conversation = ? AND file <> ''", (storable(copy),)
-    ).fetchall()
-    for call, file in rows:
-        text = folders.load(conversation, file)
-        if text is not None:
-            folders.save(copy, file.partition("/")[0], call, text)
-
 
 UNREADABLE = "This part of the stored conversation could not be read and was left out."
 
-_RECORD = """SELECT id, workspace, title, created_at, updated_at, messages, input_tokens,
-    cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost FROM conversations"""
-_SPOKEN = "(messages > 0 OR queued <> '[]') AND parent IS NULL"
+_SPOKEN = "(messages > 0 OR queued <> '[]') AND parent IS NULL AND archived = 0"
 _ORDER = "ORDER BY updated_at DESC, id DESC LIMIT ?"
 _LOOKED_THROUGH = 20
 """Conversations, the last used ones, in which prompts are looked for."""
@@ -148,8 +74,8 @@ class SqliteConversations:
 
     def find(self, conversation: ConversationId) -> ConversationRecord | None:
         """The record of that id, or None."""
-        rows = self._database.query(f"{_RECORD} WHERE id = ?", storable(conversation))
-        return _record(rows[0]) if rows else None
+        rows = self._database.query(f"{RECORD} WHERE id = ?", storable(conversation))
+        return record_of(rows[0]) if rows else None
 
     def latest(self, workspace: str) -> ConversationRecord | None:
         """The last used conversation of that workspace, or None."""
@@ -158,16 +84,16 @@ class SqliteConversations:
 
     def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]:
         """Conversations with a message or a prompt that waits, last used first; of every workspace
-        for None."""
+        for None. Those that were put away are left out."""
         if workspace is None:
-            rows = self._database.query(f"{_RECORD} WHERE {_SPOKEN} {_ORDER}", limit)
+            rows = self._database.query(f"{RECORD} WHERE {_SPOKEN} {_ORDER}", limit)
         else:
             rows = self._database.query(
-                f"{_RECORD} WHERE {_SPOKEN} AND workspace = ? {_ORDER}",
+                f"{RECORD} WHERE {_SPOKEN} AND workspace = ? {_ORDER}",
                 storable(workspace),
                 limit,
             )
-        return [_record(row) for row in rows]
+        return [record_of(row) for row in rows]
 
     def prompts(self, workspace: str, limit: int) -> Sequence[str]:
         """What was last asked in this workspace, oldest first; nothing of subagents."""
@@ -184,12 +110,20 @@ class SqliteConversations:
     def children(self, conversation: ConversationId) -> Sequence[ConversationRecord]:
         """The conversations of its subagents, oldest first."""
         rows = self._database.query(
-            f"{_RECORD} WHERE parent = ? ORDER BY created_at, id", storable(conversation)
+            f"{RECORD} WHERE parent = ? ORDER BY created_at, id", storable(conversation)
         )
-        return [_record(row) for row in rows]
+        return [record_of(row) for row in rows]
 
-    def append(self, conversation: ConversationId, messages: Sequence[Message]) -> None:
-        """Add messages at the end, all or none. The first from the person names the conversation."""
+    def append(
+        self,
+        conversation: ConversationId,
+        messages: Sequence[Message],
+        display: CallDisplay | None = None,
+    ) -> None:
+        """Add messages at the end, and what was shown of a call, all or none.
+
+        The first message from the person names the conversation.
+        """
         if not messages:
             return
         now, key = time.time(), storable(conversation)
@@ -208,10 +142,16 @@ class SqliteConversations:
                 [(key, first + i, *_columns(m), now) for i, m in enumerate(messages)],
             )
             connection.execute(
-                "UPDATE conversations SET messages = messages + ?, updated_at = ?, title = ?"
-                " WHERE id = ?",
+                "UPDATE conversations SET messages = messages + ?, updated_at = ?, title = ?,"
+                " archived = 0 WHERE id = ?",
                 (len(messages), now, row[1] or _title(messages), key),
             )
+            if display is not None:
+                store_display(connection, key, display)
+
+    def call_displays(self, conversation: ConversationId) -> dict[CallId, CallDisplay]:
+        """What people were shown of its calls, by call."""
+        return call_displays(self._database, conversation)
 
     def messages(self, conversation: ConversationId) -> list[Message]:
         """The history as the model sees it, in order: what was compacted is replaced.
@@ -322,13 +262,6 @@ class SqliteConversations:
 
     def _writing(self, conversation: ConversationId) -> AbstractContextManager[Connection]:
         return self._writers.writing(conversation)
-
-
-def _record(row: Row) -> ConversationRecord:
-    key, workspace, title, created_at, updated_at, messages, *usage = row
-    return ConversationRecord(
-        ConversationId(key), workspace, title, created_at, updated_at, messages, Usage(*usage)
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,4 +213,27 @@ STEPS: tuple[MigrationStep, ...] = (
             for column in ("conversation", "folder")
         ),
     ),
+    MigrationStep(
+        "013-conversation-catalog",
+        (
+            "ALTER TABLE conversations ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE conversations ADD COLUMN archived INTEGER NOT NULL DEFAULT 0",
+            """CREATE VIRTUAL TABLE message_words USING fts5 (
+                conversation UNINDEXED, position UNINDEXED, kind UNINDEXED, text,
+                tokenize = "unicode61 remove_diacritics 2 tokenchars '_'"
+            )""",
+            """CREATE TABLE indexed_messages (
+                conversation TEXT PRIMARY KEY,
+                through INTEGER NOT NULL
+            )""",
+            """CREATE TABLE call_displays (
+                conversation TEXT NOT NULL,
+                call TEXT NOT NULL,
+                seconds REAL NOT NULL,
+                displays TEXT NOT NULL,
+                decision TEXT NOT NULL,
+                PRIMARY KEY (conversation, call)
+            )""",
+        ),
+    ),
 )

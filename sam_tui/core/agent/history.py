@@ -15,7 +15,7 @@ from sam_tui.core.messages import (
     calls_of,
     unanswered,
 )
-from sam_tui.core.ports.storage import ConversationStore
+from sam_tui.core.ports.storage import CallDisplay, ConversationStore
 from sam_tui.core.prompt.tally import Tally
 from sam_tui.core.tooling.executor import CallPlan
 from sam_tui.core.usage import Usage
@@ -82,9 +82,9 @@ class History:
         """Every call id that was ever used here."""
         return self._calls
 
-    def append(self, message: Message) -> None:
-        """Store one message, then remember it."""
-        self._store.append(self.conversation, (message,))
+    def append(self, message: Message, display: CallDisplay | None = None) -> None:
+        """Store one message, with what people are shown of its call, then remember it."""
+        self._store.append(self.conversation, (message,), display)
         self._remember(message)
 
     def written(self) -> AbstractAsyncContextManager[None]:

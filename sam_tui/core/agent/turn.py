@@ -47,10 +47,12 @@ from sam_tui.core.messages import (
     UserMessage,
 )
 from sam_tui.core.ports.model import AnswerLimits, Model, ModelRequest
+from sam_tui.core.ports.storage import CallDisplay
 from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.tooling.executor import CallPlan, Executed, Executor, Gate, unread
 from sam_tui.core.tooling.neutralization import scrub_echoes
+from sam_tui.core.verdict import decision_words
 
 if TYPE_CHECKING:
     from sam_tui.core.agent.turn_hooks import HookedTurn
@@ -307,7 +309,14 @@ class Turn:
     def _store(self, calls: Sequence[ToolCall], done: dict[int, Executed]) -> None:
         """Append the results whose predecessors all have theirs, so that order is call order."""
         while (index := self._history.answered_of(calls)) in done:
-            finished = done[index].finished
+            finished, decision = done[index].finished, done[index].decision
+            display = CallDisplay(
+                finished.call,
+                finished.seconds,
+                finished.display,
+                decision_words(decision) if decision is not None else "",
+                decision is None or decision.allowed,
+            )
             self._history.append(
                 ToolMessage(
                     finished.call,
@@ -316,7 +325,8 @@ class Turn:
                     finished.ok,
                     operation=finished.operation,
                     summary=finished.summary,
-                )
+                ),
+                display,
             )
 
     def _remind(self, *, new_message: bool) -> None:

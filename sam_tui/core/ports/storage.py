@@ -1,9 +1,10 @@
 """Storage: whatever returned is committed."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from sam_tui.core.display import Display
 from sam_tui.core.errors import ConversationTakenOver
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import Message
@@ -23,6 +24,37 @@ class ConversationRecord:
     updated_at: float
     messages: int
     usage: Usage
+    pinned: bool = False
+    archived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchMatch:
+    """A conversation with messages that hold what was searched for.
+
+    ``position`` and ``kind`` are of the best of them, ``excerpt`` a piece of it with the words between
+    the characters 2 and 3; ``count`` tells how many there are.
+    """
+
+    record: ConversationRecord
+    position: int
+    kind: str
+    excerpt: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallDisplay:
+    """What people were shown of a call beside its result; the model reads none of it.
+
+    ``decision`` says in words what was decided on it, and is empty where nobody was told.
+    """
+
+    call: CallId
+    seconds: float
+    displays: tuple[Display, ...] = ()
+    decision: str = ""
+    allowed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +110,19 @@ class ConversationStore(Protocol):
         """The conversations of its subagents, oldest first."""
         ...
 
-    def append(self, conversation: ConversationId, messages: Sequence[Message]) -> None: ...
+    def append(
+        self,
+        conversation: ConversationId,
+        messages: Sequence[Message],
+        display: CallDisplay | None = None,
+    ) -> None:
+        """Add messages at the end, and what was shown of a call, all or none."""
+        ...
+
+    def call_displays(self, conversation: ConversationId) -> Mapping[CallId, CallDisplay]:
+        """What people were shown of its calls; of what cannot be read nothing."""
+        ...
+
     def messages(self, conversation: ConversationId) -> list[Message]:
         """The history as the model sees it: an opening stands for what was dropped."""
         ...
@@ -136,6 +180,39 @@ class ConversationStore(Protocol):
 
         With ``before`` its history ends ahead of the prompt at that position.
         """
+        ...
+
+
+class ConversationCatalog(Protocol):
+    """The stored conversations as people handle them. Raises ``errors.StorageError``."""
+
+    def listed(
+        self, workspace: str | None, limit: int, *, archived: bool = False
+    ) -> Sequence[ConversationRecord]:
+        """Those with a message or a waiting prompt, pinned ones first; of all folders for None."""
+        ...
+
+    def rename(self, conversation: ConversationId, title: str) -> str:
+        """Give it a title; returns it as it is kept. Raises ``UsageError`` for one without words."""
+        ...
+
+    def pin(self, conversation: ConversationId, pinned: bool) -> None:
+        """Let it stand before the others, or no longer."""
+        ...
+
+    def archive(self, conversation: ConversationId, archived: bool) -> None:
+        """Leave it out of lists, or no longer; a message brings it back by itself."""
+        ...
+
+    def delete(self, conversation: ConversationId) -> None:
+        """Remove it with all that is kept of it, but for the audit log.
+
+        Raises ``ConversationInUse`` while another program has it.
+        """
+        ...
+
+    def search(self, words: str, limit: int) -> Sequence[SearchMatch]:
+        """The conversations in which a message has all the words, the best first."""
         ...
 
 

@@ -110,6 +110,7 @@ class Conversations:
             record = self._runtime.conversations.find(conversation)
             todos = self._runtime.todos.items(conversation)
             messages = self._runtime.conversations.everything(conversation)
+            display = self._runtime.conversations.call_displays(conversation)
             queued = self._runtime.conversations.queued(conversation)
         except ConversationInUse as error:
             self._offer(conversation, error)
@@ -120,7 +121,7 @@ class Conversations:
         self._empty()
         self._take(session)
         screen = self._screen
-        screen.transcript.load(messages)
+        screen.transcript.load(messages, display)
         last = next((m.kind for m in reversed(messages) if m.kind != "reminder"), "")
         if last in ("user", "tool"):
             screen.transcript.add_notice("info", _UNFINISHED)
@@ -175,7 +176,9 @@ class Conversations:
         try:
             async for messages in followed(self._runtime.conversations, conversation):
                 read += messages
-                self._screen.transcript.load(read)
+                self._screen.transcript.load(
+                    read, self._runtime.conversations.call_displays(conversation)
+                )
                 self._screen.transcript.add_notice("info", why)
                 self._screen.todos.show(self._runtime.todos.items(conversation))
         except SamError as error:

@@ -1,7 +1,9 @@
 """A stored conversation as blocks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from sam_tui.core.display import Text
 from sam_tui.core.ids import CallId
@@ -17,6 +19,7 @@ from sam_tui.ui.transcript.blocks import (
     AnswerContent,
     Card,
     Content,
+    Decided,
     Reasoning,
     ReminderContent,
     User,
@@ -25,12 +28,17 @@ from sam_tui.ui.transcript.blocks import (
 from sam_tui.ui.transcript.render.safe_text import clean, one_line
 from sam_tui.ui.transcript.splitter import LONGEST
 
+if TYPE_CHECKING:
+    from sam_tui.core.ports.storage import CallDisplay
+
 Stored = tuple[Content, int, int]
 """Content, its gap, and how many orders its parts may need beyond the first."""
 
 
-def stored_blocks(messages: Sequence[Message]) -> Iterator[Stored]:
-    """The blocks of a conversation, calls joined with their results.
+def stored_blocks(
+    messages: Sequence[Message], displays: Mapping[CallId, "CallDisplay"] = MappingProxyType({})
+) -> Iterator[Stored]:
+    """The blocks of a conversation, calls joined with their results and what was ``shown`` of them.
 
     As while it was live, a message of the person's stands over the reminders that were stored with it.
     """
@@ -38,7 +46,7 @@ def stored_blocks(messages: Sequence[Message]) -> Iterator[Stored]:
     above: Content | None = None
     reminder: ReminderContent | None = None
     for message in messages:
-        for content in _blocks(message, results):
+        for content in _blocks(message, results, displays):
             if isinstance(content, ReminderContent):
                 reminder = reminder.joined(content) if reminder is not None else content
                 continue
@@ -51,7 +59,9 @@ def stored_blocks(messages: Sequence[Message]) -> Iterator[Stored]:
         yield reminder, gap_between(above, reminder), 0
 
 
-def _blocks(message: Message, results: dict[CallId, ToolMessage]) -> Iterator[Content]:
+def _blocks(
+    message: Message, results: dict[CallId, ToolMessage], displays: Mapping[CallId, "CallDisplay"]
+) -> Iterator[Content]:
     match message:
         case UserMessage(text=text):
             yield User(text)
@@ -63,7 +73,14 @@ def _blocks(message: Message, results: dict[CallId, ToolMessage]) -> Iterator[Co
             if message.text.strip():
                 yield AnswerContent(clean(message.text))
             for call in message.calls:
-                yield _card(call, results.get(call.id))
+                extra = displays.get(call.id)
+                if extra is not None and extra.decision:
+                    yield Decided(extra.decision, extra.allowed)
+                card = _card(call, results.get(call.id))
+                if extra is not None and card.state != "unanswered":
+                    parts = extra.displays or card.displays
+                    card = replace(card, seconds=extra.seconds, displays=parts)
+                yield card
         case ToolMessage():
             return
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import monotonic, thread_time
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from textual.notifications import SeverityLevel
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from sam_tui.core.display import Display
     from sam_tui.core.events import ToolFinished
     from sam_tui.core.messages import Message
+    from sam_tui.core.ports.storage import CallDisplay
     from sam_tui.ui.transcript.render.rows import Row
     from sam_tui.ui.transcript.stream import LiveAnswer
 
@@ -184,12 +186,16 @@ class Transcript(CursorPane):
         """A decision of the guard, such as ``allowed once by you: /etc/x``."""
         self._append(Decided(text, allowed))
 
-    def load(self, messages: "Sequence[Message]") -> None:
-        """Show a stored conversation from its end; only what is seen is drawn."""
+    def load(
+        self,
+        messages: "Sequence[Message]",
+        displays: "Mapping[CallId, CallDisplay]" = MappingProxyType({}),
+    ) -> None:
+        """Show a stored conversation from its end, calls as they looked; only what is seen is drawn."""
         from sam_tui.ui.transcript.history import stored_blocks  # the first frame has none
 
         self.clear()
-        for content, gap, span in stored_blocks(messages):
+        for content, gap, span in stored_blocks(messages, displays):
             group, order = self._new_group(), self._new_order()
             self._order += span
             block = Block(order, group, content, gap)

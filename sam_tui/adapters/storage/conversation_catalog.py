@@ -1,0 +1,259 @@
+"""The stored conversations as people handle them: named, pinned, archived, searched, copied, deleted."""
+
+import time
+from collections.abc import Sequence
+from sqlite3 import Connection
+
+from sam_tui.adapters.storage.conversation_folders import ConversationFolders
+from sam_tui.adapters.storage.database import Database, Row
+from sam_tui.adapters.storage.plain_text import storable, title_of
+from sam_tui.adapters.storage.writers import Writers
+from sam_tui.core.errors import StorageError, UsageError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.storage import ConversationRecord, SearchMatch
+from sam_tui.core.usage import Usage
+
+RECORD = """SELECT id, workspace, title, created_at, updated_at, messages, input_tokens,
+    cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens, cost, pinned, archived
+    FROM conversations"""
+MARK = ("\x02", "\x03")
+"""What stands before and after a word that was searched for."""
+_MATCHES = 500
+"""Messages, the best ones, that a search looks at before they are joined by conversation."""
+_INDEXED_AT_ONCE = 50
+"""Conversations whose messages are indexed in one transaction: other programs write in between."""
+
+
+def record_of(row: Row) -> ConversationRecord:
+    """The record of a row of ``RECORD``."""
+    key, workspace, title, created_at, updated_at, messages, *usage, pinned, archived = row
+    return ConversationRecord(
+        ConversationId(key),
+        workspace,
+        title,
+        created_at,
+        updated_at,
+        messages,
+        Usage(*usage),
+        pinned=bool(pinned),
+        archived=bool(archived),
+    )
+
+
+class SqliteConversationCatalog:
+    """The ``ConversationCatalog``."""
+
+    def __init__(self, database: Database, folders: ConversationFolders, writers: Writers) -> None:
+        self._database = database
+        self._folders = folders
+        self._writers = writers
+
+    def listed(
+        self, workspace: str | None, limit: int, *, archived: bool = False
+    ) -> Sequence[ConversationRecord]:
+        """Conversations with a message or a waiting prompt: pinned ones first, then by last use."""
+        where = "(messages > 0 OR queued <> '[]') AND parent IS NULL AND archived = ?"
+        values: list[str | int] = [int(archived)]
+        if workspace is not None:
+            where += " AND workspace = ?"
+            values.append(storable(workspace))
+        rows = self._database.query(
+            f"{RECORD} WHERE {where} ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?",
+            *values,
+            limit,
+        )
+        return [record_of(row) for row in rows]
+
+    def rename(self, conversation: ConversationId, title: str) -> str:
+        """Give it a title; returns it as it is kept. Raises ``UsageError`` for one without words."""
+        words = title_of(title)
+        if not words:
+            raise UsageError("A title needs words.")
+        self._set(conversation, "title", words)
+        return words
+
+    def pin(self, conversation: ConversationId, pinned: bool) -> None:
+        """Let it stand before the others, or no longer."""
+        self._set(conversation, "pinned", int(pinned))
+
+    def archive(self, conversation: ConversationId, archived: bool) -> None:
+        """Leave it out of lists, or no longer; a message brings it back by itself."""
+        self._set(conversation, "archived", int(archived))
+
+    def _set(self, conversation: ConversationId, column: str, value: str | int) -> None:
+        with self._database.transaction() as connection:
+            done = connection.execute(
+                f"UPDATE conversations SET {column} = ? WHERE id = ?",
+                (value, storable(conversation)),
+            )
+            if done.rowcount != 1:
+                raise StorageError(f"There is no conversation {conversation}.")
+
+    def delete(self, conversation: ConversationId) -> None:
+        """Remove it with its subagents' conversations, results, memories and folder.
+
+        The audit log keeps its entries. Raises ``ConversationInUse`` while another program has it.
+        """
+        rows = self._database.query(
+            "WITH RECURSIVE tree(id) AS (SELECT id FROM conversations WHERE id = ?"
+            " UNION SELECT c.id FROM conversations c JOIN tree ON c.parent = tree.id)"
+            " SELECT id FROM tree",
+            storable(conversation),
+        )
+        if not rows:
+            raise StorageError(f"There is no conversation {conversation}.")
+        for (key,) in reversed(rows):
+            with self._writers.writing(ConversationId(key)) as connection:
+                _delete_rows(connection, key)
+            self._folders.remove(ConversationId(key))
+
+    def search(self, words: str, limit: int) -> Sequence[SearchMatch]:
+        """The conversations in which a message has all the words, the best first."""
+        query = " ".join(f'"{word}"*' for word in words.replace('"', " ").split())
+        if not query:
+            raise UsageError("Name what to search for.")
+        self._index()
+        rows = self._database.query(
+            "SELECT conversation, position, kind, snippet(message_words, 3, ?, ?, '…', 16)"
+            " FROM message_words WHERE message_words MATCH ? ORDER BY rank LIMIT ?",
+            *MARK,
+            f"text : ({query})",
+            _MATCHES,
+        )
+        best: dict[str, tuple[int, str, str]] = {}
+        counts: dict[str, int] = {}
+        for key, position, kind, excerpt in rows:
+            counts[key] = counts.get(key, 0) + 1
+            best.setdefault(key, (position, kind, excerpt))
+        matches: list[SearchMatch] = []
+        for key, (position, kind, excerpt) in best.items():
+            record = self._database.query(f"{RECORD} WHERE id = ? AND parent IS NULL", key)
+            if record and len(matches) < limit:
+                matches.append(
+                    SearchMatch(record_of(record[0]), position, kind, excerpt, counts[key])
+                )
+        return matches
+
+    def _index(self) -> None:
+        """Let the index know the messages that came since it was last asked."""
+        behind = self._database.query(
+            "SELECT id, through, last FROM (SELECT c.id, coalesce(w.through, 0) AS through,"
+            " (SELECT max(position) FROM messages WHERE conversation = c.id) AS last"
+            " FROM conversations c LEFT JOIN indexed_messages w ON w.conversation = c.id)"
+            " WHERE last > through"
+        )
+        for first in range(0, len(behind), _INDEXED_AT_ONCE):
+            with self._database.transaction() as connection:
+                for key, through, last in behind[first : first + _INDEXED_AT_ONCE]:
+                    connection.execute(
+                        "INSERT INTO message_words SELECT conversation, position, kind,"
+                        " coalesce(json_extract(body, '$.text'), '') || ' ' ||"
+                        " coalesce(json_extract(body, '$.calls'), '') FROM messages"
+                        " WHERE conversation = ? AND position > ? AND position <= ?"
+                        " AND kind <> 'reminder' AND json_valid(body)",
+                        (key, through, last),
+                    )
+                    connection.execute(
+                        "INSERT OR REPLACE INTO indexed_messages VALUES (?, ?)", (key, last)
+                    )
+
+
+_OF_ONE = (
+    "messages", "compactions", "todos", "results", "call_displays", "prompt_choices", "topics",
+    "documents", "writers", "message_words", "indexed_messages",
+)  # fmt: skip
+"""Tables whose rows name their conversation, and go with it."""
+
+
+def _delete_rows(connection: Connection, key: str) -> None:
+    connection.execute(
+        "DELETE FROM archive_words WHERE rowid IN (SELECT row FROM archive WHERE conversation = ?)",
+        (key,),
+    )
+    connection.execute(
+        "DELETE FROM memory_words WHERE rowid IN (SELECT number FROM memories WHERE scope = ?)",
+        (key,),
+    )
+    connection.execute(
+        "DELETE FROM memory_vectors WHERE memory IN (SELECT number FROM memories WHERE scope = ?)",
+        (key,),
+    )
+    for table in ("memories", "notes", "word_totals"):
+        connection.execute(f"DELETE FROM {table} WHERE scope = ?", (key,))
+    for table in (*_OF_ONE, "archive"):
+        connection.execute(f"DELETE FROM {table} WHERE conversation = ?", (key,))
+    connection.execute("DELETE FROM conversations WHERE id = ?", (key,))
+
+
+_COPIED = {
+    "messages": "position, kind, call, name, body, created_at",
+    "compactions": "number, made_at, through, opening",
+    "todos": "items, updated_at, edits",
+    "results": "call, text, created_at, file",
+    "call_displays": "call, seconds, displays, decision",
+    "prompt_choices": "prompt, enabled",
+    "topics": "topic, updated_at",
+}
+"""What a copy takes along, by table: the columns beside the conversation's. Totals begin anew."""
+
+
+def fork(
+    database: Database,
+    folders: ConversationFolders,
+    conversation: ConversationId,
+    copy: ConversationId,
+    before: int | None,
+) -> None:
+    """Make ``copy`` in one transaction. Raises ``StorageError`` where there is nothing to copy."""
+    key, new = storable(conversation), storable(copy)
+    with database.transaction() as connection:
+        inserted = connection.execute(
+            "INSERT INTO conversations (id, workspace, title, created_at, updated_at, messages)"
+            " SELECT ?, workspace, title, ?, ?, messages FROM conversations WHERE id = ?",
+            (new, time.time(), time.time(), key),
+        )
+        if inserted.rowcount != 1:
+            raise StorageError(f"There is no conversation {key} to copy.")
+        for table, columns in _COPIED.items():
+            connection.execute(
+                f"INSERT INTO {table} (conversation, {columns}) SELECT ?, {columns} FROM {table}"
+                " WHERE conversation = ? ORDER BY rowid",
+                (new, key),
+            )
+        if before is not None:
+            _cut(connection, new, before)
+        _copy_files(connection, folders, conversation, copy)
+
+
+def _cut(connection: Connection, key: str, before: int) -> None:
+    """Take the messages from a position on away, and the reminders right ahead of them."""
+    last = connection.execute(
+        "SELECT coalesce(max(position), 0) FROM messages"
+        " WHERE conversation = ? AND position < ? AND kind <> 'reminder'",
+        (key, before),
+    ).fetchone()[0]
+    connection.execute("DELETE FROM messages WHERE conversation = ? AND position > ?", (key, last))
+    connection.execute(
+        "DELETE FROM compactions WHERE conversation = ? AND through > ?", (key, last)
+    )
+    connection.execute(
+        "UPDATE conversations SET messages ="
+        " (SELECT count(*) FROM messages WHERE conversation = id) WHERE id = ?",
+        (key,),
+    )
+
+
+def _copy_files(
+    connection: Connection,
+    folders: ConversationFolders,
+    conversation: ConversationId,
+    copy: ConversationId,
+) -> None:
+    """The results that are files; one that is gone is gone in the copy too."""
+    rows = connection.execute(
+        "SELECT call, file FROM results WHERE conversation = ? AND file <> ''", (storable(copy),)
+    ).fetchall()
+    for call, file in rows:
+        text = folders.load(conversation, file)
+        if text is not None:
+            folders.save(copy, file.partition("/")[0], call, text)

@@ -1,0 +1,75 @@
+"""``sam-tui edits``: the file changes of a conversation, and taking them back."""
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import click
+
+from sam_tui.cli.options import open_runtime, place_options
+from sam_tui.cli.streams import require_output
+from sam_tui.core.errors import UsageError
+from sam_tui.core.ids import ConversationId, named_conversation
+from sam_tui.core.runtime import Runtime
+from sam_tui.headless.output import terminal_safe
+
+
+@click.group("edits", short_help="What a conversation changed, and undo.")
+def edits_group() -> None:
+    """The file changes of a conversation: list them, take one back."""
+
+
+_WHICH = click.option(
+    "--conversation", metavar="ID", help="Whose (default: the last one of the workspace)."
+)
+
+
+@edits_group.command("list")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@_WHICH
+@place_options
+def list_edits(**values: Any) -> int:
+    """List the changes that can be undone, newest first."""
+    require_output()
+    runtime = open_runtime(values)
+    entries = runtime.journal.entries(_conversation(runtime, values["conversation"]))
+    if values["as_json"]:
+        click.echo(json.dumps([asdict(entry) for entry in entries], indent=2))
+        return 0
+    if not entries:
+        click.echo("This conversation has changed no file that can be put back.", err=True)
+    for entry in entries:
+        at = datetime.fromtimestamp(entry.at).strftime("%Y-%m-%d %H:%M:%S")
+        line = f"{entry.id}  {at}  {entry.operation}  {', '.join(entry.paths)}"
+        click.echo(terminal_safe(line))
+    return 0
+
+
+@edits_group.command("undo", short_help="Take a change back: ENTRY, or the newest.")
+@click.argument("entry", required=False)
+@_WHICH
+@place_options
+def undo_command(**values: Any) -> int:
+    """Take a change back (the newest without ENTRY); refused where the file changed since."""
+    require_output()
+    runtime = open_runtime(values)
+    conversation = _conversation(runtime, values["conversation"])
+    entries = runtime.journal.entries(conversation)
+    if not entries:
+        raise UsageError(f"Conversation {conversation} has no change to undo.")
+    entry = runtime.journal.undo(conversation, values["entry"] or entries[0].id)
+    click.echo(terminal_safe(f"Undone: {entry.operation}  {', '.join(entry.paths)}"))
+    return 0
+
+
+def _conversation(runtime: Runtime, identifier: str | None) -> ConversationId:
+    if identifier:
+        return named_conversation(identifier)
+    latest = runtime.conversations.latest(runtime.workspace.root)
+    if latest is None:
+        raise UsageError(
+            f"There is no conversation in {runtime.workspace.root}.",
+            hint="Name one with --conversation; “sam-tui sessions list” shows all.",
+        )
+    return latest.id

@@ -1,0 +1,229 @@
+"""``sam-tui sessions``: the stored conversations listed, read, searched, named, put away, deleted."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import click
+
+from sam_tui.cli.options import closing_runtime, conversation_of, place_options
+from sam_tui.cli.streams import require_output
+from sam_tui.core.agent.lease import followed
+from sam_tui.core.errors import UsageError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.storage import ConversationRecord, SearchMatch
+from sam_tui.core.runtime import Runtime
+from sam_tui.headless.lines import usage_fields
+from sam_tui.headless.output import terminal_safe
+from sam_tui.headless.transcript import stored_lines
+
+_ID = click.argument("conversation", metavar="ID")
+_AS_JSON = click.option("--json", "as_json", is_flag=True, help="As one JSON value.")
+_LIMIT = click.option(
+    "--limit", type=click.IntRange(min=1), default=50, help="At most so many (50)."
+)
+
+
+@click.group("sessions", short_help="The stored conversations.")
+def sessions_group() -> None:
+    """The stored conversations: list, read, search, name, put away, export and import them."""
+
+
+@sessions_group.command("list", short_help="List conversations, last used first.")
+@_AS_JSON
+@_LIMIT
+@click.option("--archived", is_flag=True, help="Those that were put away.")
+@place_options
+def list_command(**values: Any) -> int:
+    """List conversations, pinned ones first, then by last use; with --workspace of that folder only."""
+    require_output()
+    with closing_runtime(values) as runtime:
+        where = runtime.workspace.root if values["workspace"] else None
+        records = runtime.sessions.listed(where, values["limit"], archived=values["archived"])
+    if values["as_json"]:
+        click.echo(json.dumps([_as_object(record) for record in records], indent=2))
+        return 0
+    if not records:
+        click.echo("No conversations yet.", err=True)
+    for record in records:
+        click.echo(terminal_safe(_line(record)))
+    return 0
+
+
+@sessions_group.command("search", short_help="Find messages in all conversations.")
+@click.argument("words", nargs=-1, required=True)
+@_AS_JSON
+@_LIMIT
+@place_options
+def search_command(**values: Any) -> int:
+    """Find conversations in which one message has all WORDS (or words that begin so), best first."""
+    require_output()
+    with closing_runtime(values) as runtime:
+        matches = runtime.sessions.search(" ".join(values["words"]), values["limit"])
+        matches = [_masked(runtime, match) for match in matches]
+    if values["as_json"]:
+        click.echo(json.dumps([_match_object(match) for match in matches], indent=2))
+        return 0
+    if not matches:
+        click.echo("No message has these words.", err=True)
+    for match in matches:
+        click.echo(terminal_safe(_line(match.record)))
+        excerpt = " ".join(_marked(match.excerpt, "", "").split())
+        click.echo(terminal_safe(f"    {match.kind} {match.position}: {excerpt}"))
+    return 0
+
+
+@sessions_group.command("show", short_help="Print a conversation.")
+@_ID
+@click.option("--last", type=click.IntRange(min=1), help="Only so many messages at the end.")
+@place_options
+def show_command(**values: Any) -> int:
+    """Print the conversation ID as text; “sessions export” writes it as a file."""
+    require_output()
+    with closing_runtime(values) as runtime:
+        conversation = _named(runtime, values)
+        messages = runtime.conversations.everything(conversation)
+        for message in messages[-(values["last"] or len(messages)) :]:
+            for line in stored_lines(message):
+                click.echo(terminal_safe(runtime.executor.shield.redact(line)))
+    return 0
+
+
+@sessions_group.command("watch", short_help="Print a conversation, and what is added to it.")
+@_ID
+@place_options
+def watch_command(**values: Any) -> int:
+    """Print a conversation and every message that another program adds, until Ctrl+C."""
+    require_output()
+    with closing_runtime(values) as runtime:
+        asyncio.run(_watch(runtime, _named(runtime, values)))
+    return 0
+
+
+@sessions_group.command("rename", short_help="Give a conversation a title.")
+@_ID
+@click.argument("title", nargs=-1, required=True)
+@place_options
+def rename_command(**values: Any) -> int:
+    """Give the conversation ID a title; its first words are one until then."""
+
+    def rename(runtime: Runtime, conversation: ConversationId) -> str:
+        return f"Its title is: {runtime.sessions.rename(conversation, ' '.join(values['title']))}"
+
+    return _change(values, rename)
+
+
+@sessions_group.command("pin", short_help="List a conversation before the others.")
+@_ID
+@click.option("--off", is_flag=True, help="No longer.")
+@place_options
+def pin_command(**values: Any) -> int:
+    """List the conversation ID before the others, or no longer with --off."""
+
+    def pin(runtime: Runtime, conversation: ConversationId) -> str:
+        runtime.sessions.pin(conversation, not values["off"])
+        return "Unpinned." if values["off"] else "Pinned."
+
+    return _change(values, pin)
+
+
+@sessions_group.command("archive", short_help="Leave a conversation out of lists.")
+@_ID
+@click.option("--off", is_flag=True, help="List it again.")
+@place_options
+def archive_command(**values: Any) -> int:
+    """Leave the conversation ID out of lists; a new message in it brings it back, and so does --off."""
+
+    def archive(runtime: Runtime, conversation: ConversationId) -> str:
+        runtime.sessions.archive(conversation, not values["off"])
+        return "It is listed again." if values["off"] else "Archived."
+
+    return _change(values, archive)
+
+
+@sessions_group.command("delete", short_help="Remove a conversation for good.")
+@_ID
+@click.option("--yes", is_flag=True, help="Without the question.")
+@place_options
+def delete_command(**values: Any) -> int:
+    """Remove the conversation ID for good, with its subagents', results and memories.
+
+    The audit log keeps what was decided in it; checkpoints of files go by their own age.
+    """
+
+    def delete(runtime: Runtime, conversation: ConversationId) -> str:
+        record = runtime.conversations.find(conversation)
+        title = terminal_safe(record.title if record is not None else "")
+        if not values["yes"]:
+            if not sys.stdin.isatty():
+                raise UsageError("Nobody is there to be asked.", hint="Repeat it with --yes.")
+            click.confirm(f"Delete “{title}” for good?", abort=True, err=True)
+        runtime.sessions.delete(conversation)
+        return f"Deleted: {title}"
+
+    return _change(values, delete)
+
+
+def _change(values: dict[str, Any], change: Callable[[Runtime, ConversationId], str]) -> int:
+    require_output()
+    with closing_runtime(values) as runtime:
+        click.echo(terminal_safe(change(runtime, _named(runtime, values))))
+    return 0
+
+
+def _named(runtime: Runtime, values: dict[str, Any]) -> ConversationId:
+    """The conversation ID names. Raises ``UsageError`` where there is none."""
+    named = {"resume": values["conversation"]}
+    conversation = conversation_of(named, runtime.conversations, runtime.workspace.root)
+    assert conversation is not None
+    return conversation
+
+
+async def _watch(runtime: Runtime, conversation: ConversationId) -> None:
+    async for messages in followed(runtime.conversations, conversation):
+        for line in (line for message in messages for line in stored_lines(message)):
+            click.echo(terminal_safe(line))
+        sys.stdout.flush()
+
+
+def _line(record: ConversationRecord) -> str:
+    used = datetime.fromtimestamp(record.updated_at).strftime("%Y-%m-%d %H:%M")
+    pinned = "* " if record.pinned else ""
+    return (
+        f"{record.id}  {used}  {record.messages:>4} messages  {record.workspace}"
+        f"  {pinned}{record.title}"
+    )
+
+
+def _masked(runtime: Runtime, match: SearchMatch) -> SearchMatch:
+    from dataclasses import replace
+
+    return replace(match, excerpt=runtime.executor.shield.redact(match.excerpt))
+
+
+def _marked(excerpt: str, before: str, after: str) -> str:
+    return excerpt.replace("\x02", before).replace("\x03", after)
+
+
+def _match_object(match: SearchMatch) -> dict[str, Any]:
+    excerpt = _marked(match.excerpt, "**", "**")
+    where = {"position": match.position, "kind": match.kind, "excerpt": excerpt}
+    return _as_object(match.record) | where | {"matches": match.count}
+
+
+def _as_object(record: ConversationRecord) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "title": record.title,
+        "workspace": record.workspace,
+        "created_at": record.created_at,
+        "updated_at": record.updated_at,
+        "messages": record.messages,
+        "pinned": record.pinned,
+        "archived": record.archived,
+        "usage": usage_fields(record.usage),
+        "total_cost_usd": record.usage.cost,
+    }
