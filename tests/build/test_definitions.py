@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tools.build_and_version_control.jsonc import read_jsonc
+from sam_tools.build_and_version_control.definitions import read_jsonc
 from sam_tools.build_and_version_control.problems import find_problems
 from sam_tui.adapters.tasks import FileTaskBook
 from sam_tui.core.accesses import CommandAccess

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from sam_tools.terminal_operations.answers import left_notes, limit_notes
-from sam_tui.adapters.policy.command_limits import tightened
 from sam_tui.adapters.policy.files import parse_policy
+from sam_tui.adapters.policy.sandbox_settings import tightened
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import memory_of

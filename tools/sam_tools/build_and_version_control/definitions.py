@@ -1,5 +1,6 @@
 """Task definitions in the shape of VS Code's tasks.json, and the command lines they stand for."""
 
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -8,9 +9,28 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field, ValidationError
 
-from sam_tools.build_and_version_control.jsonc import read_jsonc
 from sam_tools.build_and_version_control.quoting import needs_quotes, word, words
 from sam_tui.core.errors import ToolError
+
+# Each alternative also ends at the end of the text, so that no input is read more than once.
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_LAST_COMMA = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)|,(?=\s{0,1000}[}\]])', re.DOTALL)
+
+
+def read_jsonc(text: str) -> Any:
+    """The value; raises ``ValueError`` saying where it broke, in lines and columns of the text."""
+    bare = _TOKEN.sub(lambda match: _blank(match[0]), text)
+    bare = _LAST_COMMA.sub(lambda match: " " if match[0] == "," else match[0], bare)
+    try:
+        return json.loads(bare)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _blank(token: str) -> str:
+    """A comment as blanks, so that what follows stays where it was."""
+    return token if token.startswith('"') else re.sub(r"[^\n]", " ", token)
+
 
 _PLATFORM = {"darwin": "osx", "win32": "windows"}.get(sys.platform, "linux")
 _VARIABLE = re.compile(r"\$\{([A-Za-z]+)(?::([^}]*))?\}")

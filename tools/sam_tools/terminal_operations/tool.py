@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sam_tools.terminal_operations.answers import short
+from sam_tools.terminal_operations.answers import json_result, short
 from sam_tools.terminal_operations.arguments import (
     CreateDirectory,
     CreateSession,
@@ -17,9 +17,9 @@ from sam_tools.terminal_operations.arguments import (
     directory_accesses,
     run_accesses,
 )
-from sam_tools.terminal_operations.folders import FolderHand
 from sam_tools.terminal_operations.running import CommandHand
 from sam_tools.terminal_operations.sessions import SessionHand
+from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.files import Files
@@ -27,7 +27,28 @@ from sam_tui.core.ports.processes.background import BackgroundCommands
 from sam_tui.core.ports.processes.rehearsal import Rehearsals
 from sam_tui.core.ports.processes.terminals import Commands, Terminals
 from sam_tui.core.tooling.arguments import NoArguments
-from sam_tui.core.tooling.contract import Operation, Schedule, Tool
+from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
+
+
+class FolderHand:
+    """Makes folders where the guard allowed it."""
+
+    def __init__(self, files: Files | None) -> None:
+        self._files = files
+
+    async def create(self, arguments: CreateDirectory, context: ToolContext) -> ToolResult:
+        """Make it; one that is there already is no error."""
+        if self._files is None:
+            raise ToolError("Folders cannot be made here.")
+        where = context.location("dirPath")
+        created = self._files.make_directory(where)
+        return json_result({
+            "success": True,
+            "path": where.display_path,
+            "created": created,
+            "message": "The folder was made." if created else "The folder was there already.",
+        })
+
 
 _ABOUT = (
     "Shell commands and a terminal. Use run_command for whatever ends by itself: it returns the"
