@@ -11,6 +11,7 @@ from sam_tui.core.services import Online
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.model import Model, ModelCatalog
+    from sam_tui.core.workflow.drivers.models import Purpose
 
 
 class Providers(Processes):
@@ -27,6 +28,13 @@ class Providers(Processes):
         timeout = options.request_timeout or DEFAULT_TIMEOUT
         wish = Wish(options.model, options.api_base, options.api_key, options.provider, timeout)
         return ProviderCatalog(self.environ, wish=wish)
+
+    @property
+    def purposes(self) -> "Mapping[Purpose, str]":
+        """The models that the person named for purposes of plans."""
+        from sam_tui.core.workflow.drivers.models import purposes_from
+
+        return purposes_from(self.environ)
 
     @property
     def default_model(self) -> str:

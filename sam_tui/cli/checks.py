@@ -22,11 +22,12 @@ Examination = tuple[str, Callable[[], DoctorCheck]]
 
 
 def online_services(settings: str) -> tuple[Examination, ...]:
-    """Search, embeddings, images and tables of APIs; ``settings`` is the person's folder."""
+    """Search, embeddings, images, models, tables of APIs; ``settings`` is the person's folder."""
     return (
         ("web search", _search),
         ("embeddings", _embeddings),
         ("images", _images),
+        ("models of plans", _plan_models),
         ("APIs", lambda: _api_tables(settings)),
     )
 
@@ -54,6 +55,18 @@ def _embeddings() -> DoctorCheck:
         return DoctorCheck("embeddings", "note", detail, f"{MODEL} names a model.")
     where = f" at {embedder.api_base}" if embedder.api_base else ""
     return DoctorCheck("embeddings", "ok", f"{embedder.name}{where}")
+
+
+def _plan_models() -> DoctorCheck:
+    """Which purposes of plans have a model of their own."""
+    from sam_tui.core.workflow.drivers.models import VARIABLES, purposes_from
+
+    named = purposes_from(os.environ)
+    if not named:
+        advice = f"{', '.join(VARIABLES.values())} name others."
+        return DoctorCheck("models of plans", "note", "the model in use for all of it", advice)
+    detail = ", ".join(f"{purpose}: {name}" for purpose, name in named.items())
+    return DoctorCheck("models of plans", "ok", detail)
 
 
 def _images() -> DoctorCheck:

@@ -1,6 +1,6 @@
 """What a front end is given: everything that runs, behind a few names."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.checkpoints import Rewinder
     from sam_tui.core.tooling.executor import Executor
     from sam_tui.core.tooling.registry import Registry
+    from sam_tui.core.workflow.drivers.models import Purpose
     from sam_tui.core.workflow.drivers.runner import Runner
     from sam_tui.core.workflow.lazy import LazyWorkflows
 
@@ -52,6 +53,8 @@ class RuntimeParts(Services, Protocol):
     def bus(self) -> "Bus": ...
     @property
     def catalog(self) -> "ModelCatalog": ...
+    @property
+    def purposes(self) -> "Mapping[Purpose, str]": ...
     @property
     def recordings(self) -> "Recordings": ...
     @property
@@ -267,9 +270,16 @@ class Runtime:
 
     def open_runner(self, report: Callable[[str], None]) -> "Runner":
         """Who works on one execution with this runtime's agent; ``report`` hears how it goes."""
+        from sam_tui.core.workflow.drivers.models import ModelSource
         from sam_tui.core.workflow.drivers.run import RunContext
         from sam_tui.core.workflow.drivers.runner import Runner
 
+        choice = ModelSource(
+            self.parts.purposes,
+            lambda offer, options: self.catalog.open(offer, options=options),
+            self.catalog.host,
+            self.catalog.service,
+        )
         crew = RunContext(
             self.engine,
             self.conversations,
@@ -277,6 +287,7 @@ class Runtime:
             self.model,
             ConversationId(""),
             report,
+            choice,
         )
         return Runner(self.workflows.workflows(), crew, self.bus)
 

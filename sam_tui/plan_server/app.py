@@ -79,7 +79,7 @@ class PlanRoutes:
     async def generate(self, request: Request) -> Response:
         """Begin a task: its end as JSON, its progress as events, or at once where that is preferred."""
         form = await _body(request, PlanRequest)
-        served = self._tasks.begin(form.task, form.mode, form.taskIdToLoad)
+        served = self._tasks.begin(form.task, form.mode, form.taskIdToLoad, form.aiService)
         if EVENTS in request.headers.get("accept", ""):
             return self._stream(served)
         if "respond-async" in request.headers.get("prefer", ""):

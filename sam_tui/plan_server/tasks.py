@@ -52,12 +52,14 @@ class ServedTasks:
         self.planned = PlannedTasks(runtime.workflows.workflows())
         self.served: dict[str, ServedTask] = {}
 
-    def begin(self, task: str, mode: str, task_id: str) -> ServedTask:
-        """Begin a task and drive it. Raises ``SamError``, ``TooMany``."""
+    def begin(self, task: str, mode: str, task_id: str, service: str = "") -> ServedTask:
+        """Begin a task and drive it, with the AI service of that name. Raises ``SamError``, ``TooMany``."""
         running = [served for served in self.served.values() if not served.work.done()]
         if len(running) >= MOST_RUNNING:
             raise TooMany
-        execution = self.planned.begin(task, mode, task_id=task_id)
+        if service:
+            self._runtime.catalog.service(service)
+        execution = self.planned.begin(task, mode, task_id=task_id, service=service)
         if (served := self.served.get(execution)) and not served.work.done():
             return served
         work = self._group.create_task(self._drive(execution), name=f"plan {execution}")

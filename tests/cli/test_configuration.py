@@ -31,6 +31,7 @@ def test_the_doctor_says_which_online_services_are_configured(
     assert "SAM_TUI_IMAGE_BASE" in checks["images"]["advice"]
     values = {"SEARCH_API_KEY": "s3cret-key", "CSE_ID": "e", "SERPAPI_API_KEY": "k"}
     values |= {"SAM_TUI_EMBEDDING_MODEL": "local/m", "SAM_TUI_IMAGE_MODEL": "m"}
+    values |= {"SAM_TUI_PLANNING_MODEL": "big/m"}
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     (tmp_path / "CONFIG/apis").mkdir()
@@ -38,6 +39,7 @@ def test_the_doctor_says_which_online_services_are_configured(
     checks = said()
     assert "google (SEARCH_API_KEY and CSE_ID)" in checks["web search"]["detail"]
     assert "local/m" in checks["embeddings"]["detail"]
+    assert "planning: big/m" in checks["models of plans"]["detail"]
     assert "without a key" in checks["images"]["detail"]
     assert "1 tables of yours" in checks["APIs"]["detail"]
     assert "s3cret-key" not in json.dumps(checks)

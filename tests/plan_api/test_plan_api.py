@@ -114,6 +114,7 @@ def test_who_may_call_and_what_is_no_request(server: Server) -> None:
         (400, "POST", PLAN, {"task": "x", "mode": "EVERYTHING"}, {}),
         (400, "POST", PLAN, {"task": "x", "shell": "y"}, {}),
         (400, "POST", PLAN, {"task": 5}, {}),
+        (400, "POST", PLAN, {"task": "x", "aiService": "nobody"}, {}),
         (400, "POST", PLAN, {"mode": "SYNTHESIZE_ONLY"}, {}),
         (400, "POST", PLAN, b"{", {}),
         (404, "POST", PLAN, {"mode": "EXECUTE_PLANNED_TASK", "taskIdToLoad": "exec_x"}, {}),
@@ -134,7 +135,7 @@ def test_who_may_call_and_what_is_no_request(server: Server) -> None:
 
 @pytest.mark.requirement("plan-api:modes")
 def test_a_plan_is_made_held_and_carried_out_with_the_seeds_fields(server: Server) -> None:
-    status, whole, _ = server.call("POST", PLAN, {"task": "greet", "aiService": "gemini"})
+    status, whole, _ = server.call("POST", PLAN, {"task": "greet", "aiService": "scripted"})
     assert (status, whole["success"], whole["originalTask"]) == (200, True, "greet")
     assert whole["finalAnswer"] == "Greetings."
     assert whole["plan"][0][0]["stepId"] == "one"

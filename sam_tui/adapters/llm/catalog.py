@@ -20,7 +20,7 @@ from sam_tui.adapters.llm.choice import (
 )
 from sam_tui.adapters.llm.endpoint import host_of
 from sam_tui.adapters.llm.providers import DIRECT, THROUGH_LITELLM, Provider
-from sam_tui.core.errors import SamError
+from sam_tui.core.errors import SamError, UsageError
 from sam_tui.core.ports.model import Model, ModelOffer
 
 _PROBE_SECONDS = 0.5
@@ -78,6 +78,17 @@ class ProviderCatalog:
     def host(self, offer: ModelOffer) -> str:
         """Where requests to the offered model would go. Raises ``UsageError``."""
         return destination(self._wish(offer), self._environment)
+
+    def service(self, name: str) -> ModelOffer:
+        """The model of a provider that can be used now. Raises ``UsageError`` naming those there are."""
+        services = {offer.model.partition("/")[0]: offer for offer in self._with_keys()}
+        model = self._asked.model
+        if model:
+            services[model.partition("/")[0].partition(":")[0]] = ModelOffer(model, model, "")
+        if name not in services:
+            names = ", ".join(sorted(services)) or "none"
+            raise UsageError(f"There is no AI service {name!r}.", hint=f"There are: {names}.")
+        return services[name]
 
     def open(
         self, offer: ModelOffer, *, key: str = "", options: Mapping[str, Any] | None = None

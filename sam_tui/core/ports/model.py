@@ -151,6 +151,11 @@ class ModelCatalog(Protocol):
         """Where requests to the offered model would go, as ``Model.host`` says it."""
         ...
 
+    def service(self, name: str) -> ModelOffer:
+        """The model of an AI service, by its provider: the one asked for where it is of that provider,
+        else the provider's usual one where its key is at hand. Raises ``UsageError``."""
+        ...
+
     def open(
         self, offer: ModelOffer, *, key: str = "", options: Mapping[str, Any] | None = None
     ) -> Model:

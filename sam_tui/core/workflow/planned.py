@@ -11,6 +11,8 @@ from typing import Final, Literal, get_args
 
 from sam_tui.core.errors import UsageError
 from sam_tui.core.workflow.definitions.stages import sub_task, to_stages
+from sam_tui.core.workflow.execution.context import excerpt
+from sam_tui.core.workflow.records import SERVICE_CHOSEN
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView
@@ -32,12 +34,26 @@ class PlannedTasks:
         self._workflows = workflows
 
     def begin(
-        self, task: str, mode: str = "EXECUTE_FULL_PLAN", *, task_id: str = "", name: str = ""
+        self,
+        task: str,
+        mode: str = "EXECUTE_FULL_PLAN",
+        *,
+        task_id: str = "",
+        name: str = "",
+        service: str = "",
     ) -> str:
         """The execution to drive. ``task_id`` is that of ``EXECUTE_PLANNED_TASK`` and ``SYNTHESIZE_ONLY``.
 
+        ``service`` is the AI service that works on it from now on; who calls has seen that there is one.
         Raises ``UsageError`` for a mode or a lack, and ``WorkflowRefused`` as ``start`` and ``decide`` do.
         """
+        execution = self._begun(task, mode, task_id, name)
+        if service:
+            note = {"service": service}
+            self._workflows.notes.add_note(execution, SERVICE_CHOSEN, note)
+        return execution
+
+    def _begun(self, task: str, mode: str, task_id: str, name: str) -> str:
         if mode not in MODES:
             raise UsageError(f"There is no mode {mode!r}.", hint=f"One of: {', '.join(MODES)}.")
         if mode in ("EXECUTE_FULL_PLAN", "PLAN_ONLY"):
@@ -114,9 +130,7 @@ class PlannedTasks:
         outputs = {s.id: s.output for s in steps if s.output is not None and s.kind != "plan"}
         context = self._workflows.records.context(task_id)
         text = json.dumps({"outputs": outputs, "context": context}, ensure_ascii=False)
-        if len(text) <= _MATERIAL:
-            return text
-        return f"{text[:_MATERIAL]} [{len(text) - _MATERIAL} characters left out]"
+        return excerpt(text, _MATERIAL)
 
     def _executed(self, task_id: str, steps: Sequence[StepView]) -> list[Fields]:
         """Seed 002's execution context: every step of the plan with what it came to."""

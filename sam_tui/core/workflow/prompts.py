@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sam_tui.core.ports.workflows import FindingQuery
+from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.gate import spelled
 from sam_tui.core.workflow.records import WorkflowRecords
 from sam_tui.core.workflow.views import Phase, StepView, Ticket
@@ -72,14 +73,24 @@ def schema_text(schema: Mapping[str, Any]) -> str:
 
 
 def _before(ticket: Ticket, steps: Sequence[StepView]) -> str:
+    """What the steps that are needed came to; of a plan that is needed as a whole, each of its steps."""
     current = next((step for step in steps if step.id == ticket.step), None)
-    needed = current.needs if current else ()
-    lines = [
-        f"- {step.id}: {str((step.output or {}).get('summary', ''))[:_SUMMARY]}"
-        for step in steps
-        if step.id in needed and step.output
+    if current is None:
+        return ""
+    plan = current.parent
+    needed = [
+        s
+        for s in steps
+        if s.id in current.needs or (s.parent != plan and s.parent in current.needs)
     ]
+    lines = [f"- {step.id}: {_outcome(step)}" for step in needed if step.output or step.error]
     return "\n".join(["What came before:", *lines]) if lines else ""
+
+
+def _outcome(step: StepView) -> str:
+    output = step.output or {}
+    text = str(output.get("processed_result_data") or output.get("summary") or "")
+    return excerpt(text, _SUMMARY) if step.output else f"{step.status}: {step.error[:_SUMMARY]}"
 
 
 _GIVING_UP = 'If it cannot be done, answer {"success": false, "summary": "why"} instead.'

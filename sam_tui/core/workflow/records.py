@@ -35,6 +35,8 @@ from sam_tui.core.workflow.views import (
     Totals,
 )
 
+SERVICE_CHOSEN = "service_chosen"
+"""The event of a task whose AI service was chosen."""
 MOST_READ = 200_000
 """Code points of an artifact in one piece."""
 
@@ -67,6 +69,12 @@ class WorkflowRecords:
         definition = pinned_definition(self._reader, row.version)
         rows = [r for r in living(self._reader.steps(execution)) if r.parent]
         return tuple(spec_of(definition, r) for r in rows)
+
+    def service(self, execution: str) -> str:
+        """The AI service that was chosen for a task; empty for none."""
+        query = EventQuery(execution, type=SERVICE_CHOSEN, limit=1, newest=True)
+        events = self._reader.events(query)
+        return str(json.loads(events[0].data_json).get("service", "")) if events else ""
 
     def context(self, execution: str) -> dict[str, object]:
         """The working context as it stands: progress, findings, questions, objective, errors."""

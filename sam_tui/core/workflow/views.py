@@ -29,6 +29,14 @@ class TaskView:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelWish:
+    """What a step says of its model: its name, and further fields of the requests to it."""
+
+    model: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
 class Ticket:
     """One step that may be worked on now, and the token that finishes it.
 
@@ -59,6 +67,8 @@ class Ticket:
     """What a human step may be answered with; none: anything."""
     max_calls: int | None = None
     """Model calls that one attempt may make."""
+    wish: ModelWish = field(default_factory=ModelWish)
+    """The model that an llm step of a plan asks for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ def plan_group() -> None:
 @click.option("--load", "load", default="", metavar="ID", help="The task of the last two modes.")
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--ai-service", metavar="NAME", help="Whose models work on it, such as openai.")
 @agent_options
 def new_command(**values: Any) -> int:
     """Make a plan for TASK and wait for approval; with another --task-mode carry it out or synthesise.
@@ -43,7 +44,8 @@ def new_command(**values: Any) -> int:
     Ends with 0 when the plan or the answer is there, 3 when it waits for something else, 1 when it failed.
     """
     return _agent(values, lambda tasks: tasks.begin(
-        values["task"], values["task_mode"], task_id=values["load"], name=values["name"]
+        values["task"], values["task_mode"], task_id=values["load"], name=values["name"],
+        service=values["ai_service"] or "",
     ))  # fmt: skip
 
 
@@ -52,17 +54,19 @@ def new_command(**values: Any) -> int:
 @click.option("--id", "name", default="", metavar="ID", help="Name a new task.")
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--ai-service", metavar="NAME", help="Whose models work on it, such as openai.")
 @agent_options
 def run_command(**values: Any) -> int:
     """Approve and carry out the plan ID, or go on with it; else plan and carry out TASK."""
+    service = values["ai_service"] or ""
 
     def begin(tasks: PlannedTasks) -> str:
         try:
-            return tasks.begin("", "EXECUTE_PLANNED_TASK", task_id=values["task"])
+            return tasks.begin("", "EXECUTE_PLANNED_TASK", task_id=values["task"], service=service)
         except WorkflowRefused as refusal:
             if refusal.code != "execution_unknown":
                 raise
-            return tasks.begin(values["task"], name=values["name"])
+            return tasks.begin(values["task"], name=values["name"], service=service)
 
     return _agent(values, begin)
 
@@ -140,6 +144,8 @@ def _agent(values: Values, begin: Callable[[PlannedTasks], str]) -> int:
     try:
         with open_console(values, runtime.workflows.workflows) as at:
             tasks = PlannedTasks(at.workflows)
+            if values.get("ai_service"):
+                runtime.catalog.service(values["ai_service"])
 
             async def work() -> int:
                 try:

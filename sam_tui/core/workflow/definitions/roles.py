@@ -12,7 +12,8 @@ ORCHESTRATOR = "Orchestrator"
 _ENGINE = {
     LLM_STEP: (
         "asks the model: {prompt} or {prompt_template, prompt_params} or {messages: [{role, content}]} or "
-        "{data_from_previous_step: true}; isFinalAnswer true on the last step makes it the answer"
+        "{data_from_previous_step: true}; model, temperature and maxTokens where they matter; "
+        "isFinalAnswer true on the last step makes it the answer"
     ),
     AGENT_STEP: "works on {prompt} by itself with the tools of its role",
 }

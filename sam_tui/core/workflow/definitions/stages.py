@@ -6,7 +6,9 @@ a stage run side by side, each stage waits for the one before it. Spec C1 has th
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from typing import Annotated, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from sam_tui.core.workflow.definitions.graph import ancestors
 from sam_tui.core.workflow.definitions.model import STEP_ID, Step, SubTask
@@ -31,6 +33,16 @@ _LIMITS = {"timeout", "attempts", "max_calls", "on_fail"}
 """What a sub-task may say besides, as a step of the engine does."""
 _PREVIOUS = "{previous_step_output}"
 _PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_]\w{0,63})\s*\}\}|\{(previous_step_output)\}")
+
+
+class Sampling(BaseModel):
+    """What the input of an ``LLMStepExecutor`` says of its model."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    model: Annotated[str, Field(max_length=200, pattern=r"^[\w./:@+-]*$")] = ""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    maxTokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
 
 
 def is_stages(value: object) -> bool:
@@ -107,8 +119,8 @@ class StageReader:
             yield f".tool_name: {role} has no tool {tool!r}; it has {tools}"
         elif tool in (LLM_STEP, AGENT_STEP):
             payload = fields.get("sub_task_input")
-            if isinstance(payload, Mapping) and not prompt_of(cast("Fields", payload), ()):
-                yield ".sub_task_input: needs a prompt, a prompt_template or messages"
+            if isinstance(payload, Mapping):
+                yield from _prompt_faults(tool, cast("Fields", payload))
 
     def _take(self, position: str, fields: Fields, before: Sequence[str]) -> None:
         role, tool = _text(fields["assigned_agent_role"]), _text(fields["tool_name"])
@@ -132,6 +144,18 @@ class StageReader:
             self.steps.append((position, Step.model_validate(values)))
         except ValueError as error:
             self.faults.append(f"{position}: {str(error).splitlines()[-1]}")
+
+
+def _prompt_faults(tool: str, payload: Fields) -> Iterator[str]:
+    """What is wrong with the input of a step that asks a model."""
+    if not prompt_of(payload, ()):
+        yield ".sub_task_input: needs a prompt, a prompt_template or messages"
+    if tool == LLM_STEP:
+        try:
+            Sampling.model_validate(dict(payload))
+        except ValidationError as error:
+            for fault in error.errors(include_url=False, include_input=False):
+                yield f".sub_task_input.{fault['loc'][0]}: {fault['msg']}"
 
 
 def prompt_of(payload: Fields, before: Sequence[str]) -> str:

@@ -5,11 +5,10 @@ from typing import cast
 
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Budget, Limits
 from sam_tui.core.agent.history import History
-from sam_tui.core.agent.turn import Turn
-from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.workflow.drivers.run import StepRun
+from sam_tui.core.workflow.drivers.models import purpose_of
+from sam_tui.core.workflow.drivers.run import StepRun, StepTurn
 from sam_tui.core.workflow.execution.output import first_object, first_value
 from sam_tui.core.workflow.execution.plans import plan_items
 from sam_tui.core.workflow.prompts import repair_prompt, resumed_prompt, step_prompt
@@ -29,29 +28,27 @@ class AgentDriver:
 
     async def work(self, ticket: Ticket) -> None:
         """One conversation for one attempt; a driver that died is continued in its conversation."""
-        model = self._run.context.model
-        if model is None:
-            raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
+        model = self._run.models.of(purpose_of(ticket), ticket.wish)
         left = self._run.workflows.records.calls_left(ticket.execution_id)
         if left == 0:
             self._run.workflows.pause(ticket.execution_id, "the budget of model calls is used up")
             return
         history, prompt = self._history(ticket)
         try:
-            await self._attempt(ticket, history, prompt, left)
+            gate = self._run.gate(history.conversation, ticket)
+            work = StepTurn(ticket.execution_id, ticket.step, model, history, gate)
+            await self._attempt(ticket, work, prompt, left)
         finally:
             history.close()
 
-    async def _attempt(
-        self, ticket: Ticket, history: History, prompt: str, left: int | None
-    ) -> None:
+    async def _attempt(self, ticket: Ticket, work: StepTurn, prompt: str, left: int | None) -> None:
         """Turns until the output fits, or too many did not; ``left`` are the calls it may make."""
         one_answer = REPAIRS + 1 if ticket.kind == "llm" else None
         bounds = [n for n in (ticket.max_calls, left, one_answer) if n is not None]
         most = min([ticket.max_calls or DEFAULT_STEPS, *bounds])
         budget = Budget(most, limits=Limits(raised=0 if bounds else MOST_STEPS))
         for _ in range(REPAIRS + 1):
-            turn = await self._turn(ticket, history, budget, prompt)
+            turn = await self._turn(ticket, work, budget, prompt)
             if turn is None:
                 return
             try:
@@ -65,26 +62,10 @@ class AgentDriver:
         self._run.fail(ticket, f"the answer did not fit: {prompt.splitlines()[1]}")
 
     async def _turn(
-        self, ticket: Ticket, history: History, budget: Budget, prompt: str
+        self, ticket: Ticket, work: StepTurn, budget: Budget, prompt: str
     ) -> TurnFinished | None:
         """One turn; None when it did not finish and that was dealt with."""
-        model, engine = self._run.context.model, self._run.context.engine
-        assert model is not None
-        gate = self._run.gate(history.conversation, ticket)
-        before = budget.steps
-        with engine.budgets.running(history.conversation, budget, model, gate):
-            turn = await Turn(engine, model, history, budget, gate).run(prompt)
-        usage = turn.usage
-        self._run.workflows.notes.add_usage(
-            ticket.execution_id,
-            ticket.step,
-            {
-                "calls": budget.steps - before,
-                "input_tokens": usage.input_tokens,
-                "output_tokens": usage.output_tokens,
-                "cost": usage.cost,
-            },
-        )
+        turn = await self._run.turn(work, budget, prompt)
         if turn.reason == "finished":
             return turn
         self._run.recorder.flush()

@@ -1,16 +1,20 @@
 """One run of an execution by our own agent: what its drivers work with, and how they hand in."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sam_tui.core.agent.turn import TurnEngine
+from sam_tui.core.agent.budget import Budget
+from sam_tui.core.agent.history import History
+from sam_tui.core.agent.turn import Turn, TurnEngine
+from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId, mint
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.model import Model
 from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
+from sam_tui.core.workflow.drivers.models import ModelSource, RunModels
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import RUNNER, Ticket
 
@@ -25,15 +29,18 @@ class RunContext:
     model: Model | None
     parent: ConversationId
     report: Callable[[str], None] = lambda _: None
+    choice: ModelSource = field(default_factory=ModelSource)
+    """How other models than ``model`` are had."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepRun:
-    """A run: its context, the workflows it moves, and what records its calls as evidence."""
+    """A run: its context, the workflows it moves, what records its calls as evidence, its models."""
 
     workflows: Workflows
     context: RunContext
     recorder: EvidenceRecorder
+    models: RunModels
 
     def claim(self, ticket: Ticket) -> ConversationId:
         """A new conversation for an attempt, which the gate and the recorder know it by."""
@@ -44,6 +51,21 @@ class StepRun:
             ticket.execution_id, ticket.step, driver=RUNNER, conversation=conversation
         )
         return conversation
+
+    async def turn(self, work: "StepTurn", budget: Budget, prompt: str) -> TurnFinished:
+        """One turn of a conversation that works on a step; what it used is noted."""
+        engine, before = self.context.engine, budget.steps
+        conversation = work.history.conversation
+        with engine.budgets.running(conversation, budget, work.model, work.gate):
+            turn = await Turn(engine, work.model, work.history, budget, work.gate).run(prompt)
+        used = {
+            "calls": budget.steps - before,
+            "input_tokens": turn.usage.input_tokens,
+            "output_tokens": turn.usage.output_tokens,
+            "cost": turn.usage.cost,
+        }
+        self.workflows.notes.add_usage(work.execution, work.step, used)
+        return turn
 
     def gate(self, conversation: ConversationId, ticket: Ticket) -> Gate:
         """The gate of a conversation that works on one step and on nothing else."""
@@ -59,6 +81,17 @@ class StepRun:
     def fail(self, ticket: Ticket, why: str) -> None:
         """The attempt failed."""
         self.workflows.fail_step(ticket.execution_id, ticket.step, why)
+
+
+@dataclass(frozen=True, slots=True)
+class StepTurn:
+    """What a turn on a step is run with."""
+
+    execution: str
+    step: str
+    model: Model
+    history: History
+    gate: Gate
 
 
 class StepDriver(Protocol):

@@ -9,6 +9,7 @@ from sam_tui.core.bus import Bus
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.workflow.drivers.agent import AgentDriver
 from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
+from sam_tui.core.workflow.drivers.models import RunModels
 from sam_tui.core.workflow.drivers.person import Person, PersonDriver
 from sam_tui.core.workflow.drivers.run import RunContext, StepDriver, StepRun
 from sam_tui.core.workflow.drivers.tool import ToolDriver
@@ -45,8 +46,13 @@ class Runner:
                 raise execution_held(execution_id)
             try:
                 context = replace(self._context, parent=self._parent(execution_id))
-                run = StepRun(self._workflows, context, self._recorder)
-                return await _ExecutionRun(run, execution_id).to_its_end()
+                service = self._workflows.records.service(execution_id)
+                models = RunModels(context.model, context.choice, service)
+                run = StepRun(self._workflows, context, self._recorder, models)
+                try:
+                    return await _ExecutionRun(run, execution_id).to_its_end()
+                finally:
+                    await models.close()
             finally:
                 self._recorder.close()
 

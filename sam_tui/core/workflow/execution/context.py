@@ -135,7 +135,7 @@ def revision_briefing(case: ExecutionCase, plan: str) -> str:
         "Working context:\n" + _json(working_context(case.unit, case.row)),
         *_failures(case, plan),
         _outputs(children),
-        "The plan as it stands:\n" + _cut(_json(steps), _PLAN),
+        "The plan as it stands:\n" + excerpt(_json(steps), _PLAN),
         _ENDING,
     ]
     return "\n\n".join(parts)
@@ -157,7 +157,7 @@ def _failures(case: ExecutionCase, plan: str) -> list[str]:
 
 def _outputs(children: Sequence[StepRow]) -> str:
     done = [row for row in children if row.status == "completed"]
-    outputs = [f"- {_name(row)}: {_cut(row.output_json, _OUTPUT)}" for row in done]
+    outputs = [f"- {_name(row)}: {excerpt(row.output_json, _OUTPUT)}" for row in done]
     return "\n".join(["Done, with their outputs:", *(outputs or ["- nothing"])])
 
 
@@ -174,7 +174,7 @@ def _failed(case: ExecutionCase, step: str, error: str) -> Fields:
         "step": step.rpartition("/")[2],
         "role": spec.persona or spec.kind,
         "tool": spec.tool,
-        "input": _cut(_json(values), _OUTPUT) if values else spec.prompt[:_OUTPUT],
+        "input": excerpt(_json(values), _OUTPUT) if values else spec.prompt[:_OUTPUT],
         "message": error[: 2 * _OUTPUT],
     }
 
@@ -192,7 +192,7 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _cut(text: str, most: int) -> str:
+def excerpt(text: str, most: int) -> str:
     """Head and tail of a long text, and how much is missing between them."""
     if len(text) <= most:
         return text

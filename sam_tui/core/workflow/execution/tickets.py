@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from sam_tui.core.ports.workflows import AttemptRow, TaskRow, TokenRow
+from sam_tui.core.workflow.definitions.model import Step
 from sam_tui.core.workflow.definitions.references import fill, fill_text
-from sam_tui.core.workflow.definitions.stages import FORM
+from sam_tui.core.workflow.definitions.stages import FORM, Sampling
 from sam_tui.core.workflow.execution.case import (
     ExecutionCase,
     Transaction,
@@ -25,7 +26,7 @@ from sam_tui.core.workflow.execution.case import (
 )
 from sam_tui.core.workflow.execution.context import revision_briefing
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import TaskView, Ticket
+from sam_tui.core.workflow.views import ModelWish, TaskView, Ticket
 
 LIFETIME = 86_400.0
 """Seconds a token is good for: seed 003."""
@@ -179,7 +180,17 @@ def describe(
         arguments=fill(spec.arguments, scope),
         choices=spec.choices,
         max_calls=spec.max_calls,
+        wish=_wish(spec),
     )
+
+
+def _wish(spec: Step) -> ModelWish:
+    """The model that an llm step of a plan asks for; a name is what was planned, never an output."""
+    if spec.kind != "llm" or spec.task is None:
+        return ModelWish()
+    asked = Sampling.model_validate(spec.task.input)
+    options = {"temperature": asked.temperature, "max_tokens": asked.maxTokens}
+    return ModelWish(asked.model, {k: v for k, v in options.items() if v is not None})
 
 
 def instructions(

@@ -1,0 +1,146 @@
+"""The models of a run: by purpose, by the service of its task, or as a step of a plan asks for one.
+
+A step's offers ``model`` is the word of a planner. It is opened where requests go anyway: to the host of
+the model in use, of a model that the person named for a purpose, or of the task's service.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from sam_tui.core.errors import ConfigurationError, UsageError
+from sam_tui.core.ports.model import Model, ModelOffer
+from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import ModelWish, Ticket
+
+Purpose = Literal["planning", "synthesis", "summary", "context", "step"]
+VARIABLES: Final[Mapping[Purpose, str]] = {
+    "planning": "SAM_TUI_PLANNING_MODEL",
+    "synthesis": "SAM_TUI_SYNTHESIS_MODEL",
+    "summary": "SAM_TUI_SUMMARY_MODEL",
+    "context": "SAM_TUI_CONTEXT_MODEL",
+    "step": "SAM_TUI_STEP_MODEL",
+}
+"""Where a person names the model of a purpose."""
+SYNTHESIZER = "synthesizer"
+"""The persona of the steps that synthesise."""
+
+
+def purposes_from(environment: Mapping[str, str]) -> dict[Purpose, str]:
+    """The models that an environment names, by purpose."""
+    return {
+        purpose: name
+        for purpose, variable in VARIABLES.items()
+        if (name := environment.get(variable, "").strip())
+    }
+
+
+def purpose_of(ticket: Ticket) -> Purpose | None:
+    """What a step needs its model for; None: nothing that has a setting."""
+    if ticket.kind == "plan":
+        return "planning"
+    if "/" in ticket.step:
+        return "step"
+    return "synthesis" if ticket.kind == "llm" and ticket.persona == SYNTHESIZER else None
+
+
+def _unopened(offer: ModelOffer, options: Mapping[str, object]) -> Model:
+    raise ConfigurationError(f"The model {offer.model} cannot be opened here.")
+
+
+def _no_host(_: ModelOffer) -> str:
+    return ""
+
+
+def _no_service(name: str) -> ModelOffer:
+    raise UsageError(f"There is no AI service {name!r}.")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """How other models than the one in use are had. ``service`` raises ``UsageError`` for no service."""
+
+    purposes: Mapping[Purpose, str] = field(default_factory=dict[Purpose, str])
+    open: Callable[[ModelOffer, Mapping[str, object]], Model] = _unopened
+    host: Callable[[ModelOffer], str] = _no_host
+    service: Callable[[str], ModelOffer] = _no_service
+
+
+class RunModels:
+    """The models of one run, each opened when it is first needed; ``close`` at the end of the run."""
+
+    def __init__(self, current: Model | None, choice: ModelSource, service: str = "") -> None:
+        self._current = current
+        self._choice = choice
+        self._service = choice.service(service) if service else None
+        self._opened: dict[str, Model] = {}
+
+    def of(self, purpose: Purpose | None, wish: ModelWish | None = None) -> Model:
+        """The model for a purpose, or the one that a step asks for.
+
+        Raises ``ConfigurationError`` where there is none, ``WorkflowRefused`` (``model_elsewhere``)
+        for a step's model at a host that the task does not go to.
+        """
+        wish = wish or ModelWish()
+        offer = self._offer(purpose)
+        if wish.model and (offer is None or wish.model != offer.model):
+            offer = self._wished(wish.model)
+        if offer is None:
+            raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
+        current = self._current
+        if current is not None and offer.in_use and not wish.options:
+            return current
+        key = json.dumps([offer.model, offer.api_base, wish.options], sort_keys=True)
+        if key not in self._opened:
+            self._opened[key] = self._choice.open(offer, wish.options)
+        return self._opened[key]
+
+    async def close(self) -> None:
+        """Close what was opened."""
+        for model in self._opened.values():
+            await model.close()
+        self._opened.clear()
+
+    def _offer(self, purpose: Purpose | None) -> ModelOffer | None:
+        """By the purpose, else the task's service, else the model in use.
+
+        Where the task has a service, only purposes whose model is of it count.
+        """
+        named = self._choice.purposes.get(purpose, "") if purpose else ""
+        service = self._service
+        if named and (service is None or _provider(named) == _provider(service.model)):
+            return ModelOffer(named, named, "")
+        if service is not None:
+            return service
+        current = self._current
+        return ModelOffer(current.name, current.name, "", in_use=True) if current else None
+
+    def _wished(self, name: str) -> ModelOffer:
+        """A step's model. Raises ``WorkflowRefused`` where its host is none of the task's."""
+        offers = [o for p in (*VARIABLES, None) if (o := self._offer(p))]
+        for offer in offers:
+            if offer.model == name:
+                return offer
+        wished = ModelOffer(name, name, "")
+        try:
+            host = self._choice.host(wished)
+        except UsageError as error:
+            raise _elsewhere(name, str(error)) from None
+        hosts = {self._choice.host(offer) for offer in offers}
+        if not host or host not in hosts:
+            where = ", ".join(sorted(filter(None, hosts))) or "no host"
+            raise _elsewhere(name, f"it is at {host or 'no host'}, and this task goes to {where}")
+        return wished
+
+
+def _provider(model: str) -> str:
+    return model.partition("/")[0]
+
+
+def _elsewhere(name: str, why: str) -> WorkflowRefused:
+    return WorkflowRefused(
+        "model_elsewhere",
+        f"The step asks for the model {name!r}: {why}.",
+        hint="Leave the model out, or choose one of that host.",
+    )
