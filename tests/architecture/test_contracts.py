@@ -1,4 +1,8 @@
-"""Each import contract fails when somebody breaks it: one planted import per rule, in a copy."""
+"""Each import contract fails when somebody breaks it: one planted import per rule, in a copy.
+
+The copy is looked at once as it stands. For the planted imports its modules are emptied: what is broken
+then, the planted import breaks alone, and a look takes a third of the time.
+"""
 
 import json
 import os
@@ -17,12 +21,10 @@ Broken = Callable[[], set[str]]
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("sam_tui", "tools/sam_tools", "reminders/sam_reminders")
-CONTRACTS = {
-    contract["id"]: contract["name"]
-    for contract in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
-        "importlinter"
-    ]["contracts"]
-}
+RULES = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+    "contracts"
+]
+CONTRACTS = {contract["id"]: contract["name"] for contract in RULES}
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,15 @@ VIOLATIONS: dict[str, Violation] = {
         "leaves", reminders__sam_reminders__planted="import sam_tools.think"
     ),
     "an adapter imports the command line": violation(
-        "leaves cycles", sam_tui__adapters__files__planted="import sam_tui.cli"
+        "leaves", sam_tui__adapters__files__planted="import sam_tui.cli"
     ),
     "the core imports a leaf inside a function": violation(
-        "leaves cycles",
+        "leaves",
         sam_tui__core__runtime="def planted() -> None:\n    import sam_tui.headless.planted",
         sam_tui__headless__planted="",
     ),
     "the core imports a leaf for its types": violation(
-        "leaves cycles",
+        "leaves",
         sam_tui__core__runtime=(
             "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import sam_tui.ui.planted"
         ),
@@ -68,20 +70,20 @@ VIOLATIONS: dict[str, Violation] = {
     ),
     "a core module stands in no layer": violation("core-layers", sam_tui__core__planted=""),
     "a lower core layer imports a higher one": violation(
-        "core-layers cycles", sam_tui__core__ids="import sam_tui.core.events"
+        "core-layers", sam_tui__core__ids="import sam_tui.core.events"
     ),
     "a form of secrets knows another": violation(
         "redaction-layers",
         sam_tui__core__redaction__forms="import sam_tui.core.redaction.spellings",
     ),
     "the rules of todo lists know what a person edits": violation(
-        "todos-layers cycles", sam_tui__core__todos__item="import sam_tui.core.todos.edits"
+        "todos-layers", sam_tui__core__todos__item="import sam_tui.core.todos.edits"
     ),
     "what looks at text knows what reads files": violation(
         "small-modules", sam_tui__core__text__plain="import sam_tui.core.local_files.cache"
     ),
     "workflows import what tools are built from": violation(
-        "core-layers cycles", sam_tui__core__workflow__planted="import sam_tui.core.services"
+        "core-layers", sam_tui__core__workflow__planted="import sam_tui.core.services"
     ),
     "another adapter parses YAML": violation(
         "yaml", sam_tui__adapters__policy__planted="import yaml"
@@ -195,6 +197,20 @@ def standing(broken: Broken) -> set[str]:
     return broken()
 
 
+@pytest.fixture(scope="module")
+def bare(copy: Path, standing: set[str]) -> Path:
+    """The copy after its look as it stands: the same modules, and a library only where it has its owner."""
+    for file in copy.rglob("*.py"):
+        file.write_text('"""Nothing."""\n', encoding="utf-8")
+    for contract in RULES:
+        for library in contract.get("protected_modules", ()):
+            owner = copy.joinpath(*contract["allowed_importers"][0].split("."))
+            file = owner / "__init__.py" if owner.is_dir() else owner.with_suffix(".py")
+            if not library.startswith("sam_"):
+                file.write_text(f"{file.read_text('utf-8')}import {library}\n", encoding="utf-8")
+    return copy
+
+
 @pytest.mark.requirement("house:contracts-hold")
 def test_the_tree_as_it_stands_breaks_no_contract(standing: set[str]) -> None:
     assert standing == set()
@@ -203,21 +219,21 @@ def test_the_tree_as_it_stands_breaks_no_contract(standing: set[str]) -> None:
 @pytest.mark.requirement("house:contracts-evaluate")
 @pytest.mark.parametrize("name", VIOLATIONS)
 def test_a_planted_import_breaks_exactly_its_contract(
-    name: str, copy: Path, broken: Broken, standing: set[str]
+    name: str, bare: Path, broken: Broken
 ) -> None:
     planted = VIOLATIONS[name]
-    before = {file: read(copy / file) for file in planted.added}
+    before = {file: read(bare / file) for file in planted.added}
     try:
         for file, text in planted.added.items():
             header = before[file] if before[file] is not None else '"""Planted."""\n'
-            (copy / file).write_text(f"{header}\n{text}\n", encoding="utf-8")
-        assert broken() - standing == planted.broken - standing
+            (bare / file).write_text(f"{header}\n{text}\n", encoding="utf-8")
+        assert broken() == planted.broken
     finally:
         for file, text in before.items():
             if text is None:
-                (copy / file).unlink()
+                (bare / file).unlink()
             else:
-                (copy / file).write_text(text, encoding="utf-8")
+                (bare / file).write_text(text, encoding="utf-8")
 
 
 @pytest.mark.requirement("house:contracts-evaluate")
