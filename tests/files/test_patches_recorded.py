@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.code.conftest import Workshop
+from tests.fakes.rows import every_row
 from tests.files.patches.record import Case, by_git, corpus, read, write
 
 CASES = {case.name: case for case in corpus()}
@@ -44,9 +45,17 @@ def around(workshop: Workshop) -> list[str]:
 
 
 @pytest.mark.requirement("files:patch-as-git")
-@pytest.mark.parametrize("name", CASES)
-async def test_a_patch_comes_to_what_git_or_patch_make_of_it(bench: Workshop, name: str):
-    case = CASES[name]
+@pytest.mark.timeout(240)
+async def test_a_patch_comes_to_what_git_or_patch_make_of_it(bench: Workshop):
+    with every_row() as row:
+        for case in CASES.values():
+            with row(case.name):
+                await comes_to_it(bench, case)
+
+
+async def comes_to_it(bench: Workshop, case: Case) -> None:
+    """Apply the patch of a case, and compare."""
+    name = case.name
     swept(bench, case)
     before, beside = read(bench.root), around(bench)
     executed = await bench("apply_patch", patchContent=case.text)

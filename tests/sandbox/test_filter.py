@@ -8,6 +8,7 @@ import pytest
 
 from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import BEYOND, MACHINES, Machine
 from sam_tui.adapters.terminal.sandbox.kernel.seccomp import ALLOW, FAIL, NOTIFY, program
+from tests.fakes.rows import every_row
 
 machines = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
 
@@ -77,62 +78,62 @@ def test_what_would_wait_is_allowed_where_nobody_listens(machine: Machine) -> No
     assert NOTIFY not in {struct.unpack_from("=HBBI", code, at)[3] for at in range(0, len(code), 8)}
 
 
+DECIDED: list[tuple[str, tuple[int, ...], int]] = [
+    ("clone", (0x11,), ALLOW),
+    ("clone", (0x10F00,), ALLOW),
+    ("setsid", (), NOTIFY),
+    ("clone", (0x10000011,), FAIL | errno.EPERM),
+    ("clone3", (0, 88), FAIL | errno.ENOSYS),
+    ("unshare", (0x200,), ALLOW),
+    ("openat2", (), FAIL | errno.ENOSYS),
+    ("setresuid", (), NOTIFY),
+    ("prctl", (4, 0), FAIL | errno.EPERM),  # PR_SET_DUMPABLE
+    ("prctl", (4, 1), ALLOW),
+    ("prctl", (24, 3), NOTIFY),  # PR_CAPBSET_DROP
+    ("prctl", (38, 1), ALLOW),
+    ("unshare", (0x20000,), FAIL | errno.EPERM),
+    ("ioctl", (0, 0x5401), ALLOW),
+    ("ioctl", (0, 0x5412), FAIL | errno.EPERM),
+    ("ioctl", (0, 0xFFFFFFFF00005412), FAIL | errno.EPERM),
+    ("ioctl", (0, 0x80086601), ALLOW),  # FS_IOC_GETFLAGS
+    ("ioctl", (0, 0x40086602), NOTIFY),  # FS_IOC_SETFLAGS
+    ("ioctl", (0, 0x40049409), ALLOW),  # FICLONE
+    ("ioctl", (0, 0x40806685), FAIL | errno.EPERM),  # FS_IOC_ENABLE_VERITY
+    ("ioctl", (0, 0x50009401), FAIL | errno.EPERM),  # BTRFS_IOC_SNAP_CREATE
+    ("ioctl", (0, 0x4C01), FAIL | errno.EPERM),  # LOOP_CLR_FD
+    ("ioctl", (0, 0x541B), ALLOW),  # FIONREAD
+    ("socket", (1, 1), ALLOW),
+    ("socket", (1, 0x80001), ALLOW),
+    ("socket", (1, 2), NOTIFY),
+    ("socket", (1, 0x80803), NOTIFY),
+    ("socket", (2, 2), ALLOW),
+    ("socket", (16, 3), ALLOW),
+    ("socket", (17, 3), FAIL | errno.EAFNOSUPPORT),
+    ("socketpair", (1, 1), ALLOW),
+    ("socketpair", (1, 2), NOTIFY),
+    ("socketpair", (2, 2), ALLOW),
+    ("sendto", (3, 1, 1, 0, 0, 0), ALLOW),
+    ("sendto", (3, 1, 1, 0, 1 << 32, 0), NOTIFY),
+    ("sendto", (3, 1, 1, 0, 4096, 16), NOTIFY),
+    ("sendmsg", (3, 4096, 0), NOTIFY),
+    ("sendmmsg", (3, 4096, 1, 0), NOTIFY),
+    ("prlimit64", (0, 7, 1), ALLOW),
+    ("prlimit64", (5, 7, 0), ALLOW),
+    ("prlimit64", (5, 7, 1), FAIL | errno.EPERM),
+    ("prlimit64", (5, 7, 1 << 32), FAIL | errno.EPERM),
+    ("keyctl", (), FAIL | errno.EPERM),
+    ("io_uring_setup", (), FAIL | errno.ENOSYS),
+]
+
+
 @machines
 @pytest.mark.requirement("sandbox:filter")
-@pytest.mark.parametrize(
-    ("name", "arguments", "action"),
-    [
-        ("clone", (0x11,), ALLOW),
-        ("clone", (0x10F00,), ALLOW),
-        ("setsid", (), NOTIFY),
-        ("clone", (0x10000011,), FAIL | errno.EPERM),
-        ("clone3", (0, 88), FAIL | errno.ENOSYS),
-        ("unshare", (0x200,), ALLOW),
-        ("openat2", (), FAIL | errno.ENOSYS),
-        ("setresuid", (), NOTIFY),
-        ("prctl", (4, 0), FAIL | errno.EPERM),  # PR_SET_DUMPABLE
-        ("prctl", (4, 1), ALLOW),
-        ("prctl", (24, 3), NOTIFY),  # PR_CAPBSET_DROP
-        ("prctl", (38, 1), ALLOW),
-        ("unshare", (0x20000,), FAIL | errno.EPERM),
-        ("ioctl", (0, 0x5401), ALLOW),
-        ("ioctl", (0, 0x5412), FAIL | errno.EPERM),
-        ("ioctl", (0, 0xFFFFFFFF00005412), FAIL | errno.EPERM),
-        ("ioctl", (0, 0x80086601), ALLOW),  # FS_IOC_GETFLAGS
-        ("ioctl", (0, 0x40086602), NOTIFY),  # FS_IOC_SETFLAGS
-        ("ioctl", (0, 0x40049409), ALLOW),  # FICLONE
-        ("ioctl", (0, 0x40806685), FAIL | errno.EPERM),  # FS_IOC_ENABLE_VERITY
-        ("ioctl", (0, 0x50009401), FAIL | errno.EPERM),  # BTRFS_IOC_SNAP_CREATE
-        ("ioctl", (0, 0x4C01), FAIL | errno.EPERM),  # LOOP_CLR_FD
-        ("ioctl", (0, 0x541B), ALLOW),  # FIONREAD
-        ("socket", (1, 1), ALLOW),
-        ("socket", (1, 0x80001), ALLOW),
-        ("socket", (1, 2), NOTIFY),
-        ("socket", (1, 0x80803), NOTIFY),
-        ("socket", (2, 2), ALLOW),
-        ("socket", (16, 3), ALLOW),
-        ("socket", (17, 3), FAIL | errno.EAFNOSUPPORT),
-        ("socketpair", (1, 1), ALLOW),
-        ("socketpair", (1, 2), NOTIFY),
-        ("socketpair", (2, 2), ALLOW),
-        ("sendto", (3, 1, 1, 0, 0, 0), ALLOW),
-        ("sendto", (3, 1, 1, 0, 1 << 32, 0), NOTIFY),
-        ("sendto", (3, 1, 1, 0, 4096, 16), NOTIFY),
-        ("sendmsg", (3, 4096, 0), NOTIFY),
-        ("sendmmsg", (3, 4096, 1, 0), NOTIFY),
-        ("prlimit64", (0, 7, 1), ALLOW),
-        ("prlimit64", (5, 7, 0), ALLOW),
-        ("prlimit64", (5, 7, 1), FAIL | errno.EPERM),
-        ("prlimit64", (5, 7, 1 << 32), FAIL | errno.EPERM),
-        ("keyctl", (), FAIL | errno.EPERM),
-        ("io_uring_setup", (), FAIL | errno.ENOSYS),
-    ],
-)
-def test_each_call_is_decided_by_its_arguments(
-    machine: Machine, name: str, arguments: tuple[int, ...], action: int
-) -> None:
+def test_each_call_is_decided_by_its_arguments(machine: Machine) -> None:
     code = program(machine, "on", live=True)
-    assert decide(code, machine.calls[name], *arguments, audit=machine.audit) == action
+    with every_row() as row:
+        for name, arguments, action in DECIDED:
+            with row(f"{name}{arguments}"):
+                assert decide(code, machine.calls[name], *arguments, audit=machine.audit) == action
 
 
 @machines

@@ -14,6 +14,7 @@ from sam_tui.core.redaction.shield import (
     secrets_of_env_file,
     secrets_of_environment,
 )
+from tests.fakes.rows import every_row
 
 BODY = "aB3dE5gH7jK9mN1pQ3sT5vX7zA9cD1fG3hJ5kL7nP9rS1uW3"
 """Letters and digits of no real key; the forms are put together here, so that none stands in a file."""
@@ -50,19 +51,18 @@ TOKENS = {
 
 
 @pytest.mark.requirement("shield:forms")
-@pytest.mark.parametrize("name", TOKENS)
-@pytest.mark.parametrize(
-    "around",
-    ["{}", "key: {}\n", '{{"a": "{}"}}', "curl -H 'X: {}' u", "x={};", "({})", "\u00e9 {} \u00e9"],
-)
-def test_a_key_of_a_well_known_form_is_masked_wherever_it_stands(name: str, around: str) -> None:
-    shield, token = Shield(), TOKENS[name]
-    text = around.format(token)
-    masked = shield.mask(text)
-    assert token not in masked.text
-    assert masked.count == 1
-    assert PLACEHOLDER.search(masked.text)
-    assert shield.unmask(masked.text) == text
+def test_a_key_of_a_well_known_form_is_masked_wherever_it_stands() -> None:
+    around = ("{}", "key: {}\n", '{{"a": "{}"}}', "curl -H 'X: {}' u", "x={};", "({})", "é {} é")
+    with every_row() as row:
+        for name, token in TOKENS.items():
+            for text in (words.format(token) for words in around):
+                with row(f"{name} in {text}"):
+                    shield = Shield()
+                    masked = shield.mask(text)
+                    assert token not in masked.text
+                    assert masked.count == 1
+                    assert PLACEHOLDER.search(masked.text)
+                    assert shield.unmask(masked.text) == text
 
 
 @pytest.mark.requirement("shield:forms")

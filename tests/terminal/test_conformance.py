@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.core.ports.processes.terminals import CellRun
+from tests.fakes.rows import every_row
 
 VECTORS = (
     "conformance.txt",
@@ -139,22 +140,25 @@ ALL = list(vectors())
 
 
 @pytest.mark.requirement("terminal:conformance")
-@pytest.mark.parametrize("vector", ALL, ids=[vector.name for vector in ALL])
-def test_a_terminal_shows_what_the_standards_say(vector: Vector) -> None:
-    Runner().play(vector)
+def test_a_terminal_shows_what_the_standards_say() -> None:
+    with every_row() as row:
+        for vector in ALL:
+            with row(vector.name):
+                Runner().play(vector)
 
 
 @pytest.mark.requirement("terminal:conformance")
-@pytest.mark.parametrize("vector", ALL, ids=[vector.name for vector in ALL])
-def test_it_shows_the_same_when_every_byte_comes_alone(vector: Vector) -> None:
-    split = Vector(vector.name)
-    for word, rest in vector.steps:
-        if word == "feed":
-            data = raw(rest)
-            split.steps.extend(("feed", f"\\x{byte:02x}") for byte in data)
-        else:
-            split.steps.append((word, rest))
-    Runner().play(split)
+def test_it_shows_the_same_when_every_byte_comes_alone() -> None:
+    with every_row() as row:
+        for vector in ALL:
+            split = Vector(vector.name)
+            for word, rest in vector.steps:
+                if word == "feed":
+                    split.steps.extend(("feed", f"\\x{byte:02x}") for byte in raw(rest))
+                else:
+                    split.steps.append((word, rest))
+            with row(vector.name):
+                Runner().play(split)
 
 
 @pytest.mark.requirement("terminal:screen-robust")

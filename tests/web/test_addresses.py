@@ -8,6 +8,7 @@ from sam_tui.adapters.web import GuardedWeb
 from sam_tui.adapters.web.urls import canonical
 from sam_tui.core.authorization.network.addresses import parse_ipv4, refusal
 from sam_tui.core.errors import ToolError
+from tests.fakes.rows import every_row
 
 
 def hosts(text: str) -> list[str]:
@@ -93,18 +94,21 @@ def test_there_are_enough_addresses() -> None:
 
 
 @pytest.mark.requirement("web:refused-addresses")
-@pytest.mark.parametrize("host", REFUSED)
-async def test_an_address_that_is_not_public_is_refused_before_anything_is_sent(host: str) -> None:
-    with pytest.raises(ToolError):
-        await door().fetch(f"http://{host}/")
+async def test_an_address_that_is_not_public_is_refused_before_anything_is_sent() -> None:
+    with every_row() as row:
+        for host in REFUSED:
+            with row(host), pytest.raises(ToolError):
+                await door().fetch(f"http://{host}/")
 
 
 @pytest.mark.requirement("web:public-addresses")
-@pytest.mark.parametrize("host", PUBLIC)
-async def test_a_public_address_is_let_through(host: str) -> None:
-    target = canonical(f"https://{host}/")
-    assert target.address is not None
-    assert await door().addresses(target) == (target.address,)
+async def test_a_public_address_is_let_through() -> None:
+    with every_row() as row:
+        for host in PUBLIC:
+            with row(host):
+                target = canonical(f"https://{host}/")
+                assert target.address is not None
+                assert await door().addresses(target) == (target.address,)
 
 
 @pytest.mark.requirement("web:public-addresses")
