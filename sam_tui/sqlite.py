@@ -8,9 +8,14 @@ import os
 import sqlite3
 import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from sam_tui.core.text.plain import printable
+
+_WRITE_LOCK = "120"
+"""The byte of the shared memory beside a file that its writer locks (SQLite, walindex format)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,20 @@ def alone(lock: Path) -> Generator[None, None, None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def holder(path: Path) -> str:
+    """Who writes to a file just now, as Linux lists it: ``python (process 12)``; empty if unknown."""
+    with suppress(OSError, ValueError, IndexError):
+        log = os.stat(f"{path}-shm")
+        file = f"{os.major(log.st_dev):02x}:{os.minor(log.st_dev):02x}:{log.st_ino}"
+        for line in Path("/proc/locks").read_text("ascii").splitlines():
+            # 1: POSIX ADVISORY WRITE <process> <file> <first byte> <last byte>
+            words = line.split()
+            if words[5:7] == [file, _WRITE_LOCK] and words[3:4] == ["WRITE"]:
+                name = Path(f"/proc/{int(words[4])}/comm").read_text("utf-8", "replace").strip()
+                return f"{printable(name)} (process {words[4]})"
+    return ""
 
 
 def make_private(path: Path) -> None:

@@ -1,5 +1,6 @@
 """What calls did to the files of the workspace is taken back, whatever it was."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -176,12 +177,12 @@ async def test_the_store_is_bounded_and_what_is_too_large_is_named(kept: Any):
     found = await kept.checkpoints.checkpoints()
     assert len(found) == 6
     assert {words.split(":")[0] for words in found[-1].omitted} >= {"large", "node_modules/"}
-    assert await kept.checkpoints.prune() > 0
+    assert (await kept.checkpoints.prune()).checkpoints > 0
     left = await kept.checkpoints.checkpoints()
     assert 0 < len(left) < 6
     assert left[-1].id == found[-1].id
     await kept.back(left[-1].id)
-    assert await kept.checkpoints.prune(everything=True) > 0
+    assert (await kept.checkpoints.prune(everything=True)).checkpoints > 0
     assert await kept.checkpoints.checkpoints() == []
     objects = list((kept.data / "checkpoints").rglob("objects/??/*"))
     assert len(objects) <= 60, "only the index holds some"
@@ -190,6 +191,82 @@ async def test_the_store_is_bounded_and_what_is_too_large_is_named(kept: Any):
     assert number > left[-1].id
     await kept.back(number)
     assert not (kept.root / "again").exists()
+
+
+_SWAPPING = """#!/bin/sh
+PATH={path}
+case "$*" in *--replace*) mv src real; cp -r {outside} src; mv a kept; cp {outside}/key a;; esac
+{git} "$@"; code=$?
+case "$*" in *--replace*) rm -r src a; mv real src; mv kept a;; esac
+exit $code
+"""
+"""What git reads through links that stand there for the moment at which it opens a file."""
+
+
+@pytest.mark.requirement("checkpoints:links")
+async def test_nothing_outside_is_kept_though_links_take_the_places_of_files_while_git_reads(
+    kept: Any, tmp_path: Path
+):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for name in ("key", "b"):
+        (outside / name).write_text("secret\n")
+    git, real, path = tmp_path / "bin/git", shutil.which("git"), os.environ["PATH"]
+    git.parent.mkdir()
+    git.write_text(_SWAPPING.format(outside=outside, git=real, path=path))
+    git.chmod(0o755)
+    for name in ("src/key", "src/b", "a", "log"):
+        kept.write(name, "inside\n")
+    kept.checkpoints.close()
+    kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
+    async with kept.calling() as number:
+        shutil.rmtree(kept.root / "src")
+        kept.write("log", "more\n")
+        git.write_text(f'#!/bin/sh\nexec {real} "$@"\n')
+    plan = await kept.back(number, ("log",))
+    assert [change.path for change in plan.changes] == ["log"]
+    assert {words.partition(": ")[0] for words in plan.omitted} == {"src/key", "src/b", "a"}
+    # A program that was killed before it looked has left an index that nobody believes.
+    store = next((kept.data / "checkpoints").iterdir())
+    git_there = f"git --git-dir={store} --work-tree=."
+    update = f"{git_there} update-index --add"
+    shell(
+        f"blob=$({git_there} hash-object -w {outside}/key) && {update} --cacheinfo 100644,$blob,a"
+        f" && {update} --assume-unchanged a"
+    )(kept)
+    (store / "unverified").touch()
+    async with kept.calling() as number:
+        (kept.root / "a").unlink()
+    await kept.back(number)
+    assert (kept.root / "a").read_text() == "inside\n"
+
+
+@pytest.mark.requirement("checkpoints:bounded")
+async def test_what_belongs_to_a_folder_that_is_gone_goes_and_what_is_in_use_or_away_stays(
+    kept: Any, tmp_path: Path
+):
+    others = [type(kept)(tmp_path / name, kept.data) for name in ("gone", "away", "old", "there")]
+    for one in (kept, *others):
+        async with one.calling():
+            one.write("a", "1")
+        await one.checkpoints.checkpoints()
+        one.checkpoints.close()
+    gone, away, old, there = (one.root for one in others)
+    stores = {path.read_text(): path.parent for path in kept.data.rglob("workspace")}
+    for folder in (gone, away, old):
+        shutil.rmtree(folder)
+    for folder in (old, there):
+        os.utime(stores[str(folder)] / "refs/snapshots", (1, 1))
+    kept.checkpoints = kept.opened()
+    (stores[str(kept.root)] / "pruned").unlink()
+    async with kept.calling():
+        kept.write("a", "2")
+    await kept.checkpoints.checkpoints()
+    left = {folder for folder, store in stores.items() if store.exists()}
+    assert left == {str(folder) for folder in (kept.root, gone, away, there)}
+    with (stores[str(away)] / "lock").open("rb+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert (await kept.checkpoints.prune()).folders == (str(gone),)
 
 
 @pytest.mark.requirement("checkpoints:unchanged")

@@ -18,7 +18,8 @@ git branch -a | git tag | git stash list | git remote -v | git config --get user
 git clean -nd | git blame a.py | cat a b | head -n 3 a | wc -l a | grep -rn foo src | rg foo
 find . -name '*.py' | sort a | uniq -c a | sed -n 1,20p a | sed 's/a/b/g' a
 awk '{print $1}' a | cut -d: -f1 a | diff a b | jq .a b.json | python --version
-command -v git | docker ps | docker-compose config -q | date | env | tar tzf a.tgz | cd sub && ls
+command -v git | docker ps | docker-compose config -q | docker compose config -q
+date | env | tar tzf a.tgz | cd sub && ls
 test -f a && cat a | for f in a b; do cat $f; done | ls 2>/dev/null | echo "$HOME" | pip list
 npm ls | xargs grep foo | find . -type f -exec grep -l x {} + | /usr/bin/git status
 timeout 5 ls | nice ls | bash -c 'ls; cat a' | [ -f a ] | uname -a | git rev-parse HEAD
@@ -62,7 +63,8 @@ git reflog expire --all | terraform destroy
 POWERFUL = """
 sudo ls | sudo -u root rm a | doas ls | su -c ls | mount a b | systemctl restart x | crontab -e
 docker run -v /:/h x | tmux send-keys x | apt-get install x | iptables -F | passwd
-docker-compose up -d | docker-compose config -o x.yaml
+docker-compose up -d | docker-compose config -o x.yaml | docker compose up -d | docker compose
+docker compose config -o x.yaml | docker --context x compose config | docker compose $x
 hostname new | date -s 2020-01-01 | chroot . | env sudo ls | bash -c 'sudo ls' | at now
 reboot | systemd-run x | dbus-send x
 """

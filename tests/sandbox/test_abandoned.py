@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch, sweep
+from sam_tui.adapters.terminal.confinement.temporary_folders import SHELL, Scratch, sweep
 from sam_tui.adapters.terminal.sandbox.supervised.processes import Census
+from sam_tui.adapters.terminal.shell_integration.marks import integrate
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.preloaded import SCRIPT
 
@@ -100,11 +101,17 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
         scratch = Path((workspace / "scratch").read_text())
         # What a killed program left is swept by the next start of any: of another test, too.
         assert how == "killed" or not scratch.exists()
-        mine = Scratch()
+        shell = integrate("/bin/bash")
+        mine, killed = Scratch(), Path(tempfile.mkdtemp(prefix=SHELL))
         Scratch().remove()
         assert not scratch.exists()
-        assert Path(mine.path).exists()  # a program that lives keeps its own
+        assert not killed.exists()
+        # A program that lives keeps its own, that of a shell that is starting among them.
+        assert Path(mine.path).exists()
+        assert Path(shell.folder, "init").exists()
         mine.remove()
+        shell.discard()
+        assert not Path(shell.folder).exists()
         assert {name for name, pid in pids.items() if not ends(pid, 20)} == set()
     finally:
         for pid in pids.values():

@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import zlib
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -63,6 +63,23 @@ def git_program(search_path: str, folders: Collection[str]) -> str | None:
 
 def _within(path: str, folders: Collection[str]) -> bool:
     return any(path == folder or path.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+def drop_abandoned(stores: Path, abandoned: Callable[[str, float], bool]) -> tuple[str, ...]:
+    """Remove stores that nobody holds, judged by workspace and time of last use; the workspaces."""
+    removed: list[str] = []
+    for folder in stores.iterdir():
+        with suppress(OSError):
+            workspace = (folder / "workspace").read_bytes().decode("utf-8", "surrogateescape")
+            handle = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if abandoned(workspace, (folder / "refs/snapshots").stat().st_mtime):
+                    shutil.rmtree(folder)
+                    removed.append(workspace)
+            finally:
+                os.close(handle)
+    return tuple(removed)
 
 
 class GitStore:

@@ -75,6 +75,17 @@ def line_difference(store: GitStore, path: str, now: Entry | None, then: Entry |
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
+def current_of(files: EditableFiles, where: Location, entry: Entry) -> Snapshot:
+    """A file or link as it is, behind no link. Raises ``ToolError``."""
+    return files.link(where) if entry.link else files.snapshot(where, limit=_LARGEST)
+
+
+def blob_name(data: bytes) -> str:
+    """The object that holds these bytes."""
+    head = b"blob %d\0" % len(data)
+    return sha1(head + data, usedforsecurity=False).hexdigest()
+
+
 class Restoration:
     """Puts files of one workspace back. ``modes`` are permission bits that the tree does not hold."""
 
@@ -147,10 +158,8 @@ class Restoration:
 
     def _current(self, where: Location, now: Entry) -> Snapshot:
         """The file as it is, if it is still what was looked at. Raises ``ToolError``."""
-        files = self._files
-        current = files.link(where) if now.link else files.snapshot(where, limit=_LARGEST)
-        head = b"blob %d\0" % len(current.data)
-        if sha1(head + current.data, usedforsecurity=False).hexdigest() != now.object:
+        current = current_of(self._files, where, now)
+        if blob_name(current.data) != now.object:
             raise ToolError(f"{where.argument!a} was changed meanwhile by something else")
         return current
 

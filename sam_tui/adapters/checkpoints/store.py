@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from sam_tui.adapters.checkpoints.git import GitStore, git_program
+from sam_tui.adapters.checkpoints.git import GitStore, drop_abandoned, git_program
 from sam_tui.adapters.checkpoints.restoration import (
     Difference,
     Restoration,
@@ -30,6 +30,7 @@ from sam_tui.core.ports.storage import (
     ChangedFile,
     ChangingCall,
     Checkpoint,
+    DroppedCheckpoints,
     FileFate,
     RewindPlan,
 )
@@ -111,8 +112,8 @@ class GitCheckpoints:
         """Restore these paths of a plan. Returns the id of the checkpoint made before."""
         return await self._work(partial(self._restore, plan, paths))
 
-    async def prune(self, *, everything: bool = False) -> int:
-        """Drop what is too old or too much, or all of it."""
+    async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:
+        """Drop what is too old or too much, or all of it, and what belongs to folders that are gone."""
         return await self._work(partial(self._prune_now, everything=everything))
 
     # ---- on the thread
@@ -135,7 +136,9 @@ class GitCheckpoints:
                 )
             name = hashlib.sha256(os.fsencode(self._workspace)).hexdigest()[:24]
             store = GitStore(program, Path(self._data, FOLDER, name), self._workspace)
-            files = WorkspaceFiles(store, self._workspace, self._limits.sizes, self._data)
+            files = WorkspaceFiles(
+                store, self._files, self._workspace, self._limits.sizes, data=self._data
+            )
             self._made = store, files, Timeline(store)
         return self._made
 
@@ -238,10 +241,12 @@ class GitCheckpoints:
             return (store.folder / "pruned").stat().st_mtime < time.time() - _PRUNE_EVERY
         return True
 
-    def _prune_now(self, *, everything: bool) -> int:
+    def _prune_now(self, *, everything: bool) -> DroppedCheckpoints:
         store, _, timeline = self._parts()
         with store.locked():
-            return self._prune(store, timeline, everything=everything)
+            dropped = self._prune(store, timeline, everything=everything)
+        folders = drop_abandoned(store.folder.parent, lambda folder, _: not os.path.lexists(folder))
+        return DroppedCheckpoints(dropped, folders)
 
     def _prune(self, store: GitStore, timeline: Timeline, *, everything: bool = False) -> int:
         oldest = time.time() - self._limits.days * 86_400
@@ -255,6 +260,11 @@ class GitCheckpoints:
             timeline.remove([m.number for m in oldest_part])
             dropped += oldest_part
             store.run("prune", "--expire=now")
+        # A disk may be away for a while: by itself only what is too old anyway goes.
+        drop_abandoned(
+            store.folder.parent,
+            lambda folder, used: used < oldest and not os.path.lexists(folder),
+        )
         store.replace("pruned", b"")
         return sum(m.of is None for m in dropped)
 

@@ -8,13 +8,16 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
 from sam_tui.adapters.checkpoints.git import GitFailed, GitStore
-from sam_tui.core.errors import CheckpointError
+from sam_tui.adapters.checkpoints.restoration import Entry, blob_name, current_of
+from sam_tui.core.accesses import Location
+from sam_tui.core.errors import CheckpointError, ToolError
+from sam_tui.core.ports.code import EditableFiles
 from sam_tui.core.text.plain import printable
 
 _LOOK = ("ls-files", "-z", "--modified", "--deleted", "--others", "-X")
@@ -51,12 +54,24 @@ class WorkspaceTree:
 class WorkspaceFiles:
     """Takes snapshots of one workspace. Call it with the store locked."""
 
-    def __init__(self, store: GitStore, workspace: str, limits: SizeLimits, data: str) -> None:
+    def __init__(
+        self,
+        store: GitStore,
+        files: EditableFiles,
+        workspace: str,
+        limits: SizeLimits,
+        *,
+        data: str,
+    ) -> None:
         self._store = store
+        self._files = files
+        self._workspace = workspace
         self._root = os.fsencode(workspace)
         self._limits = limits
         self._excluded = store.folder / "excluded"
         self._modes_file = store.folder / "modes"
+        self._unverified = store.folder / "unverified"
+        """There while the index may hold what lies outside of the workspace."""
         inside = os.path.relpath(data, workspace)
         self._data = () if inside.startswith("..") else (os.fsencode(inside) + b"/",)
         self._omitted: dict[bytes, str] = {}
@@ -72,13 +87,19 @@ class WorkspaceFiles:
                 return self._snapshot()
             except GitFailed:
                 continue
-        with suppress(FileNotFoundError):
-            os.unlink(self._store.folder / "index")  # should it be damaged
+        self._forget_index()  # should it be damaged
         return self._snapshot()
+
+    def _forget_index(self) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self._store.folder / "index")
 
     def _snapshot(self) -> WorkspaceTree:
         if self._modes is None:
             self._modes = self._stored_modes()
+        if self._unverified.exists():  # a program was killed before it looked
+            self._forget_index()
+            self._unverified.unlink()
         self._reconsider()
         began = time.time()
         names = self._store.run(*_LOOK, str(self._excluded)).split(b"\0")
@@ -130,8 +151,37 @@ class WorkspaceFiles:
         if forgotten:
             self._store.run(*_FORGET, stdin=b"\0".join(forgotten) + b"\0")
         if sizes:
+            self._store.replace(self._unverified.name, b"")
             self._store.run(*_TAKE, stdin=b"\0".join(sizes) + b"\0")
+            self._verify(sizes)
+            self._unverified.unlink()
         self._store_modes()
+
+    def _verify(self, paths: Collection[bytes]) -> None:
+        """Forget what git did not read below the workspace.
+
+        It opens a file by its path, and follows a link that takes the place of a folder or file just then.
+        """
+        named = tuple(map(os.fsdecode, paths)) if len(paths) <= _FEW else ()
+        listed = self._store.run("ls-files", "-s", "-z", "--", *named).split(b"\0")
+        for line in filter(None, listed):
+            about, path = line.split(b"\t", 1)
+            mode, name, _ = about.decode("ascii").split(" ")
+            if path in paths and not self._lies_below(os.fsdecode(path), Entry(mode, name)):
+                self._omitted[path] = "it changed while it was read"
+        if forgotten := [path for path in paths if path in self._omitted]:
+            self._store.run(*_FORGET, stdin=b"\0".join(forgotten) + b"\0")
+
+    def _lies_below(self, path: str, entry: Entry) -> bool:
+        """Whether a file holds what was stored, or that and more since."""
+        where = Location(path, os.path.join(self._workspace, path), self._workspace)
+        try:
+            data = current_of(self._files, where, entry).data
+        except ToolError:
+            return False
+        return blob_name(data) == entry.object or (
+            not entry.link and data.startswith(self._store.read("blob", entry.object))
+        )
 
     def _below(self, folder: bytes) -> list[bytes]:
         """The files of a nested repository, without what git keeps of it."""

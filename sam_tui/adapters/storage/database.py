@@ -17,7 +17,7 @@ from sam_tui.adapters.storage.migrations import STEPS
 from sam_tui.core.errors import StorageError
 
 FILE_NAME = "sam.db"
-BUSY_SECONDS = 5.0
+BUSY_SECONDS = 3.0
 """How long a write waits for another process before it says that the database is locked."""
 
 SqlValue = str | int | float | bytes | None
@@ -31,6 +31,7 @@ class Database:
         self.path = folder.expanduser().absolute() / FILE_NAME
         self._busy_seconds = busy_seconds
         self._connection: sqlite3.Connection | None = None
+        self._locked = False
         with self._explained("opened"):
             _prepare_folder(self.path.parent)
             _prepare_file(self.path)
@@ -69,6 +70,7 @@ class Database:
         """
         with self._explained("written"), sqlite.transaction(self._live()) as connection:
             yield connection
+        self._wait_again()
 
     def close(self) -> None:
         """Close the connection; closing again does nothing."""
@@ -108,6 +110,7 @@ class Database:
         except sqlite3.IntegrityError as error:
             raise StorageError(f"{self.path} refused the entry: {error}.") from error
         except sqlite3.Error as error:
+            self._wait_no_more(error)
             raise StorageError(
                 f"{self.path} could not be {verb}: {error}.", hint=_way_out(error, self.path)
             ) from error
@@ -117,17 +120,34 @@ class Database:
                 hint="Choose a folder that you can write to with --data-dir.",
             ) from error
 
+    def _wait_no_more(self, error: sqlite3.Error) -> None:
+        """What waited once in vain does not wait again, at the end of a program say, till it is free."""
+        if _locked(error) and self._connection is not None and not self._locked:
+            self._locked = True
+            self._connection.execute("PRAGMA busy_timeout = 0")
+
+    def _wait_again(self) -> None:
+        if self._locked and self._connection is not None:
+            self._locked = False
+            self._connection.execute(f"PRAGMA busy_timeout = {round(self._busy_seconds * 1000)}")
+
 
 def _decode(raw: bytes) -> str:
     """Text as stored; a damaged byte costs a character, not the row."""
     return raw.decode("utf-8", "replace")
 
 
+def _locked(error: sqlite3.Error) -> bool:
+    text = str(error).lower()
+    return "locked" in text or "busy" in text
+
+
 def _way_out(error: sqlite3.Error, path: Path) -> str:
     """What a person can do about it."""
     text = str(error).lower()
-    if "locked" in text or "busy" in text:
-        return "Another sam-tui holds it for very long. End that one, then try again."
+    if _locked(error):
+        holder = sqlite.holder(path) or "Another program"
+        return f"{holder} has been writing to it for long. End that one, then try again."
     if "readonly" in text or "unable to open" in text:
         return f"Make {path.parent} writable for you, or choose another folder with --data-dir."
     if "full" in text or "disk i/o" in text:

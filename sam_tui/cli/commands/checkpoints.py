@@ -14,10 +14,22 @@ from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.storage import ChangedFile, RewindPlan
 from sam_tui.core.runtime import Runtime
+from sam_tui.core.text.plain import printable
 from sam_tui.headless.output import terminal_safe
 
 T = TypeVar("T")
-_ID = click.argument("checkpoint", metavar="ID", type=click.IntRange(min=1))
+
+
+def _number(_context: click.Context, _argument: click.Parameter, text: str) -> int:
+    """The number of a checkpoint."""
+    if text.isdecimal() and len(text) < 16 and int(text) > 0:
+        return int(text)
+    raise click.BadParameter(
+        f"{text!a} is no checkpoint. “sam-tui checkpoints list” shows their numbers."
+    )
+
+
+_ID = click.argument("checkpoint", metavar="ID", callback=_number)
 
 
 @click.group("checkpoints", short_help="The files before each change, and going back.")
@@ -124,11 +136,16 @@ async def _restore(
 @click.option("--all", "everything", is_flag=True, help="All of this workspace.")
 @place_options
 def prune_command(**values: Any) -> int:
-    """Drop the checkpoints of this workspace that are too old or too much; it happens by itself, too."""
+    """Drop the checkpoints of this workspace that are too old or too much; it happens by itself, too.
+
+    Those of folders that are gone are dropped here, and by themselves once they are too old.
+    """
     require_output()
     everything = values["everything"]
     dropped = _ask(values, lambda runtime: runtime.checkpoints.prune(everything=everything))
-    click.echo(f"Dropped: {dropped}")
+    click.echo(f"Dropped: {dropped.checkpoints}")
+    for folder in dropped.folders:
+        _echo(f"Dropped, for the folder is gone: those of {printable(folder)}")
     return 0
 
 

@@ -287,6 +287,14 @@ class ChangedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class DroppedCheckpoints:
+    """How many of this workspace went, and the folders, by now gone, whose own did."""
+
+    checkpoints: int
+    folders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RewindPlan:
     """What restoring the files of a checkpoint comes to, as the workspace is now.
 
@@ -339,6 +347,6 @@ class CheckpointStore(Protocol):
         """
         ...
 
-    async def prune(self, *, everything: bool = False) -> int:
-        """Drop what is too old or too much, or all of it. Returns how many checkpoints went."""
+    async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:
+        """Drop what is too old or too much, or all of it, and what belongs to folders that are gone."""
         ...

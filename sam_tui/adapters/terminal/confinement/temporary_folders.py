@@ -7,16 +7,18 @@ import stat
 import tempfile
 from contextlib import suppress
 
-_PREFIX = "sam-tui-run-"
+_RUN = "sam-tui-run-"
+SHELL = "sam-tui-shell-"
+"""Begins the folder of what a shell is started with."""
 
 
 class Scratch:
     """One such folder, which holds a lock for as long as this program lives."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = _RUN) -> None:
         sweep()
         while True:
-            self.path = os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX))
+            self.path = os.path.realpath(tempfile.mkdtemp(prefix=prefix))
             # Another program may sweep it before the lock is taken, before it is opened, too.
             try:
                 self._handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -30,9 +32,11 @@ class Scratch:
             os.close(self._handle)
 
     def remove(self) -> None:
-        """Remove it with all that is in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        os.close(self._handle)
+        """Remove it with all that is in it; safe to call again."""
+        if self._handle >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._handle)
+            self._handle = -1
 
 
 def sweep() -> None:
@@ -40,7 +44,7 @@ def sweep() -> None:
     top = tempfile.gettempdir()
     with suppress(OSError):
         for name in os.listdir(top):
-            if name.startswith(_PREFIX):
+            if name.startswith((_RUN, SHELL)):
                 _remove_abandoned(os.path.join(top, name))
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from sam_tui.core.errors import ToolError
+from sam_tui.core.local_files.bounded import UnusableFile, open_regular
 from sam_tui.core.redaction.key_blocks import open_at
 
 _LONGEST_LINE = 8 * 1024 * 1024
@@ -157,7 +158,11 @@ class Recording:
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         try:
-            with open(self._path, encoding="utf-8", errors="replace") as file:
+            descriptor = open_regular(self._path)
+        except UnusableFile as error:
+            raise ToolError(f"The recording cannot be read: it {error}: {self._path}") from error
+        try:
+            with open(descriptor, encoding="utf-8", errors="replace") as file:
                 number = 0
                 while line := file.readline(_LONGEST_LINE):
                     number += 1

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import stat
 from collections.abc import Callable, Iterator
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
@@ -27,7 +26,6 @@ class CastPlayback:
     """No program takes keys."""
 
     def __init__(self, path: str, *, longest_pause: float = LONGEST_PAUSE) -> None:
-        _require_file(path)
         self.name = os.path.basename(path)
         self.fault = ""
         self.length: float | None = None
@@ -246,13 +244,3 @@ class CastPlayback:
         except ToolError:
             pass  # it is played up to there, and then says so
         return total
-
-
-def _require_file(path: str) -> None:
-    """Only files are read: a pipe or a device might never come to an end."""
-    try:
-        status = os.stat(path)
-    except OSError as error:
-        raise ToolError(f"The recording cannot be read: {error.strerror}: {path}") from error
-    if not stat.S_ISREG(status.st_mode):
-        raise ToolError(f"{path} is no file.")

@@ -7,11 +7,11 @@ secret of the session, so that no program's output can forge it, and that nobody
 import os
 import re
 import secrets
-import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from sam_tui.adapters.terminal.confinement.temporary_folders import SHELL, Scratch
 
 _OSC = b"\x1b]7717;"
 SET_ASIDE = b"\x1b[7717~"
@@ -39,17 +39,22 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Integration:
-    """How to start one shell. ``folder`` holds its snippet; it can go once the shell has read it."""
+    """How to start one shell. ``scratch`` holds its snippet; it can go once the shell has read it."""
 
     argv: tuple[str, ...]
     environment: dict[str, str] = field(default_factory=dict[str, str])
     nonce: str = ""
-    folder: str = ""
+    scratch: Scratch | None = None
+
+    @property
+    def folder(self) -> str:
+        """Where the snippet lies; empty without one."""
+        return self.scratch.path if self.scratch else ""
 
     def discard(self) -> None:
         """Remove the snippet, and with it the secret; safe to call again."""
-        if self.folder:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        if self.scratch:
+            self.scratch.remove()
 
 
 def integrate(shell: str) -> Integration:
@@ -61,19 +66,19 @@ def integrate(shell: str) -> Integration:
     snippet = (_SNIPPETS / f"integration.{name}").read_text(encoding="utf-8")
     snippet = snippet.replace("@NONCE@", nonce)
     try:
-        folder = tempfile.mkdtemp(prefix="sam-tui-shell-")  # mode 0700
-        file = Path(folder, ".zshenv" if name == "zsh" else "init")
+        scratch = Scratch(SHELL)
+        file = Path(scratch.path, ".zshenv" if name == "zsh" else "init")
         file.write_text(snippet, encoding="utf-8")
     except OSError:
         return Integration((shell,))
     if name == "bash":
-        return Integration((shell, "--rcfile", str(file)), {}, nonce, folder)
+        return Integration((shell, "--rcfile", str(file)), {}, nonce, scratch)
     if name == "fish":
-        return Integration((shell, "-C", f"source '{file}'"), {}, nonce, folder)
-    environment = {"ZDOTDIR": folder}
+        return Integration((shell, "-C", f"source '{file}'"), {}, nonce, scratch)
+    environment = {"ZDOTDIR": scratch.path}
     if (configured := os.environ.get("ZDOTDIR")) is not None:
         environment["SAM_TUI_ZDOTDIR"] = configured
-    return Integration((shell,), environment, nonce, folder)
+    return Integration((shell,), environment, nonce, scratch)
 
 
 def lost_mark(nonce: str) -> bytes:

@@ -90,14 +90,17 @@ def _by_subcommand(use: Use) -> Traits | None:
     """What a subcommand does: one that only reads has to stand first, with options that are known."""
     first = use.words[0] if use.words else Word("")
     entry = use.program.subcommands.get(first.text)
+    arguments = use.words[1:]
+    if entry is not None and entry.stands_for and first.static:
+        program = use.table.program(entry.stands_for)
+        return _judged(Use(f"{use.name} {first.text}", arguments, program, use.table))
     if entry is not None and entry.classes == READ_ONLY:
-        rest = use.words[1:]
-        if first.static and known_words(rest) and entry.options.know(rest):
+        if first.static and known_words(arguments) and entry.options.know(arguments):
             return traits("read-only", f"{use.name} {first.text} only looks")
         return None
     sub = next((text for text in use.texts if not text.startswith("-")), "")
     entry = use.program.subcommands.get(sub)
-    if entry is None or entry.classes == READ_ONLY:
+    if entry is None or entry.classes <= READ_ONLY:
         return None
     if "destructive" in entry.classes:
         why = f"{use.name} {sub} changes something elsewhere for good"

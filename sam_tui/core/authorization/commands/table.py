@@ -131,6 +131,8 @@ class Program:
     )
     """Arguments without a dash that make it that class."""
     subcommands: Mapping[str, "Program"] = field(default_factory=dict[str, "Program"])
+    stands_for: str = ""
+    """The program that a subcommand is: the words behind it are read as that one's."""
     writes: Literal["", "named", "here"] = ""
     """What it writes and nothing else: the paths it names, or beside them the folder it runs in."""
     runs: frozenset[str] = frozenset()
@@ -221,8 +223,8 @@ def _joined(known: Program, added: Program) -> Program:
 
 _OWN_KEYS = ("names", "class", "flags", "valued", "options", "words", "subcommand")
 """What a person's policy may say of a program."""
-_KEYS = (*_OWN_KEYS, "writes", "runs", "inspect", "wraps", "version", "shell", "interpreter", "copies",
-         "prefix", "scripts", "lists", "alone")  # fmt: skip
+_KEYS = (*_OWN_KEYS, "stands_for", "writes", "runs", "inspect", "wraps", "version", "shell", "interpreter",
+         "copies", "prefix", "scripts", "lists", "alone")  # fmt: skip
 
 
 class EntryError(ValueError):
@@ -270,6 +272,7 @@ def _entries(entry: object, keys: Collection[str]) -> dict[str, Program]:
         },
         words={kind: _pattern(text) for kind, text in _by_class(fields, "words").items()},
         subcommands=subcommands,
+        stands_for=_text(fields, "stands_for"),
         writes=cast("Literal['', 'named', 'here']", _text(fields, "writes")),
         runs=frozenset(_text(fields, "runs").split()),
         inspect=_text(fields, "inspect"),
