@@ -1,6 +1,6 @@
 """What is put in front of the model before it answers: the injectors, in their order (seed 004)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sam_reminders.background_commands import BackgroundCommandsReminder, Ended
@@ -8,6 +8,7 @@ from sam_reminders.documents import DocumentsReminder
 from sam_reminders.instructions import InstructionsReminder, Offered
 from sam_reminders.memories import MemoriesReminder
 from sam_reminders.mini_prompts import MiniPromptsReminder
+from sam_reminders.pins import PinsReminder
 from sam_reminders.skills import SkillsReminder
 from sam_reminders.status_signal import StatusSignalReminder
 from sam_reminders.todo_list import TodoListReminder
@@ -42,6 +43,8 @@ class ReminderSources:
     skills: OfferedSkills = lambda: None
     ended: Ended = lambda _: ()
     """What ended in the background."""
+    pins: Callable[[ConversationId], Sequence[str]] = lambda _: ()
+    """What the person pinned in a conversation."""
 
 
 def build_reminders(sources: ReminderSources) -> list[Reminder]:
@@ -52,6 +55,7 @@ def build_reminders(sources: ReminderSources) -> list[Reminder]:
         SkillsReminder(sources.skills),
         DocumentsReminder(sources.documents),
         MiniPromptsReminder(sources.prompts),
+        PinsReminder(sources.pins),
         UserDefinedReminder(sources.user_reminders),
         TodoListReminder(sources.todos),
         WorkflowPhaseReminder(sources.phase),

@@ -16,6 +16,7 @@ from sam_tui.assembly.policy import make_guard
 from sam_tui.assembly.servers import GuardedServers
 from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.context_window import Room
+from sam_tui.core.agent.notes.notetaker import Notetaker
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.subagents import Subagents, Surroundings
 from sam_tui.core.agent.turn import TurnEngine
@@ -123,7 +124,13 @@ class Agent(Providers):
             self.servers.arrive,
             lambda text: worded(text, self._offered_skills),
             self.configuration.layers.limits.answers,
+            notetaker=Notetaker(self.shield.redact) if self._notes_wanted else None,
         )
+
+    @property
+    def _notes_wanted(self) -> bool:
+        """Whether a model is asked for notes on what leaves its context; else rules alone decide."""
+        return self.environ.get("SAM_TUI_COMPACTION", "model") != "rules"
 
     @property
     @once
@@ -234,6 +241,7 @@ class Agent(Providers):
             self.instructions,
             self._offered_skills,
             self.ended_beside,
+            self.conversations.pins,
         )
 
     async def end_processes(self) -> None:

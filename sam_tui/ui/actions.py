@@ -226,6 +226,17 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         "context",
     ),
     WorkbenchAction(
+        "compact",
+        "Compact",
+        "Summarise what is old, looked at first; what to keep in particular may follow. Undo is there too",
+        (),
+        "compact",
+        "INSTRUCTIONS",
+    ),
+    WorkbenchAction(
+        "pin", "Pin", "Let words of yours stand before the model whatever leaves", (), "pin", "TEXT"
+    ),
+    WorkbenchAction(
         "rewind",
         "Rewind",
         "Go back to before a message: conversation, files or both (also Esc twice in an empty prompt)",

@@ -26,6 +26,7 @@ from sam_tui.ui.controllers.terminals.requests import TerminalRequests
 from sam_tui.ui.controllers.terminals.shells import Shells
 from sam_tui.ui.controllers.terminals.status import TerminalStatus
 from sam_tui.ui.controllers.turns import GROUP, TurnRunner
+from sam_tui.ui.controllers.window.compaction import CompactionActions
 from sam_tui.ui.controllers.workflows import WorkflowRuns
 from sam_tui.ui.front import Front, Invocation
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PromptSubmitted
@@ -61,6 +62,7 @@ class Workbench:
         self._authorization = Authorization(context, patience)
         self._background = Background(context, self.current)
         self._about = ConversationActions(context, self.current, self.conversations)
+        self._compaction = CompactionActions(context, self.current)
         self._rewind = Rewind(context, self.current, self.conversations)
         self._shells = Shells(context)
         self._requests = TerminalRequests(context, front.emit)
@@ -90,6 +92,8 @@ class Workbench:
             "servers": lambda _: pick_server(self._context),
             "undo": lambda _: self._when_idle(about.undo),
             "context": lambda _: about.context(),
+            "compact": lambda text: self._when_idle(lambda: self._compaction.compact(text)),
+            "pin": lambda text: self._context.attempt(lambda: self._compaction.pin(text)),
             "rewind": lambda _: self._when_idle(rewind.choose),
             "agents": lambda _: about.agents(self._when_idle),
             "prompts": lambda _: about.prompts(),

@@ -53,7 +53,7 @@ async def test_a_whole_task_is_done_within_a_small_window(tmp_path: Path, window
             str(workspace), str(tmp_path / "data"), "openai/x", server.base, "k",
             context_tokens=window,
         )  # fmt: skip
-        runtime = build(options, {"HOME": str(tmp_path)})
+        runtime = build(options, {"HOME": str(tmp_path), "SAM_TUI_COMPACTION": "rules"})
         heard = runtime.bus.subscribe()
         session = runtime.open_session()
         finished = await session.run("Count up in a.py, copy it to b.py, and keep a list.")

@@ -173,6 +173,33 @@ class RawModel:
         """Nothing to release."""
 
 
+class AskableModel(RawModel):
+    """A model that is asked for notes, too; its notes are played from ``noted``."""
+
+    host = "example.org"
+
+    def __init__(self, *answers: Sequence[Piece], noted: Sequence[Piece] = ()) -> None:
+        super().__init__(*answers)
+        self.noted = noted
+        self.quoted: list[ModelRequest] = []
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """The notes, or the next answer."""
+        prompt = request.messages[-1]
+        if request.tools_json != "[]" or not prompt.text.endswith("Write the notes."):
+            async for piece in super().stream(request):
+                yield piece
+            return
+        self.quoted.append(request)
+        for piece in self.noted:
+            if isinstance(piece, Exception):
+                raise piece
+            if isinstance(piece, asyncio.Event):
+                await piece.wait()
+            else:
+                yield piece
+
+
 def calls(*pairs: tuple[str, object], ids: Sequence[str] = ()) -> list[Piece]:
     """An answer that calls: (name, arguments) each, ids c0, c1, ... unless given."""
     return [

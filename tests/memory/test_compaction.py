@@ -281,6 +281,16 @@ def test_an_earlier_summary_is_read_and_merged() -> None:
     )  # fmt: skip
     read = parse(render(old, 4_000))
     assert read.commits[0] == "abc1234: First commit" and read.files == ("a.py",)
+    asked = merge(
+        summarise([
+            AssistantMessage("", calls=(call("a", "user_collaboration", prompt="Which branch?"),)),
+            ToolMessage(CallId("a"), "user_collaboration", "ERROR: nobody", ok=False),
+        ]),
+        read,
+    )
+    assert parse(render(asked, 4_000)).questions == ("Which branch?",) and not asked.answers
+    answered = merge(asked, ThreadSummary(answers=("Which branch? -> main",)))
+    assert not answered.questions
     both = merge(read, ThreadSummary(commits=("def5678: New",), tools={"terminal_operations": 1}))
     assert both.commits == ("abc1234: First commit", "abd1234: Second", "def5678: New")
     assert both.tools == {"file_operations": 3, "terminal_operations": 1}

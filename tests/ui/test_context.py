@@ -6,8 +6,9 @@ import pytest
 
 from sam_tui.core.ports.model import TextDelta, UsageDelta
 from sam_tui.core.usage import Usage
+from sam_tui.ui.screens.dialogs import Picker
 from sam_tui.ui.screens.reader import Reader
-from tests.fakes.engine_kit import RawModel, calls
+from tests.fakes.engine_kit import AskableModel, RawModel, calls
 from tests.ui.driver import Stage, app_over, driven
 
 
@@ -38,3 +39,62 @@ async def test_the_share_of_the_window_is_the_providers_or_a_marked_estimate(
         await me.pilot.press("escape")
         await me.send("/new")
         await me.until(lambda: standing.context == "")
+
+
+@pytest.mark.requirement("ui:compact", "ui:pins")
+async def test_a_compaction_is_looked_at_done_and_undone_and_pins_stand_after_it(
+    stage: Stage,
+) -> None:
+    """One app for /compact, its preview, /pin and the undo: about 1 s of CPU."""
+    long = "what was said long ago " * 300
+    model = AskableModel(
+        *([TextDelta(f"{long} {n}")] for n in ("one", "two")),
+        [TextDelta("three")], [TextDelta("four")],
+        noted=[TextDelta("Task:\n- keep the parser fast\n")],
+    )  # fmt: skip
+    stage.runtime.use_model(model)
+    async with driven(app_over(stage), (120, 40)) as me:
+
+        def titled(words: str) -> bool:
+            return isinstance(me.app.screen, Picker) and words in me.drawn()
+
+        async def prompt(text: str, answer: str) -> None:
+            await me.send(text)
+            await me.until(lambda: answer in me.transcript() and not me.bench.turns.running)
+
+        await me.ready()
+        await me.send("/compact")
+        await me.until(lambda: "send a first prompt" in me.transcript())
+        await prompt("first", "ago  one")
+        await prompt("second", "ago  two")
+        await prompt("third", "three")
+        await me.send("/pin never touch the <b>lexer</b>")
+        await me.until(lambda: "Pinned: never touch" in me.transcript())
+        session = me.bench.current.session
+        assert session is not None
+        whole = list(session.messages)
+        await me.send("/compact the names")
+        await me.until(lambda: titled("Look at it"))
+        await me.pilot.press("down", "enter")
+        await me.until(lambda: isinstance(me.app.screen, Reader))
+        await me.until(lambda: "keep the parser fast" in me.drawn())
+        await me.pilot.press("escape")
+        await me.until(lambda: titled("Look at it"))
+        assert list(session.messages) == whole
+        await me.pilot.press("enter")
+        await me.until(lambda: "old messages went to the archive" in me.transcript())
+        assert len(session.messages) < len(whole)
+        await prompt("fourth", "four")
+        told = [message.text for message in model.seen[-1]]
+        assert any("never touch the <b>lexer</b>" in text for text in told)
+        assert any("keep the parser fast" in text for text in told)
+        assert not any(text == "first" for text in told)
+        await me.send("/compact")
+        await me.until(lambda: titled("Undo"))
+        await me.pilot.press("up", "enter")
+        await me.until(lambda: "The last compaction is undone" in me.transcript())
+        assert list(session.messages)[: len(whole)] == whole
+        await me.send("/pin")
+        await me.until(lambda: titled("take it back"))
+        await me.pilot.press("enter")
+        await me.until(lambda: "No longer pinned" in me.transcript())

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from sqlite3 import Connection
 from typing import Literal
 
 from sam_tui.adapters.storage.database import Database, Row
@@ -16,6 +17,62 @@ _BEST = "bm25(archive_words, 0.0, 3.0, 2.0, 1.0), a.row DESC"
 _ORDER = {"recent": "a.last_at DESC, a.row DESC", "early": "a.first_at, a.row", "": _BEST}
 
 
+def insert_chunk(connection: Connection, chunk: ArchivedChunk) -> None:
+    """Index a chunk in a transaction that is open."""
+    key = storable(chunk.conversation)
+    _delete(connection, key, "number = ?", chunk.number)
+    written = connection.execute(
+        "INSERT INTO archive (conversation, number, first_at, last_at, summary, topics,"
+        " messages) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            key,
+            chunk.number,
+            chunk.first_at,
+            chunk.last_at,
+            storable(chunk.summary),
+            json_text(chunk.topics),
+            json_text([list(pair) for pair in chunk.messages]),
+        ),
+    )
+    content = "\n".join(text for _, text in chunk.messages)
+    connection.execute(
+        "INSERT INTO archive_words (rowid, scope, summary, topics, content) VALUES (?, ?, ?, ?, ?)",
+        (
+            written.lastrowid,
+            scope_term(key),
+            " ".join(terms(chunk.summary)),
+            " ".join(terms(" ".join(chunk.topics))),
+            " ".join(terms(content)),
+        ),
+    )
+
+
+def drop_last_compaction(connection: Connection, key: str) -> bool:
+    """Take back the last compaction of a conversation: what it dropped is in the context again.
+
+    The chunks that it archived go, as they would be found twice. False: there is none.
+    """
+    last = connection.execute(
+        "SELECT number, archived FROM compactions WHERE conversation = ?"
+        " ORDER BY number DESC LIMIT 1",
+        (key,),
+    ).fetchone()
+    if last is None:
+        return False
+    number, archived = last
+    connection.execute(
+        "DELETE FROM compactions WHERE conversation = ? AND number = ?", (key, number)
+    )
+    _delete(connection, key, "number > ?", archived)
+    return True
+
+
+def _delete(connection: Connection, key: str, condition: str, number: int) -> None:
+    rows = f"SELECT row FROM archive WHERE conversation = ? AND {condition}"
+    connection.execute(f"DELETE FROM archive_words WHERE rowid IN ({rows})", (key, number))
+    connection.execute(f"DELETE FROM archive WHERE conversation = ? AND {condition}", (key, number))
+
+
 class SqliteArchive:
     """The ``Archive``."""
 
@@ -24,40 +81,8 @@ class SqliteArchive:
 
     def add(self, chunk: ArchivedChunk) -> None:
         """Keep and index a chunk, committed before this returns."""
-        key = storable(chunk.conversation)
-        messages = json_text([list(pair) for pair in chunk.messages])
         with self._database.transaction() as connection:
-            existing = connection.execute(
-                "SELECT row FROM archive WHERE conversation = ? AND number = ?", (key, chunk.number)
-            ).fetchone()
-            if existing is not None:
-                connection.execute("DELETE FROM archive_words WHERE rowid = ?", existing)
-                connection.execute("DELETE FROM archive WHERE row = ?", existing)
-            written = connection.execute(
-                "INSERT INTO archive (conversation, number, first_at, last_at, summary, topics,"
-                " messages) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    key,
-                    chunk.number,
-                    chunk.first_at,
-                    chunk.last_at,
-                    storable(chunk.summary),
-                    json_text(chunk.topics),
-                    messages,
-                ),
-            )
-            content = "\n".join(text for _, text in chunk.messages)
-            connection.execute(
-                "INSERT INTO archive_words (rowid, scope, summary, topics, content)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (
-                    written.lastrowid,
-                    scope_term(key),
-                    " ".join(terms(chunk.summary)),
-                    " ".join(terms(" ".join(chunk.topics))),
-                    " ".join(terms(content)),
-                ),
-            )
+            insert_chunk(connection, chunk)
 
     def last_number(self, conversation: ConversationId) -> int:
         """The number of the newest chunk; 0 when there is none."""

@@ -187,7 +187,7 @@ def _delete_rows(connection: Connection, key: str) -> None:
 
 _COPIED = {
     "messages": "position, kind, call, name, body, created_at",
-    "compactions": "number, made_at, through, opening",
+    "compactions": "number, made_at, through, opening, archived",
     "todos": "items, updated_at, edits",
     "results": "call, text, created_at, file",
     "call_displays": "call, seconds, displays, decision",

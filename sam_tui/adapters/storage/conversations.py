@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from sqlite3 import Connection
 
+from sam_tui.adapters.storage.archive import drop_last_compaction, insert_chunk
 from sam_tui.adapters.storage.conversation_catalog import RECORD, fork, record_of
 from sam_tui.adapters.storage.conversation_folders import ConversationFolders, remove_unused
 from sam_tui.adapters.storage.conversation_state import call_displays, store_display
@@ -24,6 +25,7 @@ from sam_tui.core.messages import (
     dump_message,
     load_message,
 )
+from sam_tui.core.ports.memory import ArchivedChunk
 from sam_tui.core.ports.storage import CallDisplay, ConversationRecord, UserPrompt
 from sam_tui.core.usage import Usage
 
@@ -170,7 +172,12 @@ class SqliteConversations:
         return [entry.message for entry in self._entries(conversation, 0)]
 
     def shorten(
-        self, conversation: ConversationId, *, dropped: int, opening: Sequence[Message]
+        self,
+        conversation: ConversationId,
+        *,
+        dropped: int,
+        opening: Sequence[Message],
+        archived: Sequence[ArchivedChunk] = (),
     ) -> None:
         """Let ``opening`` stand for the first ``dropped`` of ``messages``; nothing is deleted."""
         key, view = storable(conversation), self._view(conversation)
@@ -184,10 +191,18 @@ class SqliteConversations:
         )
         with self._writing(conversation) as connection:
             connection.execute(
-                "INSERT INTO compactions SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?"
+                "INSERT INTO compactions SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?,"
+                " (SELECT coalesce(max(number), 0) FROM archive WHERE conversation = ?)"
                 " FROM compactions WHERE conversation = ?",
-                (key, time.time(), through, body, key),
+                (key, time.time(), through, body, key, key),
             )
+            for chunk in archived:
+                insert_chunk(connection, chunk)
+
+    def restore_dropped(self, conversation: ConversationId) -> bool:
+        """Take the last ``shorten`` back, and its chunks out of the archive. False: there is none."""
+        with self._writing(conversation) as connection:
+            return drop_last_compaction(connection, storable(conversation))
 
     def _view(self, conversation: ConversationId) -> list["_Entry"]:
         rows = self._database.query(
@@ -212,17 +227,31 @@ class SqliteConversations:
 
     def queued(self, conversation: ConversationId) -> list[str]:
         """The prompts that were typed and not sent, in order."""
-        rows = self._database.query(
-            "SELECT queued FROM conversations WHERE id = ?", storable(conversation)
-        )
-        return [str(text) for text in json_value(rows[0][0])] if rows else []
+        return self._texts(conversation, "queued")
 
     def keep_queued(self, conversation: ConversationId, prompts: Sequence[str]) -> None:
         """Keep these, and no others, as the prompts that wait."""
-        body = storable(json.dumps(list(prompts), ensure_ascii=False))
+        self._keep_texts(conversation, "queued", prompts)
+
+    def pins(self, conversation: ConversationId) -> list[str]:
+        """What the person pinned, in order."""
+        return self._texts(conversation, "pins")
+
+    def keep_pins(self, conversation: ConversationId, texts: Sequence[str]) -> None:
+        """Keep these, and no others, as what is pinned."""
+        self._keep_texts(conversation, "pins", texts)
+
+    def _texts(self, conversation: ConversationId, column: str) -> list[str]:
+        query = f"SELECT {column} FROM conversations WHERE id = ?"
+        rows = self._database.query(query, storable(conversation))
+        return [str(text) for text in json_value(rows[0][0])] if rows else []
+
+    def _keep_texts(self, conversation: ConversationId, column: str, texts: Sequence[str]) -> None:
+        body = storable(json.dumps(list(texts), ensure_ascii=False))
         with self._writing(conversation) as connection:
             connection.execute(
-                "UPDATE conversations SET queued = ? WHERE id = ?", (body, storable(conversation))
+                f"UPDATE conversations SET {column} = ? WHERE id = ?",
+                (body, storable(conversation)),
             )
 
     def add_usage(self, conversation: ConversationId, usage: Usage) -> None:

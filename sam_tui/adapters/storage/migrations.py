@@ -236,4 +236,12 @@ STEPS: tuple[MigrationStep, ...] = (
             )""",
         ),
     ),
+    MigrationStep(
+        "014-pins-and-restored-compactions",
+        (
+            "ALTER TABLE conversations ADD COLUMN pins TEXT NOT NULL DEFAULT '[]'",
+            # 0 would take chunks away that earlier compactions archived.
+            "ALTER TABLE compactions ADD COLUMN archived INTEGER NOT NULL DEFAULT 9223372036854775807",
+        ),
+    ),
 )

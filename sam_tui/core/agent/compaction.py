@@ -25,6 +25,9 @@ from sam_tui.core.messages import (
 TARGET = 0.6
 """The share of the limit that a compaction leaves filled, so that the next one is some way off."""
 
+NOTES_OWNER = "sam-tui:notes"
+"""Whose data an answer carries that holds a model's notes; no provider is sent it."""
+
 _SUMMARY_MOST = 2000
 _SMALLEST_TEXT = 8
 """Tokens below which a clipped text says nothing."""
@@ -49,6 +52,26 @@ class Compacted:
     def changed(self) -> bool:
         """Whether the new history differs from the one that was given."""
         return bool(self.opening)
+
+    def with_notes(self, notes: AssistantMessage, limit: int) -> "Compacted":
+        """The same with a model's notes behind the summary, in place of earlier ones, where they fit."""
+        earlier = [message for message in self.opening if is_notes(message)]
+        tokens = self.tokens - total(earlier) + estimate(notes)
+        if not self.opening or tokens > limit:
+            return self
+        others = [message for message in self.opening if not is_notes(message)]
+        behind = 1 + max(i for i, message in enumerate(others) if _is_summary(message))
+        opening = (*others[:behind], notes, *others[behind:])
+        return replace(self, opening=opening, tokens=tokens)
+
+    def leaving(self, messages: Sequence[Message]) -> list[Message]:
+        """What the summary stands for: all that leaves of ``messages``, and summaries before it."""
+        left = set(self.indices)
+        return [
+            message
+            for index, message in enumerate(messages[: self.kept_from])
+            if index in left or _is_summary(message) or is_notes(message)
+        ]
 
     def apply(self, messages: Sequence[Message]) -> list[Message]:
         """The new history, from the one that was given."""
@@ -76,11 +99,12 @@ def compact(messages: Sequence[Message], limit: int, *, target: int | None = Non
 
 def _shortened(messages: Sequence[Message], aim: int, limit: int) -> Compacted:
     summary_room = min(_SUMMARY_MOST, aim // 4)
+    notes = _carried(messages, aim // 8)
     user = next(
         (i for i in reversed(range(len(messages))) if isinstance(messages[i], UserMessage)), None
     )
-    pinned_first = _pinned(messages, user, (limit - summary_room) * 3 // 4)
-    left = max(0, aim - summary_room - total(pinned_first))
+    pinned_first = _pinned(messages, user, (limit - summary_room - total(notes)) * 3 // 4)
+    left = max(0, aim - summary_room - total(notes) - total(pinned_first))
     whole = user is not None and pinned_first == (messages[user],)
     kept_from, left = _suffix(messages, left, user, whole=whole)
     newest = _newest(messages, user, kept_from, left)
@@ -88,14 +112,60 @@ def _shortened(messages: Sequence[Message], aim: int, limit: int) -> Compacted:
     indices = tuple(
         i
         for i, message in enumerate(messages[:kept_from])
-        if not (whole and i == user) and not _is_summary(message)
+        if not (whole and i == user) and not _is_summary(message) and not is_notes(message)
     )
     dropped = tuple(messages[i] for i in indices)
-    opening = (_summary(messages, dropped, summary_room), *pinned, *newest)
+    notes = tuple(message for message in notes if message not in messages[kept_from:])
+    opening = (_summary(messages, dropped, summary_room), *notes, *pinned, *newest)
     tokens = total(opening) + total(messages[kept_from:])
     if tokens > limit:
         raise ContextExceeded(f"The conversation could not be brought below {limit} tokens.")
     return Compacted(opening, kept_from, dropped, indices, tokens)
+
+
+def compact_span(messages: Sequence[Message], start: int, end: int) -> Compacted:
+    """A summary in place of ``messages[start:end]``; what stands before and behind stays as it is.
+
+    Both are places of messages of the person, or the ends. What the person asked last is kept.
+    """
+    start, end = (_with_reminders(messages, index) for index in (start, end))
+    last = max((i for i in range(start, end) if isinstance(messages[i], UserMessage)), default=None)
+    later = any(isinstance(message, UserMessage) for message in messages[end:])
+    pin = None if later else last
+    indices = tuple(
+        i for i in range(start, end)
+        if i != pin and not _is_summary(messages[i]) and not is_notes(messages[i])
+    )  # fmt: skip
+    dropped = tuple(messages[i] for i in indices)
+    if not dropped:
+        return Compacted((), 0, (), (), total(messages))
+    head = messages[:start]
+    summary = _summary(messages[start:end], dropped, _SUMMARY_MOST)
+    pinned = () if pin is None else (messages[pin],)
+    opening = (*head, summary, *_carried(messages[start:end], _SUMMARY_MOST), *pinned)
+    return Compacted(opening, end, dropped, indices, total(opening) + total(messages[end:]))
+
+
+def _with_reminders(messages: Sequence[Message], index: int) -> int:
+    """The place of a message of the person, with the reminders right ahead of it."""
+    while 0 < index < len(messages) and isinstance(messages[index - 1], ReminderMessage):
+        if _is_summary(messages[index - 1]):
+            break
+        index -= 1
+    return index
+
+
+def is_notes(message: Message) -> bool:
+    """Whether a message is a model's notes on what left its context."""
+    if not isinstance(message, AssistantMessage) or message.opaque is None:
+        return False
+    return message.opaque.get("provider") == NOTES_OWNER
+
+
+def _carried(messages: Sequence[Message], most: int) -> tuple[Message, ...]:
+    """Notes of an earlier compaction, which stay until there are newer ones or no room for them."""
+    notes = [message for message in messages if is_notes(message)]
+    return tuple(notes) if total(notes) <= most else ()
 
 
 def _pinned(messages: Sequence[Message], user: int | None, most: int) -> tuple[Message, ...]:

@@ -157,20 +157,21 @@ class Room:
         """How much the model takes, as far as that is known."""
         return self._learnt.get(model.name) or self._told or model.context_tokens
 
-    def fit(self, history: History, model: Model, *, fixed: int) -> bool:
-        """Shorten the history where it would not fit; nothing happens while no limit is known.
+    def limit(self, model: Model, *, fixed: int) -> int | None:
+        """Tokens that messages may take; None while no limit is known.
 
-        True when something left.
         ``fixed`` is the tokens of system prompt and tools. Raises ``ContextExceeded`` for a model
         that cannot hold even those and a few messages.
         """
         context = self.context(model)
-        if context is None:
+        return None if context is None else room(context, fixed=fixed, output=OUTPUT_TOKENS)
+
+    def fit(self, history: History, model: Model, *, fixed: int) -> bool:
+        """Shorten the history by rules where it would not fit. True when something left."""
+        limit = self.limit(model, fixed=fixed)
+        if limit is None or history.tokens <= limit:
             return False
-        limit = room(context, fixed=fixed, output=OUTPUT_TOKENS)
-        if history.tokens <= limit:
-            return False
-        return self._shorten(history, compact(history.messages, limit))
+        return self.shorten(history, compact(history.messages, limit))
 
     def learn(self, model: Model, error: ContextExceeded, *, sent: int) -> None:
         """Learn from a refusal of a request of about ``sent`` tokens how much the model takes."""
@@ -181,17 +182,17 @@ class Room:
         """Shorten after a refusal. False when the history did not get any shorter."""
         limit = room(self._learnt[model.name], fixed=fixed, output=OUTPUT_TOKENS)
         target = min(limit, round(history.tokens * _STEP_BACK))
-        return self._shorten(history, compact(history.messages, limit, target=target))
+        return self.shorten(history, compact(history.messages, limit, target=target))
 
-    def _shorten(self, history: History, compacted: Compacted) -> bool:
+    def shorten(self, history: History, compacted: Compacted) -> bool:
+        """Archive what leaves and let the opening stand for it, in one step. True: it got shorter."""
         if not compacted.changed:
             return False
         before, moments = history.tokens, history.moments()
         last = self._archive.last_number(history.conversation)
         left = [moments[index] for index in compacted.indices]
-        for chunk in chunks(history.conversation, compacted.dropped, left, last=last):
-            self._archive.add(chunk)
-        history.shorten(compacted)
+        archived = chunks(history.conversation, compacted.dropped, left, last=last)
+        history.shorten(compacted, archived)
         self._bus.publish(
             HistoryShortened(history.conversation, before, compacted.tokens, len(compacted.dropped))
         )

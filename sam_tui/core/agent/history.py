@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 
 from sam_tui.core.agent.compaction import Compacted
 from sam_tui.core.agent.lease import as_writer
-from sam_tui.core.agent.tokens import estimate
+from sam_tui.core.agent.tokens import estimate, total
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
     AssistantMessage,
@@ -15,6 +15,7 @@ from sam_tui.core.messages import (
     calls_of,
     unanswered,
 )
+from sam_tui.core.ports.memory import ArchivedChunk
 from sam_tui.core.ports.storage import CallDisplay, ConversationStore
 from sam_tui.core.prompt.tally import Tally
 from sam_tui.core.tooling.executor import CallPlan
@@ -99,14 +100,27 @@ class History:
         """When each message was stored, in seconds since the epoch."""
         return self._store.moments(self.conversation)
 
-    def shorten(self, compacted: Compacted) -> None:
+    def shorten(self, compacted: Compacted, archived: Sequence[ArchivedChunk]) -> None:
         """Let the opening of a compaction stand for what it dropped, on disk and here."""
         self._store.shorten(
-            self.conversation, dropped=compacted.kept_from, opening=compacted.opening
+            self.conversation,
+            dropped=compacted.kept_from,
+            opening=compacted.opening,
+            archived=archived,
         )
-        self._messages[:] = compacted.apply(self._messages)
+        self._replace(compacted.apply(self._messages))
+
+    def restore_dropped(self) -> bool:
+        """Take the last compaction back, on disk and here. False: there is none."""
+        if not self._store.restore_dropped(self.conversation):
+            return False
+        self._replace(self._store.messages(self.conversation))
+        return True
+
+    def _replace(self, messages: Sequence[Message]) -> None:
+        self._messages[:] = messages
         self._tally = Tally(self._messages)
-        self.tokens = compacted.tokens
+        self.tokens = total(self._messages)
 
     def answered_of(self, calls: Sequence[ToolCall]) -> int:
         """The index of the first of these calls that has no result yet."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sam_tui.core.agent.budget import Budget, Limits
 from sam_tui.core.agent.history import History
+from sam_tui.core.agent.notes.planned import CompactionPlanner
 from sam_tui.core.agent.turn import Turn, TurnEngine
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.events import TurnFinished
@@ -34,6 +35,11 @@ class Session:
     def messages(self) -> Sequence[Message]:
         """All of it, oldest first, reminders included."""
         return self._history.messages
+
+    @property
+    def planner(self) -> CompactionPlanner:
+        """Compactions that the person asks for."""
+        return CompactionPlanner(self._engine.room, self._history, self._engine.notetaker)
 
     def close(self) -> None:
         """Let other programs write to the conversation; this session cannot be used after that."""

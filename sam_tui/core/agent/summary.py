@@ -8,11 +8,13 @@ nor add a section to it.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import cast
 
 from sam_tui.core.errors import InvalidArguments
+from sam_tui.core.ids import CallId
 from sam_tui.core.messages import (
     AssistantMessage,
     Message,
@@ -33,6 +35,7 @@ TASK_LENGTH = 50
 
 _LEAD = "What left the context, in short. recall_history finds the words themselves."
 _TASK = "Current task: "
+_UNANSWERED = "Questions without an answer"
 _COMMIT = re.compile(r"^\[(?:[^\]\s]+ (?:\([^)\n]*\) )?)?([0-9a-f]{7,40})\] (\S.*)$", re.MULTILINE)
 _COMMITTERS = ("terminal_operations", "build_and_version_control")
 """Tools whose results may report a commit. A web page that looks like one is not believed."""
@@ -58,6 +61,8 @@ class ThreadSummary:
     files: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     tools: Mapping[str, int] = field(default_factory=dict[str, int])
+    questions: tuple[str, ...] = ()
+    """What the agent asked the person and nobody answered."""
 
 
 def summarise(messages: Sequence[Message]) -> ThreadSummary:
@@ -70,11 +75,12 @@ def summarise(messages: Sequence[Message]) -> ThreadSummary:
     return ThreadSummary(
         find_task(requests),
         _requests(requests),
-        _last(_answers(calls.values(), results), MOST_ANSWERS),
+        _last(_answers(calls.values(), [r for r in results if r.ok]), MOST_ANSWERS),
         _last(_commits(results), MOST_COMMITS),
         _last(_files(calls.values()), MOST_FILES),
         _last(_decisions(answers), MOST_DECISIONS),
         dict(sorted(counts.items())),
+        _last(_questions(calls.values(), results), MOST_ANSWERS),
     )
 
 
@@ -90,6 +96,11 @@ def merge(old: ThreadSummary, new: ThreadSummary) -> ThreadSummary:
         _last([*old.files, *new.files], MOST_FILES),
         _last([*old.decisions, *new.decisions], MOST_DECISIONS),
         dict(sorted(counts.items())),
+        _last(
+            [q for q in old.questions if not any(a.startswith(q) for a in new.answers)]
+            + list(new.questions),
+            MOST_ANSWERS,
+        ),
     )
 
 
@@ -143,13 +154,16 @@ def parse(text: str) -> ThreadSummary:
         tuple(sections.get("Files", ())),
         tuple(sections.get("Decisions", ())),
         {match[1]: int(match[2]) for match in counts if match},
+        tuple(sections.get(_UNANSWERED, ())),
     )
 
 
 def summary_of(messages: Iterable[Message]) -> ThreadSummary | None:
-    """The last thread summary among the messages, or None."""
-    summaries = [m for m in messages if isinstance(m, ReminderMessage) and m.name == NAME]
-    return parse(summaries[-1].text) if summaries else None
+    """The thread summaries among the messages as one, or None."""
+    summaries = [
+        parse(m.text) for m in messages if isinstance(m, ReminderMessage) and m.name == NAME
+    ]
+    return reduce(merge, summaries) if summaries else None
 
 
 def _text(summary: ThreadSummary, length: int, share: float) -> str:
@@ -167,6 +181,7 @@ def _text(summary: ThreadSummary, length: int, share: float) -> str:
     if summary.task:
         lines.append(_TASK + _clip(summary.task, length))
     for heading, items in (
+        (_UNANSWERED, few(summary.questions, MOST_ANSWERS * 10)),
         ("User requests", requests),
         ("Answers of the user", few(summary.answers, MOST_ANSWERS)),
         ("Git commits", few(summary.commits, MOST_COMMITS)),
@@ -195,13 +210,24 @@ def _meant(call: ToolCall) -> ToolCall:
 
 def _answers(calls: Iterable[ToolCall], results: Iterable[ToolMessage]) -> list[str]:
     texts = {result.call_id: result.text for result in results}
-    questions = [call for call in calls if _tool(call.name) == "user_collaboration"]
-    answers: list[str] = []
-    for call in questions:
+    return [
+        f"{prompt} -> {_clip(_line(texts[call]), 240)}"
+        for call, prompt in _prompts(calls)
+        if call in texts
+    ]
+
+
+def _questions(calls: Iterable[ToolCall], results: Iterable[ToolMessage]) -> list[str]:
+    refused = {result.call_id for result in results if not result.ok}
+    return [prompt for call, prompt in _prompts(calls) if call in refused]
+
+
+def _prompts(calls: Iterable[ToolCall]) -> Iterator[tuple[CallId, str]]:
+    """What the agent asked the person."""
+    for call in calls:
         prompt = _arguments(call).get("prompt")
-        if isinstance(prompt, str) and call.id in texts:
-            answers.append(f"{_clip(_line(prompt), 150)} -> {_clip(_line(texts[call.id]), 240)}")
-    return answers
+        if _tool(call.name) == "user_collaboration" and isinstance(prompt, str):
+            yield call.id, _clip(_line(prompt), 150)
 
 
 def _commits(results: Iterable[ToolMessage]) -> list[str]:

@@ -11,6 +11,7 @@ from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.context_window import Room, opening
 from sam_tui.core.agent.endings import TOLD, Endings, status_of
 from sam_tui.core.agent.history import History
+from sam_tui.core.agent.notes.notetaker import Notetaker, TurnRoom
 from sam_tui.core.agent.retry import Mending, RetryPolicy
 from sam_tui.core.agent.schedule import run_in_order
 from sam_tui.core.agent.tokens import text_tokens
@@ -52,6 +53,7 @@ from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.tooling.executor import CallPlan, Executed, Executor, Gate, unread
 from sam_tui.core.tooling.neutralization import scrub_echoes
+from sam_tui.core.usage import Usage
 from sam_tui.core.verdict import decision_words
 
 if TYPE_CHECKING:
@@ -82,6 +84,8 @@ class TurnEngine:
     """How large one answer of a model may be."""
     mending: Mending = field(default_factory=Mending)
     """Who has another key where a provider refuses one."""
+    notetaker: Notetaker | None = None
+    """Who asks models for notes on what leaves their context; None where rules alone decide."""
 
     def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "TurnEngine":
         """The same engine without some tools, whose questions say who asks."""
@@ -110,6 +114,7 @@ class Turn:
         self.opening = ""
         """How its session began (``startup``, ``resume``), in the first turn of one."""
         self._hooks: HookedTurn | None = None
+        self._room = TurnRoom(engine.room, history, engine.notetaker, self._spend)
         self._fold = Fold()
         self._shown = StreamedText(self._tell)
         self._endings = Endings()
@@ -132,6 +137,8 @@ class Turn:
         except SamError as fault:
             self._keep_partial()
             return self._finish("failed", "", error=fault)
+        finally:
+            await self._room.close()
         return self._finish("finished", answer)
 
     async def _loop(self) -> str:
@@ -229,7 +236,7 @@ class Turn:
 
     async def _stream(self) -> tuple[AssistantMessage, bool]:
         self._fold, self._shown = Fold(), StreamedText(self._tell)
-        self._make_room()
+        await self._make_room()
         request = self._requests.build(self._history.messages)
         meter = Meter(self._engine.answers)
         await self._receive(replace(request, limits=self._engine.answers), meter)
@@ -239,17 +246,20 @@ class Turn:
             self._history.append(message)  # providers refuse messages that say nothing
         usage, truncated = self._fold.usage, self._fold.truncated
         self._fold = Fold()
-        self._budget.spend(usage)
-        self._history.add_usage(usage)
+        self._spend(usage)
         self._engine.bus.publish(Answered(self._conversation, message, usage))
         return message, truncated
 
-    def _make_room(self) -> None:
+    def _spend(self, usage: Usage) -> None:
+        self._budget.spend(usage)
+        self._history.add_usage(usage)
+
+    async def _make_room(self) -> None:
         """What had to leave took reminders with it: those that still hold are told anew."""
-        room = self._engine.room
-        if room.fit(self._history, self._model, fixed=self._fixed):
+        asks = not self._budget.spent
+        if await self._room.fit(self._model, fixed=self._fixed, asks=asks):
             self._remind(new_message=False)
-            room.fit(self._history, self._model, fixed=self._fixed)
+            self._engine.room.fit(self._history, self._model, fixed=self._fixed)
 
     async def _receive(self, request: ModelRequest, meter: Meter) -> None:
         stream = self._model.stream(request)

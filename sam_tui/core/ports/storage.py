@@ -8,6 +8,7 @@ from sam_tui.core.display import Display
 from sam_tui.core.errors import ConversationTakenOver
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import Message
+from sam_tui.core.ports.memory import ArchivedChunk
 from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
 from sam_tui.core.verdict import Decision
@@ -136,9 +137,29 @@ class ConversationStore(Protocol):
         ...
 
     def shorten(
-        self, conversation: ConversationId, *, dropped: int, opening: Sequence[Message]
+        self,
+        conversation: ConversationId,
+        *,
+        dropped: int,
+        opening: Sequence[Message],
+        archived: Sequence[ArchivedChunk] = (),
     ) -> None:
-        """Let ``opening`` stand for the first ``dropped`` of ``messages``; nothing is deleted."""
+        """Let ``opening`` stand for the first ``dropped`` of ``messages``; nothing is deleted.
+
+        ``archived`` enters the archive in the same step: all of it is there, or nothing.
+        """
+        ...
+
+    def restore_dropped(self, conversation: ConversationId) -> bool:
+        """Take the last ``shorten`` back, and its chunks out of the archive. False: there is none."""
+        ...
+
+    def pins(self, conversation: ConversationId) -> Sequence[str]:
+        """What the person wants to stand before the model whatever leaves, in order."""
+        ...
+
+    def keep_pins(self, conversation: ConversationId, texts: Sequence[str]) -> None:
+        """Keep these, and no others, as what is pinned."""
         ...
 
     def queued(self, conversation: ConversationId) -> Sequence[str]:

@@ -1,0 +1,144 @@
+"""A compaction that the person asked for: planned, looked at, and then done or not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sam_tui.core.agent.compaction import Compacted, compact, compact_span
+from sam_tui.core.agent.context_window import Room
+from sam_tui.core.agent.history import History
+from sam_tui.core.agent.notes.notetaker import Notetaker, WrittenNotes, takes_notes
+from sam_tui.core.agent.tokens import SMALLEST, estimate, total
+from sam_tui.core.errors import ContextExceeded, UsageError
+from sam_tui.core.messages import Message, ReminderMessage, UserMessage
+from sam_tui.core.ports.model import Model
+from sam_tui.core.usage import Usage
+
+Extent = Literal["older", "up to", "from"]
+"""What leaves: what is older than the newest steps, what came before a message, or it and all after."""
+_LEAVES = 0.4
+"""The share of a conversation that stays after a compaction that the person asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCompaction:
+    """What a compaction comes to. ``fault`` says why no model wrote notes for it."""
+
+    compacted: Compacted
+    messages: Sequence[Message]
+    written: WrittenNotes
+
+    @property
+    def before(self) -> int:
+        """Tokens of the messages now."""
+        return total(self.messages)
+
+    @property
+    def summarised(self) -> Sequence[Message]:
+        """What leaves and stands in the summary and the archive."""
+        return [m for m in self.compacted.dropped if not isinstance(m, ReminderMessage)]
+
+    @property
+    def dropped(self) -> Sequence[Message]:
+        """Reminders that leave: those that hold are told anew."""
+        return [m for m in self.compacted.dropped if isinstance(m, ReminderMessage)]
+
+    def in_words(self) -> str:
+        """Kept, summarised and dropped, with what stands for it; one part below the other."""
+        compacted = self.compacted
+        staying = len(self.messages) - len(compacted.dropped)
+        lines = [
+            f"{self.before:>9,}  tokens of messages now, {compacted.tokens:,} afterwards",
+            f"{staying:>9,}  messages are kept as they are",
+            f"{len(self.summarised):>9,}  are summarised below; the archive keeps them whole",
+            f"{len(self.dropped):>9,}  reminders are dropped; those that hold are told anew",
+            "",
+            "Guaranteed: instructions, open todos, what you pinned (all told anew), questions that"
+            " nobody answered, your last message.",
+            "The provider's cache of this conversation begins anew.",
+            "",
+        ]
+        if self.written.fault:
+            lines += [f"Summary by rules, no model wrote notes: {self.written.fault}", ""]
+        new = [m for m in compacted.opening if all(m is not old for old in self.messages)]
+        lines += [f"---- stands for it\n{getattr(m, 'text', '')}\n" for m in new]
+        for heading, messages in (("summarised", self.summarised), ("dropped", self.dropped)):
+            lines += [f"---- {heading}", *(_line(m) for m in messages), ""]
+        return "\n".join(lines)
+
+
+def _line(message: Message) -> str:
+    words = " ".join(message.text.split())[:100] or "calls"
+    return f"{estimate(message):>9,}  {message.kind}: {words}"
+
+
+@dataclass(frozen=True, slots=True)
+class WhatLeaves:
+    """What the person wants to leave; ``prompt`` counts their messages in the context from 0."""
+
+    extent: Extent = "older"
+    prompt: int = 0
+    instructions: str = ""
+
+
+class CompactionPlanner:
+    """Plans compactions of one conversation, and does them."""
+
+    def __init__(self, room: Room, history: History, notetaker: Notetaker | None) -> None:
+        self._room = room
+        self._history = history
+        self._notetaker = notetaker
+        self.restore = history.restore_dropped
+
+    @property
+    def prompts(self) -> list[tuple[int, str]]:
+        """The person's messages in the context: their number, and the text."""
+        return list(enumerate(m.text for m in self._history.messages if isinstance(m, UserMessage)))
+
+    async def plan(
+        self, model: Model | None, leaving: WhatLeaves, *, by_rules: bool = False
+    ) -> tuple[PlannedCompaction, Usage]:
+        """What it comes to. Raises ``UsageError`` where nothing can leave."""
+        messages = list(self._history.messages)
+        compacted = self._compacted(messages, leaving)
+        if not compacted.changed:
+            raise UsageError("There is nothing that could leave: the conversation is short.")
+        context = self._room.context(model) if model is not None else None
+        written = WrittenNotes(None, Usage(), "As you asked.")
+        if model is None or self._notetaker is None or not takes_notes(model, context):
+            written = WrittenNotes(None, Usage(), "There is no model to ask.")
+        elif not by_rules:
+            written = await self._notetaker.take(
+                model,
+                compacted.leaving(messages),
+                context=context,
+                instructions=leaving.instructions,
+            )
+        if written.notes is not None:
+            compacted = compacted.with_notes(written.notes, max(compacted.tokens, total(messages)))
+        self._history.add_usage(written.usage)
+        return PlannedCompaction(compacted, messages, written), written.usage
+
+    def _compacted(self, messages: Sequence[Message], leaving: WhatLeaves) -> Compacted:
+        if leaving.extent == "older":
+            size = total(messages)
+            try:
+                return compact(messages, max(size, SMALLEST), target=round(size * _LEAVES))
+            except ContextExceeded:
+                return Compacted((), 0, (), (), size)
+        positions = [i for i, m in enumerate(messages) if isinstance(m, UserMessage)]
+        if not 0 <= leaving.prompt < len(positions):
+            raise UsageError("There is no such message in the context.")
+        at = positions[leaving.prompt]
+        start, end = (0, at) if leaving.extent == "up to" else (at, len(messages))
+        return compact_span(messages, start, end)
+
+    def apply(self, planned: PlannedCompaction) -> None:
+        """Do it. Raises ``UsageError`` where the conversation went on since it was planned."""
+        now = self._history.messages
+        same = len(now) == len(planned.messages) and all(
+            a is b for a, b in zip(now, planned.messages, strict=True)
+        )
+        if not same:
+            raise UsageError("The conversation went on meanwhile.", hint="Plan it again: /compact")
+        self._room.shorten(self._history, planned.compacted)
