@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sam_tui.adapters.checkpoints import GitCheckpoints
     from sam_tui.adapters.code import SqliteJournal
     from sam_tui.adapters.documents import LocalDocuments
+    from sam_tui.adapters.exchange import LocalConversationFiles
     from sam_tui.adapters.files import LocalFiles
     from sam_tui.adapters.prompts import FilePrompts
     from sam_tui.adapters.search import RipgrepSearch
@@ -87,6 +88,14 @@ class Stores(Lazy, ABC):
     def sessions(self) -> "ConversationCatalog":
         """The conversations as a list that people keep."""
         return self.storage.catalog
+
+    @property
+    @once
+    def conversation_files(self) -> "LocalConversationFiles":
+        """Conversations as files, out and in."""
+        from sam_tui.adapters.exchange import LocalConversationFiles
+
+        return LocalConversationFiles(self.shield.redact)
 
     @property
     def decisions(self) -> "DecisionHistory":

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sam_tui.core.bus import Bus
     from sam_tui.core.inquiries import Inquiries
     from sam_tui.core.ports.code import EditJournal
+    from sam_tui.core.ports.exchange import ConversationDocument, ConversationFiles
     from sam_tui.core.ports.memory import MemoryStore
     from sam_tui.core.ports.model import Model, ModelCatalog
     from sam_tui.core.ports.policy import DecisionHistory
@@ -61,6 +62,8 @@ class RuntimeParts(Services, Protocol):
     def conversations(self) -> "ConversationStore": ...
     @property
     def sessions(self) -> "ConversationCatalog": ...
+    @property
+    def conversation_files(self) -> "ConversationFiles": ...
     @property
     def decisions(self) -> "DecisionHistory": ...
     @property
@@ -168,6 +171,11 @@ class Runtime:
         return self.parts.sessions
 
     @property
+    def conversation_files(self) -> "ConversationFiles":
+        """Conversations as files, out and in."""
+        return self.parts.conversation_files
+
+    @property
     def journal(self) -> "EditJournal":
         """Edits that can be undone."""
         return self.parts.journal
@@ -250,6 +258,27 @@ class Runtime:
         if record is not None:
             history.restore(self.executor.plan, broken=broken)
         return Session(self.engine, history, self.model, limits=self.limits)
+
+    def document(self, conversation: ConversationId) -> "ConversationDocument":
+        """A stored conversation as a document. Raises ``UsageError`` where there is none."""
+        from sam_tui.core.ports.exchange import ConversationDocument, DatedMessage
+
+        record = self.conversations.find(conversation)
+        if record is None:
+            raise UsageError(f"There is no conversation {conversation}.")
+        entries = [DatedMessage(*moment) for moment in self.conversations.timeline(conversation)]
+        displays = self.conversations.call_displays(conversation)
+        return ConversationDocument(record.title, record.workspace, entries, displays)
+
+    def add_document(self, document: "ConversationDocument") -> ConversationId:
+        """Store a document as a new conversation of this workspace; returns its id."""
+        conversation = mint_conversation()
+        self.conversations.create(conversation, self.workspace.root)
+        timeline = [(entry.at, entry.message) for entry in document.entries]
+        self.conversations.add_whole(conversation, timeline, document.displays.values())
+        if document.title:
+            self.sessions.rename(conversation, document.title)
+        return conversation
 
     def _own(self, conversation: ConversationId) -> "ConversationRecord | None":
         """The record of a conversation of this workspace. Raises ``UsageError`` for another's."""

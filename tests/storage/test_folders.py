@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.storage import FOLDERS, Storage, open_storage
-from sam_tui.adapters.storage.results import IN_A_FILE_FROM
+from sam_tui.adapters.storage.conversation_state import IN_A_FILE_FROM
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import UserMessage

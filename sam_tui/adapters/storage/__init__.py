@@ -15,6 +15,7 @@ from sam_tui.adapters.storage.conversation_folders import ConversationFolders
 from sam_tui.adapters.storage.conversation_state import (
     SqliteDocuments,
     SqlitePromptChoices,
+    SqliteResults,
     SqliteTodos,
 )
 from sam_tui.adapters.storage.conversations import SqliteConversations
@@ -23,7 +24,6 @@ from sam_tui.adapters.storage.decisions import SqliteDecisions
 from sam_tui.adapters.storage.knowledge import SqliteKnowledge
 from sam_tui.adapters.storage.memories import SqliteMemories
 from sam_tui.adapters.storage.notes import SqliteNotes
-from sam_tui.adapters.storage.results import SqliteResults
 from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.ports.model import Embedder
 

@@ -171,6 +171,31 @@ class SqliteConversations:
         """The whole history, as if nothing had ever been compacted."""
         return [entry.message for entry in self._entries(conversation, 0)]
 
+    def timeline(self, conversation: ConversationId) -> list[tuple[float, Message]]:
+        """The whole history, each message with the seconds since the epoch when it was stored."""
+        return [(entry.at, entry.message) for entry in self._entries(conversation, 0)]
+
+    def add_whole(
+        self,
+        conversation: ConversationId,
+        timeline: Sequence[tuple[float, Message]],
+        displays: Collection[CallDisplay],
+    ) -> None:
+        """Put a history into an empty conversation, all or none."""
+        key = storable(conversation)
+        with self._writing(conversation) as connection:
+            connection.executemany(
+                "INSERT INTO messages (conversation, position, kind, call, name, body, created_at)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [(key, i, *_columns(message), at) for i, (at, message) in enumerate(timeline, 1)],
+            )
+            for display in displays:
+                store_display(connection, key, display)
+            connection.execute(
+                "UPDATE conversations SET messages = ?, title = ? WHERE id = ?",
+                (len(timeline), _title([message for _, message in timeline]), key),
+            )
+
     def shorten(
         self,
         conversation: ConversationId,

@@ -136,6 +136,19 @@ class ConversationStore(Protocol):
         """The whole history, as if nothing had ever been dropped."""
         ...
 
+    def timeline(self, conversation: ConversationId) -> list[tuple[float, Message]]:
+        """The whole history, each message with the seconds since the epoch when it was stored."""
+        ...
+
+    def add_whole(
+        self,
+        conversation: ConversationId,
+        timeline: Sequence[tuple[float, Message]],
+        displays: Collection[CallDisplay],
+    ) -> None:
+        """Put a history into an empty conversation, all or none."""
+        ...
+
     def shorten(
         self,
         conversation: ConversationId,

@@ -9,6 +9,11 @@ from typing import Any
 
 import click
 
+from sam_tui.cli.commands.sessions.files import (
+    export_command,
+    import_command,
+    repair_command,
+)
 from sam_tui.cli.options import closing_runtime, conversation_of, place_options
 from sam_tui.cli.streams import require_output
 from sam_tui.core.agent.lease import followed
@@ -30,6 +35,10 @@ _LIMIT = click.option(
 @click.group("sessions", short_help="The stored conversations.")
 def sessions_group() -> None:
     """The stored conversations: list, read, search, name, put away, export and import them."""
+
+
+for _command in (export_command, import_command, repair_command):
+    sessions_group.add_command(_command)
 
 
 @sessions_group.command("list", short_help="List conversations, last used first.")

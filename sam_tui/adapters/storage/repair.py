@@ -1,0 +1,193 @@
+"""What is whole in a damaged database, moved to a new one."""
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sam_tui.adapters.storage.database import FILE_NAME, Database
+from sam_tui.adapters.storage.writers import FOLDER
+from sam_tui.core.errors import StorageError
+from sam_tui.core.messages import load_message
+
+_REBUILT = ("message_words", "indexed_messages", "writers")
+"""What is made anew by itself."""
+_SHADOWS = ("_data", "_idx", "_content", "_docsize", "_config")
+_SIDE_FILES = ("-wal", "-shm")
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What was done. ``backup`` is the damaged file, empty where nothing had to be moved.
+
+    ``rows`` counts what was moved, ``lost`` names tables that had unreadable pages. ``unreadable``
+    counts messages, by conversation, that are markers in their history.
+    """
+
+    backup: str
+    rows: int
+    lost: tuple[str, ...]
+    unreadable: dict[str, int]
+
+
+def repair(data_dir: Path) -> Repair:
+    """Look at every page and message; a damaged file is replaced by what is whole in it.
+
+    Raises ``StorageError`` while another program has it open, and for what is no database at all.
+    """
+    path = data_dir / FILE_NAME
+    if not path.exists():
+        raise StorageError(f"There is no database {path}.")
+    _refuse_in_use(path)
+    if _is_whole(path):
+        return Repair("", 0, (), _unreadable(data_dir))
+    new = data_dir / f"repair-{os.getpid()}"
+    rows, lost = _move(path, new)
+    backup = path.with_name(f"{FILE_NAME}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+    for ending in ("", *_SIDE_FILES):
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(path.name + ending).rename(backup.with_name(backup.name + ending))
+    (new / FILE_NAME).rename(path)
+    for leftover in new.iterdir():
+        leftover.unlink()
+    new.rmdir()
+    return Repair(str(backup), rows, lost, _unreadable(data_dir))
+
+
+def _refuse_in_use(path: Path) -> None:
+    folder = path.with_suffix(FOLDER)
+    for lock in folder.iterdir() if folder.is_dir() else ():
+        descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StorageError(
+                f"Another sam-tui writes to {path}.", hint="End it, then try again."
+            ) from None
+        finally:
+            os.close(descriptor)
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        with contextlib.closing(_reader(path)) as connection:
+            return connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
+    except sqlite3.DatabaseError:
+        return False
+
+
+def _reader(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    connection.text_factory = _decode
+    return connection
+
+
+def _decode(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _move(path: Path, folder: Path) -> tuple[int, tuple[str, ...]]:
+    """Fill a new database; returns how many rows came, and the tables that had unreadable ones."""
+    database = Database(folder)
+    rows, lost = 0, list[str]()
+    with contextlib.closing(database), contextlib.closing(_reader(path)) as old:
+        for table in _tables(database):
+            columns = [str(row[1]) for row in database.query(f"PRAGMA table_info({table})")]
+            marks = ", ".join("?" * len(columns))
+            with database.transaction() as connection:
+                connection.execute("PRAGMA defer_foreign_keys = ON")
+                connection.execute(f"DELETE FROM {table}")
+                whole = True
+                for row in _rows(old, table, columns):
+                    if row is None:
+                        whole = False
+                        continue
+                    with contextlib.suppress(sqlite3.IntegrityError):
+                        connection.execute(
+                            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", row
+                        )
+                        rows += 1
+                if table == "conversations":
+                    _name_the_lost(old, connection)
+            if not whole:
+                lost.append(table)
+    if not rows:
+        for leftover in folder.iterdir():
+            leftover.unlink()
+        folder.rmdir()
+        raise StorageError(f"Nothing in {path} can be read.", hint="Restore it from a backup.")
+    return rows, tuple(lost)
+
+
+def _tables(database: Database) -> list[str]:
+    """The tables with content of their own, conversations before what names them."""
+    names = [
+        str(row[0])
+        for row in database.query(
+            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+        )
+    ]
+    return sorted(
+        (
+            name
+            for name in names
+            if name not in _REBUILT
+            and not name.startswith(("sqlite_", *(f"{table}_" for table in _REBUILT)))
+            and not name.endswith(_SHADOWS)
+            and name not in ("steps", "migrations")
+        ),
+        key=lambda name: name != "conversations",
+    )
+
+
+Values = tuple[str | int | float | bytes | None, ...]
+
+
+def _rows(old: sqlite3.Connection, table: str, columns: list[str]) -> Iterator[Values | None]:
+    """Every row that can be read, from both ends where the middle cannot; None where some are lost."""
+    has = {str(row[1]) for row in old.execute(f"PRAGMA table_info({table})")}
+    selection = ", ".join(name if name in has else f"'' AS {name}" for name in columns)
+    count = 0
+    try:
+        for row in old.execute(f"SELECT {selection} FROM {table} ORDER BY {_key(table)}"):
+            yield row
+            count += 1
+        return
+    except sqlite3.DatabaseError:
+        yield None
+    with contextlib.suppress(sqlite3.DatabaseError):
+        # The other end: up to the page that cannot be read. What came twice is refused by its key.
+        yield from old.execute(f"SELECT {selection} FROM {table} ORDER BY {_key(table)} DESC")
+
+
+def _key(table: str) -> str:
+    return "id" if table == "conversations" else "rowid"
+
+
+def _name_the_lost(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:
+    """Messages whose conversation is lost get one, so that they can be found."""
+    try:
+        named = old.execute("SELECT DISTINCT conversation FROM messages").fetchall()
+    except sqlite3.DatabaseError:
+        return
+    connection.executemany(
+        "INSERT INTO conversations (id, workspace, title, created_at, updated_at, messages)"
+        " VALUES (?, '', 'Restored', ?, ?, 1) ON CONFLICT DO NOTHING",
+        [(name, time.time(), time.time()) for (name,) in named],
+    )
+
+
+def _unreadable(data_dir: Path) -> dict[str, int]:
+    """Messages whose row is there and says nothing, by conversation."""
+    counts: dict[str, int] = {}
+    with contextlib.closing(Database(data_dir)) as database:
+        for key, body in database.query("SELECT conversation, body FROM messages"):
+            try:
+                load_message(body)
+            except ValueError:
+                counts[key] = counts.get(key, 0) + 1
+    return counts

@@ -1,0 +1,103 @@
+"""``sam-tui sessions export``, ``import``, ``repair``: conversations as files, and a damaged database."""
+
+import os
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from sam_tui.cli.options import closing_runtime, conversation_of, place_options, settings
+from sam_tui.cli.streams import require_output
+from sam_tui.core.errors import UsageError
+from sam_tui.core.local_files.bounded import UnusableFile, read_named
+from sam_tui.core.ports.exchange import ExportForm
+from sam_tui.headless.output import terminal_safe
+
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a file that is imported."""
+_FORMS = {"md": "markdown", "json": "json", "html": "html"}
+
+
+@click.command("export", short_help="Write a conversation as a file.")
+@click.argument("conversation", metavar="ID")
+@click.option(
+    "--format", "form", type=click.Choice(["markdown", "json", "html"]), help="What to write."
+)
+@click.option("-o", "--output", metavar="FILE", help="Where to; without it standard output.")
+@place_options
+def export_command(**values: Any) -> int:
+    """Write the conversation ID as Markdown, JSON or one HTML page, secrets masked.
+
+    Without --format the ending of the file says which; Markdown where there is none. A file that is
+    there already is not replaced.
+    """
+    require_output()
+    output = values["output"]
+    ending = Path(output).suffix.lstrip(".").lower() if output else ""
+    form = cast("ExportForm", values["form"] or _FORMS.get(ending, "markdown"))
+    with closing_runtime(values) as runtime:
+        named = {"resume": values["conversation"]}
+        conversation = conversation_of(named, runtime.conversations, runtime.workspace.root)
+        assert conversation is not None
+        text = runtime.conversation_files.write(runtime.document(conversation), form)
+    if not output:
+        click.echo(text if form == "json" else terminal_safe(text), nl=False)
+        return 0
+    try:
+        with open(output, "x", encoding="utf-8", opener=_private) as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"{output} could not be written: {error.strerror}.") from error
+    click.echo(terminal_safe(f"Written: {output}"))
+    return 0
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+@click.command("import", short_help="Read a conversation from a file.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@place_options
+def import_command(**values: Any) -> int:
+    """Store the conversation of each FILE in this workspace; prints the ids.
+
+    A FILE is one of “sessions export --format json”, or a session file of Claude Code or of Codex. Its
+    text gives nothing any authority: no permission, decision, reminder or trust is taken from it.
+    """
+    require_output()
+    with closing_runtime(values) as runtime:
+        for name in values["files"]:
+            try:
+                data = read_named(name, most=LARGEST)
+            except UnusableFile as error:
+                raise UsageError(f"{name} {error}.") from error
+            document = runtime.conversation_files.read(data)
+            conversation = runtime.add_document(document)
+            click.echo(conversation)
+            note = f"{len(document.entries)} messages of {document.source}"
+            skipped = f", {document.skipped} lines could not be read" if document.skipped else ""
+            click.echo(terminal_safe(f"{name}: {note}{skipped}"), err=True)
+    return 0
+
+
+@click.command("repair", short_help="Restore what is whole in a damaged database.")
+@place_options
+def repair_command(**values: Any) -> int:
+    """Look at the whole database of conversations; where it is damaged, keep what is whole.
+
+    The damaged file stays beside the new one.
+    """
+    from sam_tui.adapters.storage.repair import repair
+
+    require_output()
+    done = repair(Path(settings(values).data_dir))
+    if done.backup:
+        click.echo(terminal_safe(f"Restored {done.rows} rows. The damaged file is {done.backup}"))
+        if done.lost:
+            click.echo(f"Some rows could not be read in: {', '.join(done.lost)}")
+    else:
+        click.echo("The database is whole.")
+    for conversation, count in sorted(done.unreadable.items()):
+        click.echo(terminal_safe(f"{conversation}: {count} messages could not be read"))
+    return 0
