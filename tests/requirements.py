@@ -13,6 +13,15 @@ class Requirement:
 
 # fmt: off
 REQUIREMENTS: dict[str, Requirement] = {
+    "acp:cancel": Requirement("A cancel ends a turn whatever it waits for, also right behind its prompt, and a later answer changes nothing.", "issue 18.3"),
+    "acp:content": Requirement("Resources of an editor's prompt reach the model, neutralised; what it cannot be shown is refused in words.", "issue 18.3"),
+    "acp:end": Requirement("When the editor hangs up, everything that the agent started ends.", "issue 18.3"),
+    "acp:frames": Requirement("What is no message of the protocol is answered with an error, and the next message is heard.", "issue 18.3"),
+    "acp:modes": Requirement("Permission modes and models are a session's own; the widest mode is no editor's to take.", "issue 18.3"),
+    "acp:permission": Requirement("An editor's person is asked with the scopes on offer; only an option of the very question allows.", "issue 18.3"),
+    "acp:sessions": Requirement("Sessions are listed, loaded with their history, resumed, forked and closed.", "issue 18.3"),
+    "acp:turns": Requirement("Words, thoughts, plan and calls of a turn reach the editor before its answer, calls with kind, status, files, changes and terminal.", "issue 18.3"),
+    "acp:versions": Requirement("The agent says which version it speaks whatever it was asked, and answers nothing before that.", "issue 18.3"),
     "audit:list": Requirement("The audit log is listed and exported.", "issue 4.11"),
     "audit:verify": Requirement("Verify finds a changed, removed or cut-off entry.", "issue 4.11"),
     "budget:counts": Requirement("One budget counts every model call; its end ends the turn with exit 53.", "issue 2.2, C10"),

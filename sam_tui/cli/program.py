@@ -25,6 +25,7 @@ COMMANDS = {
     "worker": ("fleets.worker", "worker_command"),
     "plan": ("workflows.plan", "plan_group"),
     "mcp": ("mcp", "mcp_group"),
+    "acp": ("acp", "acp_command"),
     "serve": ("serve", "serve_command"),
     "trust": ("trust", "trust_command"),
     "hooks": ("extensions", "hooks_group"),

@@ -74,3 +74,16 @@ def contract_output() -> Generator[TextIO, None, None]:
 def input_descriptor() -> int | None:
     """Standard input's descriptor, or None when it is closed."""
     return None if sys.stdin is None else 0  # pyright: ignore[reportUnnecessaryComparison]
+
+
+def protocol_streams() -> tuple[int, int]:
+    """Descriptors that carry the protocol alone: what else reads or prints gets none of it."""
+    read = input_descriptor()
+    source = os.dup(read) if read is not None else os.open(os.devnull, 0)
+    sys.stdout.flush()
+    sink = os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return source, sink

@@ -1,19 +1,15 @@
 """An ASGI application on 127.0.0.1, served until a signal comes."""
 
 import asyncio
-import os
-import signal
 import socket
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
 
-from sam_tui import signals
 from sam_tui.core.errors import UsageError
 from sam_tui.loopback.access import App
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from sam_tui.stop_signals import signals_stop
 
 
 @asynccontextmanager
@@ -45,29 +41,6 @@ class _Quiet(uvicorn.Server):
     def capture_signals(self) -> Generator[None]:
         """Leave the signals alone."""
         yield
-
-
-@contextmanager
-def signals_stop() -> Generator[asyncio.Event]:
-    """An event that the first signal sets; a second one ends the process at once.
-
-    A SIGHUP that the caller ignores on purpose (nohup) stays ignored.
-    """
-    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-
-    def stop() -> None:
-        if stopped.is_set():
-            os._exit(1)
-        stopped.set()
-
-    numbers = [n for n in _SIGNALS if n != signal.SIGHUP or not signals.ignored(n)]
-    for number in numbers:
-        loop.add_signal_handler(number, stop)
-    try:
-        yield stopped
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
 
 
 def listen(port: int) -> socket.socket:

@@ -1,16 +1,8 @@
-"""The stdio transport: one JSON message a line on two descriptors that belong to nothing else.
-
-Reading and writing are done by daemon threads, because both may block for ever on descriptors that
-other processes share, and the server must be able to end all the same.
-"""
+"""The stdio transport: one JSON message a line on two descriptors that belong to nothing else."""
 
 import asyncio
-import concurrent.futures
 import json
 import logging
-import os
-import queue
-import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -23,17 +15,15 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from sam_tui.line_pipes import LONGEST, LinePipes
+
 logger = logging.getLogger(__name__)
 
-LONGEST: Final = 64 * 1024 * 1024
-"""Bytes of one message; a longer line is refused and skipped."""
 _LAST_WORDS: Final = 5.0
 """Seconds for what is still to be said to somebody who hangs up."""
-_CHUNK = 1 << 16
 _AHEAD = 32
 _LASTING = ("tools/call", "subscriptions/listen")
 """Requests whose answers are not waited for when the client hangs up."""
-_Job = tuple[bytes, "asyncio.Future[None]"]
 
 Reads = MemoryObjectReceiveStream[SessionMessage | Exception]
 Writes = MemoryObjectSendStream[SessionMessage]
@@ -46,21 +36,17 @@ class StdioWire:
     """
 
     def __init__(self, source: int, sink: int) -> None:
-        self._loop = asyncio.get_running_loop()
         self._incoming, self.reads = anyio.create_memory_object_stream[SessionMessage | Exception](
             _AHEAD
         )
         self.writes, self._outgoing = anyio.create_memory_object_stream[SessionMessage](_AHEAD)
-        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue(_AHEAD)
-        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._pipes = LinePipes(source, sink, "mcp")
         self._owed: set[types.RequestId] = set()
         self._paid = asyncio.Event()
-        _thread("mcp-reads", lambda: _read(source, self._lines, self._loop))
-        _thread("mcp-writes", lambda: _write(sink, self._jobs, self._loop))
 
     async def listen(self) -> None:
         """Pass on what comes in, until the other side is gone."""
-        while (line := await self._lines.get()) is not None:
+        while (line := await self._pipes.read()) is not None:
             message = parsed(line)
             if isinstance(message, WireFault):
                 await self._say(message.answer)
@@ -92,9 +78,7 @@ class StdioWire:
         await self._incoming.send(SessionMessage(message))
 
     async def _say(self, message: types.JSONRPCMessage) -> None:
-        written = self._loop.create_future()
-        self._jobs.put((_encoded(message) + b"\n", written))
-        await written
+        await self._pipes.write(_encoded(message))
         if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             self._owed.discard("" if message.id is None else message.id)
             if not self._owed:
@@ -174,69 +158,3 @@ def _invalid_request(fields: Mapping[str, object]) -> WireFault | None:
 def _fault(request: str | int | None, code: int, message: str) -> WireFault:
     error = types.ErrorData(code=code, message=message)
     return WireFault(types.JSONRPCError(jsonrpc="2.0", id=request, error=error))
-
-
-def _thread(name: str, work: Callable[[], None]) -> None:
-    threading.Thread(target=work, name=name, daemon=True).start()
-
-
-def _read(
-    source: int, lines: "asyncio.Queue[bytes | None]", loop: asyncio.AbstractEventLoop
-) -> None:
-    """Hand over line by line; no more than a few ahead of who takes them."""
-
-    def hand_over(line: bytes | None) -> bool:
-        putting = lines.put(line)
-        try:
-            asyncio.run_coroutine_threadsafe(putting, loop).result()
-        except (RuntimeError, concurrent.futures.CancelledError):
-            putting.close()  # the loop has ended
-            return False
-        return True
-
-    buffer = bytearray()
-    while True:
-        try:
-            chunk = os.read(source, _CHUNK)
-        except OSError:
-            chunk = b""
-        if not chunk:
-            break
-        buffer += chunk
-        if b"\n" not in chunk:
-            # Of a line that is too long only so much is kept that it is seen to be.
-            del buffer[LONGEST + 1 :]
-            continue
-        *whole, partial = buffer.split(b"\n")
-        buffer = partial
-        if not all(hand_over(bytes(line)) for line in whole):
-            return
-    if buffer.strip() and not hand_over(bytes(buffer)):
-        return
-    hand_over(None)
-
-
-def _write(sink: int, jobs: "queue.SimpleQueue[_Job]", loop: asyncio.AbstractEventLoop) -> None:
-    """Write whole messages, one after the other."""
-    while True:
-        data, written = jobs.get()
-        fault: OSError | None = None
-        view = memoryview(data)
-        try:
-            while view:
-                view = view[os.write(sink, view) :]
-        except OSError as error:
-            fault = error
-        try:
-            loop.call_soon_threadsafe(_settle, written, fault)
-        except RuntimeError:
-            return  # the loop has ended
-
-
-def _settle(written: "asyncio.Future[None]", fault: OSError | None) -> None:
-    if written.done():
-        return
-    if fault is None:
-        written.set_result(None)
-    else:
-        written.set_exception(fault)

@@ -8,10 +8,11 @@ from typing import Final
 from mcp.server.transport_security import TransportSecuritySettings
 
 from sam_tui.loopback.access import App, HttpAccess, Receive, Scope, Send, refuse
-from sam_tui.loopback.serving import listen, serve_until, signals_stop
+from sam_tui.loopback.serving import listen, serve_until
 from sam_tui.mcp_server.http.sessions import McpSessions
 from sam_tui.mcp_server.protocol import SamServer
 from sam_tui.mcp_server.stdio import wire
+from sam_tui.stop_signals import signals_stop
 
 PATH: Final = "/mcp"
 

@@ -125,6 +125,7 @@ VIOLATIONS: dict[str, Violation] = {
     "the screen imports the emulator": violation(
         "pyghostty", sam_tui__ui__planted="import pyghostty"
     ),
+    "headless speaks ACP": violation("acp", sam_tui__headless__planted="import acp.schema"),
     "headless speaks MCP": violation("mcp", sam_tui__headless__planted="import mcp.types"),
     "the screen imports the database": violation("sqlite3", sam_tui__ui__planted="import sqlite3"),
     "a tool opens transactions by itself": violation(

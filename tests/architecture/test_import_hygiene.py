@@ -9,7 +9,7 @@ import pytest
 
 OUTSIDE = frozenset(
     {
-        "textual", "rich", "litellm", "openai", "mcp", "mcp_types", "uvicorn", "httpx", "httpx2",
+        "textual", "rich", "litellm", "openai", "acp", "mcp", "mcp_types", "uvicorn", "httpx", "httpx2",
         "sqlite3", "pyghostty", "ptyprocess", "click", "platformdirs", "aiohttp", "requests",
         "hypothesis", "pytest",
     }
@@ -88,6 +88,9 @@ ENTRIES = {
     "the terminal": Entry("import sam_tui.adapters.terminal", OUTSIDE - {"ptyprocess"}, 50),
     "the MCP command before it serves": Entry(
         run("mcp", "serve", "--help"), OUTSIDE - {"click", "platformdirs"}, 490
+    ),
+    "the ACP command before it serves": Entry(
+        run("acp", "--help"), OUTSIDE - {"click", "platformdirs"}, 490
     ),
     "the storage": Entry("import sam_tui.adapters.storage", OUTSIDE - {"sqlite3"}, 170),
 }

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from sam_tui.cli.options import (
     server_options,
     settings,
 )
-from sam_tui.cli.streams import input_descriptor, require_output
+from sam_tui.cli.streams import protocol_streams, require_output
 from sam_tui.core.authorization.paths.secrets import MCP_TOKEN
 from sam_tui.core.errors import UsageError
 from sam_tui.folders import data_folder
@@ -257,7 +256,7 @@ def serve_command(**values: Any) -> int:
     if values["take_over"] and not values["conversation"]:
         raise UsageError("--take-over goes with --conversation.")
     require_output()
-    source, sink = _own_streams()
+    source, sink = protocol_streams()
     if values["transport"] == "stdio" and os.isatty(source):
         click.echo("sam-tui speaks MCP on its standard streams; Ctrl+C ends it.", err=True)
     asyncio.run(_serve(values, source, sink))
@@ -307,16 +306,3 @@ def _announced(token: "BearerToken") -> Callable[[int], None]:
         click.echo(f"The token for Authorization: Bearer is in {token.path}", err=True)
 
     return announce
-
-
-def _own_streams() -> tuple[int, int]:
-    """Descriptors that carry the protocol alone: what else reads or prints gets none of it."""
-    input_descriptor_ = input_descriptor()
-    source = os.dup(input_descriptor_) if input_descriptor_ is not None else os.open(os.devnull, 0)
-    sys.stdout.flush()
-    sink = os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return source, sink

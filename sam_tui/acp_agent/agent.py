@@ -1,0 +1,321 @@
+"""The methods of the protocol, and the sessions they speak of."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from acp import PROTOCOL_VERSION, RequestError, schema
+from acp.connection import Connection
+from acp.meta import AGENT_METHODS
+from pydantic import BaseModel, ValidationError
+
+from sam_tui.acp_agent.session import EditorSession, iso_time
+from sam_tui.acp_agent.wire import AgentWire
+from sam_tui.core.errors import SamError, UsageError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.inquiry import Inquiry, Question
+from sam_tui.core.runtime import Opening, Runtime
+from sam_tui.core.todos.item import one_line
+from sam_tui.line_pipes import LinePipes
+from sam_tui.stop_signals import signals_stop
+
+Request = TypeVar("Request", bound=BaseModel)
+Handler = Callable[[object], Awaitable[BaseModel]]
+_INVALID_PARAMS: Final = -32602
+_INTERNAL: Final = -32603
+_PAGE: Final = 50
+_MOST_LISTED: Final = 10_000
+_MOST_FAULTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTerms:
+    """Where a session works: folders as the client gave them. No root is the program's own."""
+
+    root: str = ""
+    others: tuple[str, ...] = ()
+
+
+Openers = Callable[[SessionTerms, Callable[[Inquiry], bool]], Runtime]
+"""A runtime for a session. The second argument says for which questions somebody is there."""
+
+
+async def serve(source: int, sink: int, opens: Openers, version: str) -> None:
+    """Serve one client on two descriptors until it closes its end or a signal comes."""
+    agent = EditorAgent(opens, version)
+    loop = asyncio.get_running_loop()
+    with signals_stop() as stopped:
+        connection = Connection(
+            agent.handle, AgentWire(LinePipes(source, sink, "acp")), listening=False
+        )
+        agent.connect(connection)
+        work = loop.create_task(connection.main_loop(), name="acp")
+        stop = loop.create_task(stopped.wait(), name="acp-stop")
+        try:
+            await asyncio.wait((work, stop), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.cancel()
+            work.cancel()
+            await asyncio.gather(work, stop, return_exceptions=True)
+            await agent.close()
+            await connection.close()
+
+
+class EditorAgent:
+    """Answers one client. Each session has a runtime of its own: folder, mode and servers are its."""
+
+    def __init__(self, opens: Openers, version: str) -> None:
+        self._opens = opens
+        self._version = version
+        self._connection: Connection | None = None
+        self._client: schema.ClientCapabilities | None = None
+        self._sessions: dict[str, EditorSession] = {}
+        self._opening = asyncio.Lock()
+        names = AGENT_METHODS
+        self._requests: Mapping[str, Handler] = {
+            names["initialize"]: _reads(schema.InitializeRequest, self._initialize),
+            names["authenticate"]: _reads(schema.AuthenticateRequest, self._authenticate),
+            names["session_new"]: _reads(schema.NewSessionRequest, self._new),
+            names["session_load"]: _reads(schema.LoadSessionRequest, self._load),
+            names["session_resume"]: _reads(schema.ResumeSessionRequest, self._resume),
+            names["session_fork"]: _reads(schema.ForkSessionRequest, self._fork),
+            names["session_list"]: _reads(schema.ListSessionsRequest, self._list),
+            names["session_close"]: _reads(schema.CloseSessionRequest, self._close),
+            names["session_prompt"]: _reads(schema.PromptRequest, self._prompt),
+            names["session_set_mode"]: _reads(schema.SetSessionModeRequest, self._set_mode),
+            names["session_set_config_option"]: _reads(
+                schema.SetSessionConfigOptionSelectRequest, self._set_option
+            ),
+        }
+
+    def connect(self, connection: Connection) -> None:
+        """What answers go through."""
+        self._connection = connection
+
+    async def handle(self, method: str, params: object, is_notification: bool) -> BaseModel | None:
+        """Answer one message. Raises ``RequestError``."""
+        if is_notification:
+            if method == AGENT_METHODS["session_cancel"]:
+                note = _read(schema.CancelNotification, params)
+                if note.session_id in self._sessions:
+                    self._sessions[note.session_id].cancel()
+            return None
+        handler = self._requests.get(method)
+        if handler is None:
+            raise RequestError.method_not_found(method[:100])
+        if self._client is None and method != AGENT_METHODS["initialize"]:
+            raise RequestError(-32600, "Invalid request: initialize comes first")
+        try:
+            return await handler(params)
+        except UsageError as error:
+            raise RequestError(_INVALID_PARAMS, error.explain()) from error
+        except SamError as error:
+            raise RequestError(_INTERNAL, f"{error.title}: {error.explain()}") from error
+
+    async def close(self) -> None:
+        """End all sessions and what they started."""
+        sessions, self._sessions = list(self._sessions.values()), {}
+        await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
+
+    # ---- the connection
+
+    async def _initialize(self, request: schema.InitializeRequest) -> schema.InitializeResponse:
+        """Version 1 is what there is: whoever asks for another is told so, and may hang up."""
+        self._client = request.client_capabilities or schema.ClientCapabilities()
+        return schema.InitializeResponse(
+            protocol_version=PROTOCOL_VERSION,
+            agent_info=schema.Implementation(
+                name="sam-tui", title="sam-tui", version=self._version
+            ),
+            agent_capabilities=schema.AgentCapabilities(
+                load_session=True,
+                prompt_capabilities=schema.PromptCapabilities(
+                    image=False, audio=False, embedded_context=True
+                ),
+                session_capabilities=schema.SessionCapabilities(
+                    list=schema.SessionListCapabilities(),
+                    fork=schema.SessionForkCapabilities(),
+                    resume=schema.SessionResumeCapabilities(),
+                    close=schema.SessionCloseCapabilities(),
+                    additional_directories=schema.SessionAdditionalDirectoriesCapabilities(),
+                ),
+            ),
+            auth_methods=[],
+        )
+
+    async def _authenticate(self, request: schema.AuthenticateRequest) -> BaseModel:
+        raise UsageError(f"There is no way {request.method_id[:50]!r} to log in: none is needed.")
+
+    # ---- sessions
+
+    async def _new(self, request: schema.NewSessionRequest) -> schema.NewSessionResponse:
+        session = await self._open(_terms(request.cwd, request.additional_directories))
+        session.introduce()
+        return schema.NewSessionResponse(
+            session_id=session.id, modes=session.modes, config_options=session.options
+        )
+
+    async def _load(self, request: schema.LoadSessionRequest) -> schema.LoadSessionResponse:
+        terms = _terms(request.cwd, request.additional_directories)
+        session = await self._open(terms, request.session_id)
+        await session.replay()
+        session.introduce()
+        return schema.LoadSessionResponse(modes=session.modes, config_options=session.options)
+
+    async def _resume(self, request: schema.ResumeSessionRequest) -> schema.ResumeSessionResponse:
+        terms = _terms(request.cwd, request.additional_directories)
+        session = await self._open(terms, request.session_id)
+        session.introduce()
+        return schema.ResumeSessionResponse(modes=session.modes, config_options=session.options)
+
+    async def _fork(self, request: schema.ForkSessionRequest) -> schema.ForkSessionResponse:
+        terms = _terms(request.cwd, request.additional_directories)
+        session = await self._open(terms, request.session_id, "fork")
+        session.introduce()
+        return schema.ForkSessionResponse(
+            session_id=session.id, modes=session.modes, config_options=session.options
+        )
+
+    async def _list(self, request: schema.ListSessionsRequest) -> schema.ListSessionsResponse:
+        start = _cursor(request.cursor)
+        folder = _real(request.cwd) if request.cwd else None
+        runtime = self._opens(SessionTerms(), _nobody)
+        try:
+            records = runtime.conversations.recent(folder, start + _PAGE + 1)[start:]
+        finally:
+            await runtime.close()
+        sessions = [
+            schema.SessionInfo(
+                session_id=record.id,
+                cwd=record.workspace,
+                title=one_line(record.title),
+                updated_at=iso_time(record.updated_at),
+            )
+            for record in records[:_PAGE]
+        ]
+        more = str(start + _PAGE) if len(records) > _PAGE else None
+        return schema.ListSessionsResponse(sessions=sessions, next_cursor=more)
+
+    async def _close(self, request: schema.CloseSessionRequest) -> schema.CloseSessionResponse:
+        session = self._session(request.session_id)
+        del self._sessions[session.id]
+        await session.close()
+        return schema.CloseSessionResponse()
+
+    # ---- one session
+
+    async def _prompt(self, request: schema.PromptRequest) -> schema.PromptResponse:
+        return await self._session(request.session_id).prompt(request.prompt)
+
+    async def _set_mode(self, request: schema.SetSessionModeRequest) -> BaseModel:
+        session = self._session(request.session_id)
+        session.use_mode(request.mode_id)
+        await session.tell_mode()
+        return schema.SetSessionModeResponse()
+
+    async def _set_option(
+        self, request: schema.SetSessionConfigOptionSelectRequest
+    ) -> schema.SetSessionConfigOptionResponse:
+        session = self._session(request.session_id)
+        match request.config_id:
+            case "mode":
+                session.use_mode(request.value)
+                await session.tell_mode()
+            case "model":
+                await session.use_model(request.value)
+            case _:
+                raise UsageError(f"There is no option {request.config_id[:50]!r}.")
+        return schema.SetSessionConfigOptionResponse(config_options=session.options)
+
+    def _session(self, identifier: str) -> EditorSession:
+        session = self._sessions.get(identifier)
+        if session is None:
+            raise UsageError(
+                f"There is no open session {identifier[:100]!r}.", hint="Open it: session/load."
+            )
+        return session
+
+    async def _open(
+        self, terms: SessionTerms, identifier: str = "", how: Opening = "continue"
+    ) -> EditorSession:
+        """A session in a runtime of its own; one that is open already is opened anew."""
+        assert self._connection is not None
+        assert self._client is not None
+        async with self._opening:
+            await self._set_aside(identifier if how == "continue" else "")
+            runtime = self._opens(terms, self._attends)
+            try:
+                if identifier and runtime.conversations.find(ConversationId(identifier)) is None:
+                    raise UsageError(f"There is no conversation {identifier[:100]!r}.")
+                conversation = ConversationId(identifier) if identifier else None
+                session = runtime.open_session(conversation, how=how)
+            except BaseException:
+                await runtime.close()
+                raise
+            live = bool((self._client.field_meta or {}).get("terminal_output"))
+            opened = EditorSession(runtime, session, self._connection, live_terminals=live)
+            self._sessions[opened.id] = opened
+            return opened
+
+    async def _set_aside(self, identifier: str) -> None:
+        session = self._sessions.get(identifier)
+        if session is None:
+            return
+        if session.busy:
+            raise UsageError("A turn is running in that session.", hint="Cancel it first.")
+        del self._sessions[identifier]
+        await session.close()
+
+    def _attends(self, inquiry: Inquiry) -> bool:
+        """Every client is asked for approvals; a question needs one that shows forms."""
+        if not isinstance(inquiry.request, Question):
+            return True
+        elicitation = self._client.elicitation if self._client else None
+        return elicitation is not None and elicitation.form is not None
+
+
+def _nobody(_inquiry: Inquiry) -> bool:
+    return False
+
+
+def _terms(folder: str, more: Sequence[str] | None) -> SessionTerms:
+    folders = (folder, *(more or ()))
+    for path in folders:
+        if not os.path.isabs(path) or "\0" in path:
+            raise UsageError(f"{path[:200]!r} is no absolute path.")
+    return SessionTerms(folder, folders[1:])
+
+
+def _real(folder: str) -> str:
+    """A folder as conversations name it."""
+    return os.path.realpath(_terms(folder, ()).root)
+
+
+def _cursor(text: str | None) -> int:
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdecimal() and len(text) < 6 and int(text) < _MOST_LISTED):
+        raise UsageError(f"{text[:50]!r} is no cursor of this agent.")
+    return int(text)
+
+
+def _read(model: type[Request], params: object) -> Request:
+    """The parameters of a method. Raises ``RequestError``, which repeats nothing of what was sent."""
+    try:
+        return model.model_validate({} if params is None else params)
+    except ValidationError as error:
+        faults = [
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+            for fault in error.errors(include_url=False, include_context=False, include_input=False)
+        ]
+        details = {"errors": faults[:_MOST_FAULTS]}
+        raise RequestError(_INVALID_PARAMS, "Invalid params", details) from error
+
+
+def _reads(model: type[Request], answer: Callable[[Request], Awaitable[BaseModel]]) -> Handler:
+    async def handler(params: object) -> BaseModel:
+        return await answer(_read(model, params))
+
+    return handler

@@ -1,0 +1,42 @@
+"""``sam-tui acp``: the agent for editors."""
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sam_tui import __version__
+from sam_tui.cli.options import open_runtime, server_options
+from sam_tui.cli.streams import protocol_streams, require_output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sam_tui.acp_agent.agent import SessionTerms
+    from sam_tui.core.inquiry import Inquiry
+    from sam_tui.core.runtime import Runtime
+
+
+@click.command("acp", short_help="The agent for editors that speak ACP.")
+@server_options
+def acp_command(**values: Any) -> int:
+    """Be the agent of an editor that speaks the Agent Client Protocol, until it hangs up.
+
+    The editor names the folder of each session and shows the person what needs an approval. Nothing but
+    the protocol is written to standard output.
+    """
+    require_output()
+    source, sink = protocol_streams()
+    if os.isatty(source):
+        click.echo("sam-tui speaks ACP on its standard streams; Ctrl+C ends it.", err=True)
+
+    def opens(terms: "SessionTerms", attends: "Callable[[Inquiry], bool]") -> "Runtime":
+        more = (*values["add_dir"], *terms.others)
+        folders = {"workspace": terms.root or values["workspace"], "add_dir": more}
+        return open_runtime({**values, **folders}, attended=attends, program="sam-tui acp")
+
+    from sam_tui.acp_agent.agent import serve
+
+    asyncio.run(serve(source, sink, opens, __version__))
+    return 0
