@@ -32,7 +32,7 @@ from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 from tests.fakes.programs import found
 
-DEADLINE = 20.0
+DEADLINE = 90.0
 CONVERSATION = ConversationId("c")
 
 Git = Callable[..., str]

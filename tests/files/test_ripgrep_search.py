@@ -261,7 +261,7 @@ async def test_a_cancelled_search_leaves_no_process_and_no_descriptor(tmp_path: 
     table = "/proc/self/fd" if sys.platform == "linux" else "/dev/fd"
     search = RipgrepSearch(binary=slow_program(tmp_path))
     before = len(os.listdir(table))
-    async with asyncio.timeout(20), asyncio.TaskGroup() as group:
+    async with asyncio.timeout(90), asyncio.TaskGroup() as group:
         task = group.create_task(search.grep(GrepRequest(below(tmp_path), "x", False)))
         pid = ""
         while not pid.endswith("\n"):

@@ -43,7 +43,7 @@ from tests.framework.bench import Person
 from tests.framework.conftest import Opened
 from tests.framework.stages import RULES, STAGES, located
 
-DEADLINE = 30.0
+DEADLINE = 90.0
 
 
 def over(server: FakeServer, **options: Any) -> dict[str, Any]:

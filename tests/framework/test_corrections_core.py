@@ -23,7 +23,7 @@ from tests.framework.conftest import Opened
 
 pytestmark = pytest.mark.requirement("framework:corrections")
 
-DEADLINE = 20.0
+DEADLINE = 90.0
 
 
 def settings(server: FakeServer, **more: Any) -> dict[str, Any]:

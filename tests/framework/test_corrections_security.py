@@ -19,7 +19,7 @@ from tests.framework.conftest import Opened
 
 pytestmark = pytest.mark.requirement("framework:corrections")
 
-DEADLINE = 20.0
+DEADLINE = 90.0
 OUTSIDE = {"filePath": "../outside.txt", "content": "x"}
 
 

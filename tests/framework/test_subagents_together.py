@@ -16,7 +16,7 @@ from tests.fakes.engine_kit import Piece, calls
 from tests.framework.bench import Bench, Person
 from tests.framework.conftest import Opened
 
-DEADLINE = 30.0
+DEADLINE = 90.0
 COST = UsageDelta(Usage(100, 0, 0, 10, cost=0.25))
 SENT = "send them"
 SECRET = "read by the subagent alone"

@@ -24,7 +24,7 @@ from tests.fakes.interpreter import INTERPRETER
 
 Step = dict[str, Any]
 EVENT = "PreToolUse"
-DEADLINE = 30.0
+DEADLINE = 90.0
 
 
 @dataclass

@@ -206,7 +206,7 @@ async def test_cancelling_ends_the_stream_and_its_connection(stage: Stage) -> No
             pass
 
     task = asyncio.get_running_loop().create_task(read())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         await reading.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -222,7 +222,7 @@ async def test_a_silent_server_is_unavailable_after_the_request_timeout(stage: S
     else:
         model = stage.open(Reply(hang="start"), timeout=0.1)
     with pytest.raises(errors.ModelUnavailable):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(90):
             await answer(model)
 
 

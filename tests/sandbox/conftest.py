@@ -23,7 +23,7 @@ from tests.sandbox.hosts_kit import PRELUDE, Answerer, Held, Person
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 Rehearse = Callable[[str], Coroutine[None, None, Rehearsed]]
 
-DEADLINE = 20.0
+DEADLINE = 90.0
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
 from tests.fakes.interpreter import INTERPRETER
 
-DEADLINE = 40.0
+DEADLINE = 90.0
 MEGABYTES = 3_000_000
 
 

@@ -46,7 +46,7 @@ class Terminal:
 
     async def says(self, line: str, wanted: str) -> None:
         self.pty.write(f"{line}\n".encode())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(90):
             while wanted not in self.text:
                 self._heard.clear()
                 await self._heard.wait()

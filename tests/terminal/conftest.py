@@ -31,7 +31,7 @@ from sam_tui.core.tooling.contract import Permit, ToolContext, ToolResult
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 Until = Callable[[TerminalSession, str], Awaitable[str]]
 
-DEADLINE = 20.0
+DEADLINE = 90.0
 ME = ConversationId("me")
 
 

@@ -20,7 +20,7 @@ Until = Callable[[TerminalSession, str], Awaitable[str]]
 ME = ConversationId("me")
 ONE = ConversationId("one")
 TWO = ConversationId("two")
-DEADLINE = 20.0
+DEADLINE = 90.0
 SHELLS = [
     pytest.param(
         shell,
@@ -89,10 +89,10 @@ async def crashed(
             spec = SessionSpec("me", where, confined=True, writable=(where,))
             session, made = await terminals.open(spec)
             assert made
-            await session.settled(within=20)
+            await session.settled(within=90)
             session.write(sys.argv[3].encode() + b"\\r")
             while "heard-before" not in session.output(0).text.replace(sys.argv[3], ""):
-                await session.quiet(silence=0.05, within=20)
+                await session.quiet(silence=0.05, within=90)
             for typed in sys.argv[4:]:
                 session.type(typed.encode())
             print(session.id, flush=True)

@@ -1,4 +1,6 @@
 import asyncio
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -11,6 +13,7 @@ from sam_tui.adapters.terminal.holders.client import Holders
 from sam_tui.adapters.terminal.person_input.decoder import characters, without_replies
 from sam_tui.adapters.terminal.person_input.redaction import VEIL
 from sam_tui.adapters.terminal.person_input.session_holder import Hold, SessionHolder
+from sam_tui.adapters.terminal.pty.pty import Child, Pty, PtyLaunch
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ports.processes.terminals import SessionSpec
 from tests.terminal.session_kit import DEADLINE, ME, Until, confined, crashed
@@ -67,6 +70,33 @@ async def test_what_the_person_did_when_the_program_died_stays_theirs(
     await session.settled(within=DEADLINE)
     assert session.commands[-1].command == "echo m''ine"
     await terminals.close_all()
+
+
+MISSES_ONE = """
+import os, signal, time
+signal.signal(signal.SIGWINCH, signal.SIG_IGN)
+print("ready", flush=True)
+for rows in (25, 24):
+    while os.get_terminal_size().lines != rows:
+        time.sleep(0.01)
+signal.signal(signal.SIGWINCH, lambda *_: print("drawn", flush=True))
+while True:
+    signal.pause()
+"""
+"""Draws itself for a new size, but not for the first that it is given."""
+
+
+@pytest.mark.requirement("terminal:baton-survives")
+async def test_a_program_that_missed_that_it_shall_draw_is_told_again(workspace: Path) -> None:
+    printed: asyncio.Queue[bytes] = asyncio.Queue()
+    argv = (sys.executable, "-I", "-S", "-c", MISSES_ONE)
+    child = Child(PtyLaunch(argv, str(workspace), {}, 80, 24, None))
+    pty = Pty(child, printed.put_nowait, lambda: None)
+    assert b"ready" in await asyncio.wait_for(printed.get(), DEADLINE)
+    pty.redraw(80, 24)
+    assert b"drawn" in await asyncio.wait_for(printed.get(), DEADLINE)
+    os.kill(child.pid, signal.SIGKILL)
+    await pty.close()
 
 
 @held_sessions

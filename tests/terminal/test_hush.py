@@ -62,7 +62,7 @@ async def test_a_starting_shell_is_refused_in_silence_and_asked_about_from_its_f
     )
     session, _ = await opened.open(spec)
     assert isinstance(session, PtySession)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         told = asyncio.Event()
         session.watch(told.set)
         while session.starts:

@@ -15,7 +15,7 @@ from sam_tui.adapters.terminal.recordings.playback import CastPlayback
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.recordings import Playback
 
-DEADLINE = 20.0
+DEADLINE = 90.0
 
 Event = tuple[float, str, str]
 Open = Callable[[Iterable[Event]], Playback]

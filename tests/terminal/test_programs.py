@@ -11,7 +11,7 @@ from sam_tui.core.ports.processes.screens import MouseInput
 from sam_tui.core.ports.processes.terminals import KeyPress, SessionSpec, TerminalSession
 from tests.fakes.programs import needs
 
-DEADLINE = 20.0
+DEADLINE = 90.0
 
 pytestmark = pytest.mark.usefixtures("plain_shell")
 

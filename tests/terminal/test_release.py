@@ -17,7 +17,7 @@ from sam_tui.core.prompt.reminders import TurnView
 
 ME = ConversationId("me")
 OTHER = ConversationId("other")
-DEADLINE = 20.0
+DEADLINE = 90.0
 
 Hand = Any
 """Calls operations as the executor would once the guard has allowed them: see conftest."""

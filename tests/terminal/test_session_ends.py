@@ -22,7 +22,7 @@ async def test_closing_ends_foreground_and_stubborn_background_jobs(
     session.write(b"(trap '' HUP TERM; echo a=$BASHPID.; while :; do sleep 9; done) &\r")
     await until(session, ".\r\n")
     session.write(b"bash -c 'trap \"\" HUP; echo b=$$.; sleep 100'\r")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while len(found := re.findall(r"[ab]=(\d+)\.", session.output(0).text)) < 2:
             await session.quiet(silence=0.05, within=1)
     pids = [int(pid) for pid in found]
@@ -87,7 +87,7 @@ async def test_each_group_of_a_session_gets_as_strong_a_signal_as_it_takes(
     session.write(b"bash job 1 &\r")
     await until(session, ".\r\n")
     session.write(b"set -m; (bash job 2; true) | cat\r")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while len(found := re.findall(r"up=(\d+)\.", session.output(0).text)) < 2:
             await session.quiet(silence=0.05, within=1)
     await terminals.close(session.id)

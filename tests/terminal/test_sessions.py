@@ -216,11 +216,11 @@ async def test_quiet_waits_while_output_comes_and_gives_up_in_time(
     assert "final\r\n" in session.output(0).text
     session.write(b"while :; do echo again; sleep 0.02; done\r")
     await until(session, "again\r\n")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         await session.quiet(silence=5, within=0.2)
     await session.end_command()
     session.write(b"exit\r")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         await session.quiet(silence=60, within=60)
     assert not session.running
 

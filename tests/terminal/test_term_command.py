@@ -48,7 +48,7 @@ async def kept_session(holders: Holders, sandbox: Sandbox, workspace: Path) -> T
     terminals = PtyTerminals(sandbox, holders)
     session, _ = await terminals.open(SessionSpec(ME, str(workspace)))
     session.write(b"echo ear''lier\r")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while "earlier\r\n" not in session.output(0).text:
             await session.quiet(silence=0.05, within=1)
     await session.settled(within=20)

@@ -201,7 +201,7 @@ async def test_input_returns_only_what_was_printed_since(hand: Hand) -> None:
 async def test_a_shell_that_exits_is_told_and_announced(hand: Hand, published: list[Event]) -> None:
     session = (await hand.data("create_session"))["session_id"]
     told = await hand.data("send_input", session_id=session, input="exit 5\r\n")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(90):
         while told["status"] == "running":
             told = await hand.data("get_output", session_id=session)
             await asyncio.sleep(0)

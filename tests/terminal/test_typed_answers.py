@@ -69,7 +69,7 @@ async def test_the_answer_to_a_hand_over_says_what_was_typed_before(tmp_path: Pa
         line = "echo fi''rst; read -s -p 'Code: ' x; echo; echo o''k\r\n"
         sending = asyncio.ensure_future(desk.send(input=line, hand_over="the code"))
         await shown(desk.terminal, "Code:")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(90):
             while desk.terminal.holder != "person":
                 await desk.terminal.quiet(silence=0.05, within=1)
         desk.terminal.type(f"{SECRET}\r".encode())
@@ -111,7 +111,7 @@ async def test_what_came_of_keys_to_a_full_screen_program_is_its_screen(
     line, shows, leave = PROGRAMS[name]
     async with desk_in(tmp_path) as desk:
         told = await desk.send(input=f"{line}\r\n", timeout=3)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(90):
             while shows not in told.get("screen", {}).get("text", ""):  # it is still starting
                 told = await desk.send(input=REDRAW, timeout=3)
         screen = told["screen"]

@@ -14,7 +14,7 @@ from tests.todos.desk import Desk
 async def opened(desk: Desk) -> Inquiry:
     """The next question that is asked."""
     while True:
-        for event in await asyncio.wait_for(desk.events.batch(), 10):
+        for event in await asyncio.wait_for(desk.events.batch(), 90):
             if isinstance(event, InquiryOpened):
                 return event.inquiry
 

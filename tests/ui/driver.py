@@ -16,7 +16,7 @@ from sam_tui.ui.workbench import Workbench
 from tests.fakes.engine_kit import RawModel
 from tests.transcript.hosting import source_text
 
-DEADLINE = 15.0
+DEADLINE = 90.0
 
 
 class Watch:

@@ -30,6 +30,8 @@ _LAST_READS = 256
 _STAGES = ((signal.SIGHUP, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0))
 _NOTICE, _NOTICED = 0.02, 2.0
 """Seconds between two looks whether a program has taken its new size in, and of all of them."""
+_REDRAWS = 5
+"""How often a program that prints nothing is asked to draw."""
 _POLLS_TERMINALS = sys.platform == "linux"
 """macOS cannot be relied on to poll them: the loop, which asks otherwise, goes on reading there."""
 
@@ -126,6 +128,7 @@ class Pty:
         self._closing: asyncio.Task[None] | None = None
         self._restoring: asyncio.TimerHandle | None = None
         self._size = (0, 0)
+        self._silent = False
         self.tty_name = _terminal_name(self._fd)
         os.set_blocking(self._fd, False)
         self._reading = True
@@ -205,13 +208,21 @@ class Pty:
     def redraw(self, columns: int, rows: int) -> None:
         """Have the program draw anew: it gets one row more, and its size again once it took that in.
 
-        Told of both at once it would find the size that it knows, and draw nothing.
+        Told of both at once it would find the size that it knows, and draw nothing: on a machine with
+        much else to do that happens, so it is told again while it prints nothing.
         """
         self._size = (columns, rows)
-        self._process.resize(columns, rows + 1)
-        self._restore(self._loop.time() + _NOTICED)
+        self._silent = True
+        self._enlarge(_REDRAWS)
 
-    def _restore(self, deadline: float) -> None:
+    def _enlarge(self, redraws: int) -> None:
+        self._restoring = None
+        if self.running and self._silent and redraws:
+            columns, rows = self._size
+            self._process.resize(columns, rows + 1)
+            self._restore(self._loop.time() + _NOTICED, redraws - 1)
+
+    def _restore(self, deadline: float, redraws: int) -> None:
         """Look again and again whether the program waits, and has taken in that its size changed."""
         self._restoring = None
         if not self.running:
@@ -223,8 +234,9 @@ class Pty:
         waiting = blocked(pids, self.tty_name)
         if (resized and (waiting.reading or waiting.polling)) or self._loop.time() >= deadline:
             self._process.resize(*self._size)
+            self._restoring = self._loop.call_later(_NOTICED, self._enlarge, redraws)
         else:
-            self._restoring = self._loop.call_later(_NOTICE, self._restore, deadline)
+            self._restoring = self._loop.call_later(_NOTICE, self._restore, deadline, redraws)
 
     def _restored(self) -> None:
         """Give it its size again at once, where it waits for that."""
@@ -282,6 +294,7 @@ class Pty:
         if not data:
             self._stop_reading()
             return False
+        self._silent = False
         self._gathering.add(data)
         return True
 
