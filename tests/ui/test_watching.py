@@ -151,7 +151,7 @@ async def test_one_key_lets_nobody_type_and_one_takes_and_hands_back(
         await me.until(lambda: opened.holder == "person")
         await me.until(lambda: border() == "you type · Ctrl+] twice hands back")
         opened.type(b"echo ty$((1+1))ed\r")
-        await me.until(lambda: "ty2ed" in drawn(view))
+        await me.until(lambda: "ty2ed" in drawn(view) and opened.state.name == "finished")
         await me.pilot.press(*LEAVE_CHORD)
         await me.until(lambda: opened.holder == "agent")
         assert opened.handover is not None and "ty2ed" in opened.handover.changed
