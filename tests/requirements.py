@@ -19,6 +19,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "acp:frames": Requirement("What is no message of the protocol is answered with an error, and the next message is heard.", "issue 18.3"),
     "acp:modes": Requirement("Permission modes and models are a session's own; the widest mode is no editor's to take.", "issue 18.3"),
     "acp:permission": Requirement("An editor's person is asked with the scopes on offer; only an option of the very question allows.", "issue 18.3"),
+    "acp:servers": Requirement("An MCP server that an editor hands in starts when its person agrees, and never without.", "issue 18.3"),
     "acp:sessions": Requirement("Sessions are listed, loaded with their history, resumed, forked and closed.", "issue 18.3"),
     "acp:turns": Requirement("Words, thoughts, plan and calls of a turn reach the editor before its answer, calls with kind, status, files, changes and terminal.", "issue 18.3"),
     "acp:versions": Requirement("The agent says which version it speaks whatever it was asked, and answers nothing before that.", "issue 18.3"),

@@ -1,8 +1,10 @@
 """The methods of the protocol, and the sessions they speak of."""
 
 import asyncio
+import json
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -22,6 +24,12 @@ from sam_tui.line_pipes import LinePipes
 from sam_tui.stop_signals import signals_stop
 
 Request = TypeVar("Request", bound=BaseModel)
+_Opening = (
+    schema.NewSessionRequest
+    | schema.LoadSessionRequest
+    | schema.ResumeSessionRequest
+    | schema.ForkSessionRequest
+)
 Handler = Callable[[object], Awaitable[BaseModel]]
 _INVALID_PARAMS: Final = -32602
 _INTERNAL: Final = -32603
@@ -32,10 +40,12 @@ _MOST_FAULTS: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class SessionTerms:
-    """Where a session works: folders as the client gave them. No root is the program's own."""
+    """What a session works with, as the client gave it. No root is the program's own."""
 
     root: str = ""
     others: tuple[str, ...] = ()
+    servers: str = ""
+    """MCP servers, as a file of them has it; empty for none."""
 
 
 Openers = Callable[[SessionTerms, Callable[[Inquiry], bool]], Runtime]
@@ -131,6 +141,7 @@ class EditorAgent:
             ),
             agent_capabilities=schema.AgentCapabilities(
                 load_session=True,
+                mcp_capabilities=schema.McpCapabilities(http=True, sse=False),
                 prompt_capabilities=schema.PromptCapabilities(
                     image=False, audio=False, embedded_context=True
                 ),
@@ -151,27 +162,27 @@ class EditorAgent:
     # ---- sessions
 
     async def _new(self, request: schema.NewSessionRequest) -> schema.NewSessionResponse:
-        session = await self._open(_terms(request.cwd, request.additional_directories))
+        session = await self._open(_terms(request))
         session.introduce()
         return schema.NewSessionResponse(
             session_id=session.id, modes=session.modes, config_options=session.options
         )
 
     async def _load(self, request: schema.LoadSessionRequest) -> schema.LoadSessionResponse:
-        terms = _terms(request.cwd, request.additional_directories)
+        terms = _terms(request)
         session = await self._open(terms, request.session_id)
         await session.replay()
         session.introduce()
         return schema.LoadSessionResponse(modes=session.modes, config_options=session.options)
 
     async def _resume(self, request: schema.ResumeSessionRequest) -> schema.ResumeSessionResponse:
-        terms = _terms(request.cwd, request.additional_directories)
+        terms = _terms(request)
         session = await self._open(terms, request.session_id)
         session.introduce()
         return schema.ResumeSessionResponse(modes=session.modes, config_options=session.options)
 
     async def _fork(self, request: schema.ForkSessionRequest) -> schema.ForkSessionResponse:
-        terms = _terms(request.cwd, request.additional_directories)
+        terms = _terms(request)
         session = await self._open(terms, request.session_id, "fork")
         session.introduce()
         return schema.ForkSessionResponse(
@@ -257,6 +268,8 @@ class EditorAgent:
             live = bool((self._client.field_meta or {}).get("terminal_output"))
             opened = EditorSession(runtime, session, self._connection, live_terminals=live)
             self._sessions[opened.id] = opened
+            if terms.servers:
+                runtime.servers.begin()
             return opened
 
     async def _set_aside(self, identifier: str) -> None:
@@ -280,17 +293,37 @@ def _nobody(_inquiry: Inquiry) -> bool:
     return False
 
 
-def _terms(folder: str, more: Sequence[str] | None) -> SessionTerms:
-    folders = (folder, *(more or ()))
-    for path in folders:
-        if not os.path.isabs(path) or "\0" in path:
-            raise UsageError(f"{path[:200]!r} is no absolute path.")
-    return SessionTerms(folder, folders[1:])
+def _terms(request: _Opening) -> SessionTerms:
+    folders = [_absolute(folder) for folder in request.additional_directories or ()]
+    servers = dict(map(_entry, request.mcp_servers or ()))
+    text = json.dumps({"mcpServers": servers}) if servers else ""
+    return SessionTerms(_absolute(request.cwd), tuple(folders), text)
+
+
+def _absolute(folder: str) -> str:
+    if not os.path.isabs(folder) or "\0" in folder:
+        raise UsageError(f"{folder[:200]!r} is no absolute path.")
+    return folder
+
+
+def _entry(server: BaseModel) -> tuple[str, Mapping[str, object]]:
+    """A server as files name it. Editors call theirs what they like: names are made to fit."""
+    match server:
+        case schema.McpServerStdio(name=name, command=command, args=args, env=env):
+            variables = {variable.name: variable.value for variable in env}
+            entry: Mapping[str, object] = {"command": command, "args": args, "env": variables}
+        case schema.HttpMcpServer(name=name, url=url, headers=headers):
+            entry = {"type": "http", "url": url, "headers": {h.name: h.value for h in headers}}
+        case _:
+            raise UsageError(
+                "Such an MCP server cannot be used.", hint="Those on stdio and http can."
+            )
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:32] or "server", entry
 
 
 def _real(folder: str) -> str:
     """A folder as conversations name it."""
-    return os.path.realpath(_terms(folder, ()).root)
+    return os.path.realpath(_absolute(folder))
 
 
 def _cursor(text: str | None) -> int:

@@ -58,6 +58,8 @@ class Options:
     """Files that name MCP servers, before all others."""
     strict_mcp_config: bool = False
     """Whether no other file counts."""
+    client_servers: str = ""
+    """Servers that a client hands in, as a file of them has it; each is asked for."""
     program: str = "sam-tui"
     """What other programs call this one where it writes to a conversation."""
     keeps_terminals: bool = False

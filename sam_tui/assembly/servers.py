@@ -122,12 +122,15 @@ class GuardedServers:
 
     def _made(self) -> "ServerPool | None":
         """The pool, once there is a file that may name servers."""
-        if not self._context7 and not any(map(os.path.lexists, self._paths())):
+        handed_in = self._options.client_servers
+        if not (self._context7 or handed_in or any(map(os.path.lexists, self._paths()))):
             return None
-        from sam_tui.adapters.mcp_client import ServerPool
+        from sam_tui.adapters.mcp_client import ServerPool, SettingsReader
         from sam_tui.adapters.mcp_client.documentation import named_by_variable
 
         named = named_by_variable(self._context7) if self._context7 else ()
+        if handed_in:  # variables are the client's to fill in
+            named += SettingsReader("client", {}).parse(handed_in.encode(), "the editor")
         self._pool = ServerPool(self._files(), self._surroundings(), named)
         return self._pool
 
@@ -220,7 +223,8 @@ class GuardedServers:
         """What a person's own file names may be on this machine; all else is public, or in ``local``."""
         from sam_tui.adapters.web import GuardedWeb
 
-        named = frozenset({_origin(settings.url)} if settings.source != "project" else ())
+        own = settings.source in ("user", "flag")
+        named = frozenset({_origin(settings.url)} if own else ())
         local = frozenset(self._parts.configuration.layers.user.local)
         if _is_address(settings.url):
             return GuardedWeb(allowed=local | named)
@@ -230,18 +234,23 @@ class GuardedServers:
         """How a server may be started. Raises ``ToolError`` where the guard refuses."""
         from sam_tui.adapters.mcp_client import ServerTerms
 
-        guard = self._guard
+        guard, handed_in = self._guard, settings.source == "client"
         if settings.url:
             access = LocatedAccess(Fetch(settings.url, "url", configured=True), None)
             judged = guard.policy.judge(access, CONNECT)
             if judged.outcome == "deny":
                 raise ToolError(f"it may not be reached: {judged.reason} (rule {judged.rule})")
+            if handed_in:
+                await self._confirm(settings, callers(), access)
             return ServerTerms(True, (), "on", None)
         access = LocatedAccess(CommandAccess(_line(settings)), None)
-        await self._allow(settings, callers(), access)
+        if handed_in and guard.policy.judge(access, START).outcome != "deny":
+            await self._confirm(settings, callers(), access)
+        else:
+            await self._allow(settings, callers(), access)
         network = guard.network_of((access,), lasting=False)
         asks = self._asks(settings.name, callers)
-        readable = self._named(settings) if settings.source != "project" else ()
+        readable = self._named(settings) if settings.source in ("user", "flag") else ()
         return ServerTerms(guard.policy.mode != "bypass", guard.writable, network, asks, readable)
 
     def _named(self, settings: "ServerSettings") -> tuple[str, ...]:
@@ -251,6 +260,27 @@ class GuardedServers:
         words, workspace = (settings.command, *settings.args), self._parts.workspace
         named = NamedReads(self._folders.home, workspace.roots)
         return named.of((*words, *settings.env.values()), settings.cwd or workspace.root)
+
+    async def _confirm(
+        self, settings: "ServerSettings", caller: "Caller", access: LocatedAccess
+    ) -> None:
+        """No file of the person's names what a client hands in: they are asked at each start."""
+        if self._guard.policy.mode == "bypass":
+            return
+        request = Request(
+            caller.conversation,
+            caller.call,
+            CONNECT if settings.url else START,
+            f"use the MCP server {settings.name}, which the editor hands in",
+            (access,),
+            tuple,
+            once="this server, until it ends",
+        )
+        why = "it would run beside the agent, and its tools reach the model"
+        decision = await self._guard.confirm(request, why, "handed-in")
+        self._executor.record(caller.conversation, caller.call, decision, (access,))
+        if not decision.allowed:
+            raise ToolError(f"it may not be used: {decision.reason} (rule {decision.rule})")
 
     async def _allow(
         self, settings: "ServerSettings", caller: "Caller", access: LocatedAccess

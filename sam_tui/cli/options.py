@@ -171,13 +171,7 @@ _CONVERSATION = (
         flag_value=CHOOSE,
         help="Go on with this conversation; without ID, choose one.",
     ),
-    click.option(
-        "--fork",
-        "--fork-session",
-        "fork",
-        is_flag=True,
-        help="Go on in a copy of the conversation.",
-    ),
+    click.option("--fork", "--fork-session", "fork", is_flag=True, help="Go on in a copy of it."),
     click.option(
         "--take-over", is_flag=True, help="Go on with it though another program has it open."
     ),
@@ -245,6 +239,11 @@ def server_options(command: F) -> F:
     return _with(command, (*_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR))
 
 
+def editor_options(command: F) -> F:
+    """All that the agent of an editor needs; the editor names conversations."""
+    return _with(command, (*_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR, *_SERVERS))
+
+
 def fleet_options(command: F) -> F:
     """What workers and those who start them take."""
     return _with(command, (*_PLACE, *_MODEL, *_PERMISSIONS))
@@ -302,6 +301,7 @@ def settings(
         profile=values.get("profile") or "",
         mcp_config=tuple(map(os.path.abspath, values.get("mcp_config") or ())),
         strict_mcp_config=bool(values.get("strict_mcp_config")),
+        client_servers=values.get("client_servers") or "",
     )
 
 

@@ -223,6 +223,32 @@ def test_the_mode_is_the_sessions_own(running: Editor) -> None:
         assert running.ask("session/set_config_option", **option)["error"]["code"] == -32602
 
 
+@pytest.mark.requirement("acp:servers")
+def test_a_server_that_the_editor_hands_in_starts_once_its_person_agrees(running: Editor) -> None:
+    up = running.workspace / "up"
+    os.mkfifo(up)
+    server: Message = {"name": "my server", "command": "sh", "args": ["-c", "echo $X >up; cat"]}
+    server["env"] = [{"name": "X", "value": "here"}]
+    place: Message = {"cwd": str(running.workspace), "mcpServers": [server]}
+    running.person = chooses(lambda options: options[-1]["optionId"])
+    refused = running.ask("session/new", **place)["result"]["sessionId"]
+    _answer, told = running.prompt(refused, "hello")
+    thoughts = "".join(u["content"]["text"] for u in of_kind(told, "agent_thought_chunk"))
+    assert "MCP server my-server: it may not be used" in thoughts
+    assert "sh -c" in running.asked()[-1]["toolCall"]["content"][0]["content"]["text"]
+    running.person = chooses(lambda options: options[0]["optionId"])
+    asked = len(running.asked())
+    session = running.ask("session/new", **place)["result"]["sessionId"]
+    while len(running.asked()) == asked:
+        running.next()
+    assert up.read_text("utf-8").strip() == "here"
+    running.ask("session/close", sessionId=session)
+    place["mcpServers"] = [
+        {"type": "sse", "name": "x", "url": "http://127.0.0.1:9/", "headers": []}
+    ]
+    assert running.ask("session/new", **place)["error"]["code"] == -32602
+
+
 @pytest.mark.requirement("acp:content")
 def test_resources_reach_the_model_and_what_it_cannot_be_shown_is_refused(running: Editor) -> None:
     session = running.open()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui import __version__
-from sam_tui.cli.options import open_runtime, server_options
+from sam_tui.cli.options import editor_options, open_runtime
 from sam_tui.cli.streams import protocol_streams, require_output
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("acp", short_help="The agent for editors that speak ACP.")
-@server_options
+@editor_options
 def acp_command(**values: Any) -> int:
     """Be the agent of an editor that speaks the Agent Client Protocol, until it hangs up.
 
@@ -34,7 +34,8 @@ def acp_command(**values: Any) -> int:
     def opens(terms: "SessionTerms", attends: "Callable[[Inquiry], bool]") -> "Runtime":
         more = (*values["add_dir"], *terms.others)
         folders = {"workspace": terms.root or values["workspace"], "add_dir": more}
-        return open_runtime({**values, **folders}, attended=attends, program="sam-tui acp")
+        given = {**folders, "client_servers": terms.servers}
+        return open_runtime({**values, **given}, attended=attends, program="sam-tui acp")
 
     from sam_tui.acp_agent.agent import serve
 

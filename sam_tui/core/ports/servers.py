@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-ServerSource = Literal["user", "project", "flag"]
-"""Which file names it: the person's own, the project's, or one of ``--mcp-config``."""
+ServerSource = Literal["user", "project", "flag", "client"]
+"""Who names it: the person's own file, the project's, one of ``--mcp-config``, or a client (an editor)."""
 ServerStanding = Literal["waiting", "starting", "ready", "ended", "failed", "untrusted", "disabled"]
 """``waiting`` before it is first started; ``ended`` ones are started again by the next call."""
 
