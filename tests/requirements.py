@@ -584,6 +584,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "outside:ordinary-work": Requirement("Ordinary work of real programs raises no question in trusted and untrusted folders, at most one for each new place; unattended, the refusal names the rule that allows it.", "issue 12 A"),
     "outside:policy-first": Requirement("Modes, rules and protected places decide about outside accesses before anybody is asked.", "issue 4.4"),
     "outside:policy-keys": Requirement("Policy files and flags say how commands are held; a project's can only tighten.", "issue 4.3, 4.7"),
+    "outside:proxies": Requirement("What a command asks of a proxy that the environment names is asked for by host, and goes on as it was read or not at all.", "issue 12.19"),
     "outside:refusals-told": Requirement("A result names each path or host that was refused, and the process.", "issue 4.4"),
     "outside:reads": Requirement("What file tools refuse to read commands are refused, what they ask is asked; the workspace's own environment file asks once, with scopes.", "issue 12 A.2"),
     "outside:rehearse-choice": Requirement("A question about a command offers to try it on a copy of the workspace and says that the network is real; its changes are shown, then made or dropped.", "issue 4.5"),

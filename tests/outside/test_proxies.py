@@ -13,6 +13,7 @@ from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.processes.sandbox import HostTerms, Network
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
+from tests.fakes.proxy import Proxy
 from tests.sandbox.hosts_kit import LIVE, Answerer
 
 Desk = Any
@@ -39,13 +40,6 @@ with socket.create_server(("127.0.0.1", 0)) as server:
                     client.sendall(there.recv(9))
             except OSError as error:
                 print(type(error).__name__, flush=True)
-"""
-FETCH = """
-import sys, urllib.request
-try:
-    print(urllib.request.urlopen(sys.argv[1], timeout=20).read())
-except OSError as error:
-    print(error)
 """
 
 
@@ -100,17 +94,93 @@ async def test_a_relay_that_a_command_runs_reaches_no_more_than_the_command(
     assert names.heard == names.by_stream == []
 
 
-@pytest.mark.requirement("outside:hosts")
-async def test_a_proxy_of_the_environment_is_asked_for_though_the_host_behind_it_is_listed(
-    desk: Desk, service: Answerer, monkeypatch: pytest.MonkeyPatch
+ASKING = """
+import socket, sys
+for request in sys.argv[2:]:
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 20) as s:
+        steps = [bytes.fromhex(step) for step in request.split(",")]
+        got = b""
+        for step in steps:
+            s.sendall(step)
+            got = s.recv(999)
+        try:
+            while piece := s.recv(999):
+                got += piece
+        except OSError:
+            pass
+    print(got[:12].hex() + (" hello" if got.endswith(b"hello") else ""))
+"""
+HELLO, NO, ODD = " hello", b"HTTP/1.1 403".hex(), b"HTTP/1.1 400".hex()
+OTHER = "GET http://other.asked.test/ HTTP/1.1\r\n\r\n"
+
+
+def http(line: str, *headers: str, more: str = "") -> str:
+    return "\r\n".join((line + " HTTP/1.1", *headers, "", more)).encode().hex()
+
+
+def socks5(host: str, port: int, *, key: bool = False) -> str:
+    steps = [b"\5\1\2", b"\1\2me\4pass"] if key else [b"\5\1\0"]
+    target = b"\3" + bytes([len(host)]) + host.encode() + port.to_bytes(2, "big")
+    return ",".join(step.hex() for step in (*steps, b"\5\1\0" + target))
+
+
+def socks4(host: str, port: int) -> str:
+    return (b"\4\1" + port.to_bytes(2, "big") + b"\0\0\0\1me\0" + host.encode() + b"\0").hex()
+
+
+THROUGH: tuple[tuple[str, str, str, list[str]], ...] = (
+    # What is asked of the proxy, the question that it raises, the answer, what reaches the proxy.
+    (http("CONNECT good.asked.test:443"), "", HELLO, ["CONNECT good.asked.test:443 HTTP/1.1"]),
+    (http("CONNECT a.asked.test:443", more=OTHER), "a.asked.test:443", HELLO,
+     ["CONNECT a.asked.test:443 HTTP/1.1"]),
+    (http("CONNECT no.asked.test:443"), "no.asked.test:443", NO, []),
+    (http("GET http://B.asked.test/x?y", "Host: other.asked.test", more=OTHER), "b.asked.test:80",
+     HELLO, ["GET http://b.asked.test/x?y HTTP/1.1"]),
+    (http("GET http://no.asked.test/x"), "no.asked.test:80", NO, []),
+    (socks5("c.asked.test", 22), "c.asked.test:22", HELLO, ["socks5 c.asked.test:22"]),
+    (socks5("d.asked.test", 22, key=True), "d.asked.test:22", HELLO,
+     ["key me pass", "socks5 d.asked.test:22"]),
+    (socks5("no.asked.test", 22), "no.asked.test:22", "0502", []),
+    (socks4("e.asked.test", 22), "e.asked.test:22", HELLO, ["socks4 e.asked.test:22"]),
+    (socks4("no.asked.test", 23), "no.asked.test:23", "005b", []),
+    (http("GET /x", "Host: other.asked.test"), "", ODD, []),
+    (http("CONNECT good.asked.test:443\nX: y"), "", ODD, []),
+    (http("CONNECT good.asked.test@other.asked.test:443"), "", ODD, []),
+    (http("CONNECT other.asked.test\0good.asked.test:443"), "", ODD, []),
+    (http("GET http://good.asked.test/", "Transfer-Encoding: chunked"), "", ODD, []),
+    (http("GET http://good.asked.test/", "Content-Length: 1", "Content-Length: 99"), "", ODD, []),
+    (http("GET http://good.asked.test\\@other.asked.test/"), "", ODD, []),
+    (b"\5\1\0".hex() + "," + b"\5\3\0\1\x7f\0\0\1\0\x35".hex(), "", "0507", []),
+)  # fmt: skip
+
+
+@pytest.mark.requirement("outside:proxies")
+async def test_what_a_proxy_of_the_environment_is_asked_for_is_asked_for_by_host(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{service.port}")
-    desk.write_policy('hosts = ["good.asked.test"]\n')
-    desk.open()
-    refused = await desk.run(python(FETCH, "http://good.asked.test/"))
-    assert desk.asked[0].targets == (f"connect to 127.0.0.1:{service.port}",)
-    assert "Permission denied" in refused.finished.text
-    assert service.accepted == 0
+    proxy = Proxy()
+    try:
+        monkeypatch.setenv("ALL_PROXY", f"socks5h://user:key@localhost:{proxy.port}")
+        desk.write_policy('hosts = ["good.asked.test"]\n')
+        desk.open()
+        questions = [f"connect to {question}" for _, question, *_ in THROUGH if question]
+        desk.answers = [
+            Approval("deny" if "to no." in question else "once") for question in questions
+        ]
+        done = await desk.run(python(ASKING, proxy.port, *(request for request, *_ in THROUGH)))
+        lines = done.finished.text.splitlines()[: len(THROUGH)]
+        assert [asked.targets for asked in desk.asked] == [(question,) for question in questions]
+        for line, (request, _, answer, _) in zip(lines, THROUGH, strict=True):
+            assert answer in line, bytes.fromhex(request.rpartition(",")[2])
+        assert proxy.requests == [line for *_, reached in THROUGH for line in reached]
+        # A proxy that refuses, and would hear another request, hears none.
+        assert "connect no.asked.test:443 (python" in done.finished.text
+        proxy.status = 407
+        refused = http("CONNECT good.asked.test:1", more=OTHER)
+        await desk.run(python(ASKING, proxy.port, refused + "," + OTHER.encode().hex()))
+        assert proxy.requests[-1] == "CONNECT good.asked.test:1 HTTP/1.1"
+    finally:
+        proxy.close()
 
 
 @pytest.mark.requirement("outside:hosts")

@@ -4,10 +4,18 @@ and how much a command may use up."""
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
+from urllib.parse import urlsplit
 
-from sam_tui.core.authorization.network.hosts import ANY, HostEntry, entries_of
+from sam_tui.core.authorization.network.hosts import (
+    ANY,
+    HostEntry,
+    address_of,
+    entries_of,
+    host_of_text,
+)
 from sam_tui.core.authorization.policy.judgement import CONNECT
 from sam_tui.core.authorization.policy.policy import Policy
 from sam_tui.core.authorization.rules.rule import KEPT, Layer, Rule, Subject
@@ -128,6 +136,9 @@ class SandboxTerms:
 
 UNSAID = SandboxTerms()
 ANYWHERE_ASKED = HostTerms()
+_PROXY_PORTS = {"http": 80, "https": 443}
+_PROXY_PORT = 1080
+"""Where a proxy is whose port is not named: SOCKS has this one, and curl takes it for all."""
 
 
 def read_terms(table: Mapping[str, Any], layer: Layer, fault: Fault) -> SandboxTerms:
@@ -305,7 +316,23 @@ def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...]) -> H
     allowed = _entries(rule for rule in about if rule.effect == "allow" and _stands(rule))
     judged = _entries(rule for rule in about if rule.effect != "allow")
     first, *further = terms.lists or ((),)
-    return HostTerms(((*first, *local, *allowed), *further), local, judged)
+    lists = ((*first, *local, *allowed), *further)
+    return HostTerms(lists, local, judged, proxies=proxies_of(os.environ))
+
+
+def proxies_of(environ: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
+    """The hosts and ports of the proxies that variables name, as curl and others read them."""
+    proxies: dict[tuple[str, int], None] = {}
+    for name, value in environ.items():
+        if not name.lower().endswith("_proxy") or name.lower() == "no_proxy":
+            continue
+        with suppress(ValueError):
+            parts = urlsplit(value if "://" in value else f"http://{value}")
+            host = parts.hostname or ""
+            usual = (_PROXY_PORTS.get(parts.scheme, _PROXY_PORT), _PROXY_PORT)
+            for port in (parts.port,) if parts.port else usual:
+                proxies[str(address_of(host) or host_of_text(host)), port] = None
+    return tuple(proxies)
 
 
 def _stands(rule: Rule) -> bool:

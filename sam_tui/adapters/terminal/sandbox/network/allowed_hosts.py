@@ -8,11 +8,11 @@ asked for, so that the system call waits for the person, and no name leaves this
 import ipaddress
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sam_tui.adapters.terminal.sandbox.network import dns
-from sam_tui.core.authorization.network.hosts import HostLists
+from sam_tui.core.authorization.network.hosts import HostLists, loopback
 
 _STAND_INS_4 = int(ipaddress.IPv4Address("198.18.0.0"))
 """198.18.0.0/15: for benchmarks within a laboratory (RFC 2544)."""
@@ -30,6 +30,7 @@ class Reach:
     def __init__(self, terms: dict[str, Any]) -> None:
         self._hosts = HostLists(terms["lists"], terms["local"], terms["judged"])
         self._servers = tuple((str(host), int(port)) for host, port in terms["resolvers"])
+        self._proxies = frozenset((str(host), int(port)) for host, port in terms["proxies"])
         self._lock = threading.Lock()
         self._learned: dict[str, dict[str, float]] = {}
         self._names: list[str] = []
@@ -43,6 +44,11 @@ class Reach:
     def lists(self, host: str, port: int | None = None) -> bool:
         """Whether a name or address may be reached unasked."""
         return self._hosts.hold(host, port)
+
+    def proxy(self, hosts: Iterable[str], port: int) -> bool:
+        """Whether the person's environment names a proxy there, by one of its names or its address."""
+        named = {host for host, its_port in self._proxies if its_port == port}
+        return any(host in named or (loopback(host) and "localhost" in named) for host in hosts)
 
     def learn(self, name: str, addresses: Sequence[str], seconds: float) -> None:
         """A name was looked up."""

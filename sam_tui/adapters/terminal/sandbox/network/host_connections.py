@@ -11,6 +11,7 @@ import functools
 import ipaddress
 import os
 import socket
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from sam_tui.adapters.terminal.sandbox.network.name_answers import (
     answer_datagram,
     converse,
 )
+from sam_tui.adapters.terminal.sandbox.network.proxies import Relays
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 from sam_tui.core.authorization.network.hosts import loopback, plain, with_port
@@ -55,14 +57,23 @@ class SharedNetwork:
         self.servers: set[int] = set()
         """The inodes of sockets on which commands listen."""
         self._streams: dict[int, socket.socket] = {}
-        self._callers: dict[int, tuple[Reaching, Notification]] = {}
+        self._callers: dict[int, Callable[[socket.socket], None]] = {}
+        """By the port that it comes from, what serves a connection."""
+        self._waker, self._woken = socket.socketpair()
+        self._actions: deque[Callable[[], None]] = deque()
+        listen_to(self._woken.fileno(), self._act)
 
     def let(self, watch: Watch, terms: dict[str, Any]) -> "Reaching":
         """A new run."""
         return Reaching(watch, Reach(terms), self)
 
-    def name_server(self, family: int) -> tuple[str, int]:
-        """Where streams ask for names. Raises OSError."""
+    def on_loop(self, action: Callable[[], None]) -> None:
+        """Do something where runs are decided about; for any thread."""
+        self._actions.append(action)
+        self._waker.send(b".")
+
+    def own_server(self, family: int) -> tuple[str, int]:
+        """Where streams ask for names, and speak to proxies. Raises OSError."""
         server = self._streams.get(family)
         if server is None:
             local = "127.0.0.1" if family == socket.AF_INET else "::1"
@@ -74,11 +85,11 @@ class SharedNetwork:
             self.listen_to(server.fileno(), lambda: self._accept(server))
         return server.getsockname()[:2]
 
-    def expect(self, port: int, run: "Reaching", caller: Notification) -> None:
-        """From this port a run will ask for names."""
+    def expect(self, port: int, serve: Callable[[socket.socket], None]) -> None:
+        """From this port a connection of a run will come."""
         if len(self._callers) >= _MOST_CALLERS:
             self._callers.clear()
-        self._callers[port] = (run, caller)
+        self._callers[port] = serve
 
     def served(self, inode: int) -> None:
         """A command listens."""
@@ -91,18 +102,24 @@ class SharedNetwork:
         for server in self._streams.values():
             server.close()
         self.namespaces.close()
+        self._waker.close()
+        self._woken.close()
+
+    def _act(self) -> None:
+        self._woken.recv(_BACKLOG)
+        while self._actions:
+            self._actions.popleft()()
 
     def _accept(self, server: socket.socket) -> None:
         try:
             client, sender = server.accept()
         except OSError:
             return
-        caller_known = self._callers.pop(sender[1], None)
-        if caller_known is None:
+        serve = self._callers.pop(sender[1], None)
+        if serve is None:
             client.close()  # not of ours
-            return
-        run, caller = caller_known
-        converse(client, run.naming, run.refused_to(caller))
+        else:
+            serve(client)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +163,11 @@ class Reaching:
         self._namespace: tuple[socket.socket, ...] = ()
         self._callers: dict[int, Notification] = {}
         self._last: Notification | None = None
+        self._relays = Relays(watch, reach, shared.on_loop)
 
     def close(self) -> None:
         """The run is over."""
+        self._relays.close()
         for server in self._namespace:
             self._shared.listen_to(server.fileno(), None)
             server.close()
@@ -217,13 +236,24 @@ class Reaching:
             if copied.type == socket.SOCK_DGRAM:
                 self._connect_datagrams(call, copied, address)
                 return
-            names = peer.port == dns.PORT
-            server = self._shared.name_server(_served_by(copied)) if names else None
-        if server is None:
-            self._judge(call, rights, peer)
+            family = _served_by(copied)
+        if peer.port == dns.PORT:
+            refused = self.refused_to(call)
+            self._to_own_server(
+                call, rights, peer, family, lambda client: converse(client, self.naming, refused)
+            )
+        elif self._is_proxy(peer):
+            connect = functools.partial(self._connect_to_proxy, call, peer)
+            serve = functools.partial(self._relays.serve, connect=connect, who=watch.who(call))
+            self._to_own_server(call, rights, peer, family, serve)
         else:
-            to_server = functools.partial(self._to_name_server, call, peer, server)
-            in_its_own_time(watch, call, rights, to_server)
+            self._judge(call, rights, peer)
+
+    def _is_proxy(self, peer: _Peer) -> bool:
+        """Whether it is the person's proxy, and no server that a command made in its place."""
+        if not self._reach.proxy((peer.host, *self._reach.names_of(peer.host)), peer.port):
+            return False
+        return not loopback(peer.host) or not listening(peer.port) <= self._shared.servers
 
     def _judge(self, call: Notification, rights: Rights, peer: _Peer) -> None:
         watch, reach = self._watch, self._reach
@@ -275,17 +305,37 @@ class Reaching:
         self._reach.learn(name, addresses, seconds)
         return peer.at(addresses[0], peer.port)
 
-    def _to_name_server(
-        self, call: Notification, peer: _Peer, server: tuple[str, int], copied: socket.socket
-    ) -> bytes:
-        """Whatever name server was meant: ours, which knows the run by the port it asks from."""
-        rewritten = peer.at(*server)
-        if not copied.getsockname()[1]:
-            start = rewritten[:2] + bytes(2) + rewritten[4:]
-            if libc().bind(copied.fileno(), start, len(start)):
-                _fail()
-        self._shared.expect(int(copied.getsockname()[1]), self, call)
-        return rewritten
+    def _to_own_server(
+        self,
+        call: Notification,
+        rights: Rights,
+        peer: _Peer,
+        family: int,
+        serve: Callable[[socket.socket], None],
+    ) -> None:
+        """Connect to a server of ours instead, which knows the run by the port that is connected from."""
+        server = self._shared.own_server(family)
+
+        def address(copied: socket.socket) -> bytes:
+            rewritten = peer.at(*server)
+            if not copied.getsockname()[1]:
+                start = rewritten[:2] + bytes(2) + rewritten[4:]
+                if libc().bind(copied.fileno(), start, len(start)):
+                    _fail()
+            self._shared.expect(int(copied.getsockname()[1]), serve)
+            return rewritten
+
+        in_its_own_time(self._watch, call, rights, address)
+
+    def _connect_to_proxy(self, call: Notification, peer: _Peer) -> socket.socket:
+        address = peer.address
+        if self._reach.stands_in(peer.host):
+            address = self._found(call, self._reach.names_of(peer.host)[0], peer)
+        server = socket.socket(socket.AddressFamily(peer.family))
+        if libc().connect(server.fileno(), address, len(address)):
+            server.close()
+            _fail()
+        return server
 
     def _serve(self, server: socket.socket) -> None:
         def refused(port: int) -> Refused:

@@ -93,7 +93,7 @@ def answer_datagram(
     def work() -> None:
         _reply(server, naming.later(question, verdict), question, ancillary, sender)
 
-    _aside(work)
+    aside(work)
 
 
 def converse(client: socket.socket, naming: Naming, refused: Refused) -> None:
@@ -107,7 +107,7 @@ def converse(client: socket.socket, naming: Naming, refused: Refused) -> None:
                 answer = naming.at_once(question, refused) or naming.later(question, refused)
                 client.sendall(dns.framed(answer))
 
-    if not _aside(work):
+    if not aside(work):
         client.close()
 
 
@@ -134,7 +134,7 @@ def _from(item: tuple[int, int, bytes]) -> tuple[int, int, bytes]:
     return level, kind, data[:16] + bytes(4)
 
 
-def _aside(work: Callable[[], None]) -> bool:
+def aside(work: Callable[[], None]) -> bool:
     """Do something that waits, on a thread; False where there are too many."""
     if not _busy.acquire(blocking=False):
         return False
