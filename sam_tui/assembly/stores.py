@@ -216,6 +216,12 @@ class Stores(Lazy, ABC):
 
         return LocalDocuments()
 
+    def save_task_file(self, path: str, text: str) -> None:
+        """Write a file of a task below ``saved_tasks`` in the data folder. Raises ``OSError``."""
+        from sam_tui.adapters.workflows.saved_tasks import SavedTasks
+
+        SavedTasks(f"{self.configuration.options.data_dir}/saved_tasks").save(path, text)
+
     @property
     @once
     def workflows(self) -> LazyWorkflows:

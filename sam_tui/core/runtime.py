@@ -10,6 +10,7 @@ from sam_tui.core.agent.session import Session
 from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, mint_conversation, named_conversation
+from sam_tui.core.ports.memory import Scope
 from sam_tui.core.services import Services
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ class RuntimeParts(Services, Protocol):
     def bus(self) -> "Bus": ...
     @property
     def catalog(self) -> "ModelCatalog": ...
+    def save_task_file(self, path: str, text: str) -> None:
+        """Write a file among the saved tasks. Raises ``OSError``."""
+        ...
+
     @property
     def purposes(self) -> "Mapping[Purpose, str]": ...
     @property
@@ -80,6 +85,8 @@ class RuntimeParts(Services, Protocol):
 
 Opening = Literal["continue", "fork", "take over"]
 """How a stored conversation is opened: as its one writer, as a copy, or from another program."""
+_RECALLED, _RELEVANT = 5, 0.2
+"""How many memories a planner is told, and from which relevance on."""
 UNUSED_SECONDS = 86_400.0
 """Age from which an unused conversation is nobody's any more, not even another process's."""
 
@@ -317,8 +324,24 @@ class Runtime:
             ConversationId(""),
             report,
             choice,
+            self.parts.save_task_file,
+            self._recall,
         )
         return Runner(self.workflows.workflows(), crew, self.bus)
+
+    async def _recall(self, conversation: ConversationId, task: str) -> str:
+        """What memory has on a task: knowledge of this workspace, or of the topic in use."""
+        remembered = self.parts.remembered
+        scope = Scope(f"workspace:{self.workspace.root}")
+        if self.topic:
+            remembered.memories.set_topic(conversation, self.topic)
+            scope = remembered.memories.scope_of(conversation)
+        await remembered.memories.prepare([task])
+        memories = remembered.memories.search(scope, task, limit=_RECALLED, threshold=_RELEVANT)
+        learnt = remembered.knowledge.search(scope, task, limit=_RECALLED, threshold=_RELEVANT)
+        lines = [hit.memory.draft.content for hit in memories]
+        lines += [f"{hit.learnt.subject}: {hit.learnt.detail}" for hit in learnt]
+        return "\n".join(f"- {' '.join(line.split())[:500]}" for line in lines)
 
     async def close(self) -> None:
         """End processes and connections, then release what is left. A second time does nothing."""

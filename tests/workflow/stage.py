@@ -42,6 +42,7 @@ class Stage:
         self.kit: Kit = open_kit(folder)
         self.model: Model | None = ScriptedModel([play for part in plays for play in part])
         self.said: list[str] = []
+        self.saved: list[str] = []
         self.asked: list[Inquiry] = []
 
     def runner(self, answer: Callable[[Inquiry], Reply | None] | None = None) -> Runner:
@@ -59,6 +60,7 @@ class Stage:
             self.model,
             ConversationId(""),
             self.said.append,
+            save=lambda path, _: self.saved.append(path),
         )
         return Runner(self.bench.workflows, crew, self.kit.bus)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sam_tui.core.errors import UsageError
-from sam_tui.core.workflow.memory_bank import bank_folder
+from sam_tui.core.workflow.memory_bank import MemoryBank
 from sam_tui.core.workflow.planned import PlannedTasks
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.folders import settings_folder
@@ -124,7 +124,7 @@ def test_a_task_keeps_the_folder_of_the_day_that_it_began(bench: Bench) -> None:
     task = PlannedTasks(bench.workflows).begin("weather in Rome")
     bench.clock.time += 2 * 86_400
     bench.workflows.pause(task)
-    assert bank_folder(bench.workflows, task) == f"tasks_01121970/{task}/memory_bank"
+    assert MemoryBank(bench.workflows, task).folder == f"tasks_01121970/{task}/memory_bank"
 
 
 @pytest.mark.requirement("plans:modes")

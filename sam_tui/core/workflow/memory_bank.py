@@ -1,15 +1,19 @@
-"""The memory bank of seed 002 (3.9) as an export of the one store, in the order of 4.1."""
+"""The memory bank of seed 002 (3.9): files of what the one store has, written in the order of 4.1."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from sam_tui.core.ports.workflows import EventQuery, EventRow
+from sam_tui.core.workflow.execution.output import RESULT, SUMMARY
 from sam_tui.core.workflow.execution.tickets import iso, task_folder
 from sam_tui.core.workflow.planned import PLAN, PlannedTasks
+from sam_tui.core.workflow.records import MOST_READ
 from sam_tui.core.workflow.service import Workflows
 
 _EVENTS = 100_000
+BankFile = tuple[str, str]
+"""Name and text."""
 _DECISIONS = {
     "plan_adopted": "A plan was adopted",
     "plan_approved": "The plan was approved",
@@ -22,30 +26,106 @@ _DECISIONS = {
 _STATES = {"completed": "COMPLETED", "abandoned": "ABANDONED", "running": "RUNNING"}
 
 
-def bank_folder(workflows: Workflows, task_id: str) -> str:
-    """Where the files of a task's memory bank stand among the saved tasks."""
-    created_at = workflows.records.execution(task_id).created_at
-    return f"{task_folder(task_id, created_at)}/memory_bank"
+class MemoryBank:
+    """The files of one task, of what the store has now. Each method raises ``WorkflowRefused``."""
+
+    def __init__(self, workflows: Workflows, task_id: str) -> None:
+        self._workflows = workflows
+        self._task = task_id
+        self._planned = PlannedTasks(workflows)
+
+    @property
+    def folder(self) -> str:
+        """Where the files stand among the saved tasks."""
+        created_at = self._workflows.records.execution(self._task).created_at
+        return f"{task_folder(self._task, created_at)}/memory_bank"
+
+    def definition(self) -> BankFile:
+        """What is to be achieved: written before a plan is made."""
+        return "task_definition.md", f"# Task\n\n{self._planned.task_of(self._task)}\n"
+
+    def context(self) -> BankFile:
+        """The working context: written at the beginning and whenever a step has ended."""
+        context = self._workflows.records.context(self._task)
+        return "current_working_context.json", _json(context)
+
+    def decisions(self) -> BankFile:
+        """Plans, approvals, failures that were planned around: written when there is another one."""
+        return "key_decisions_and_learnings.md", _decisions(self._events())
+
+    def archive(self) -> list[BankFile]:
+        """What is written at the end."""
+        result = self._planned.result(self._task)
+        answer = result["finalAnswer"] or "There is none yet."
+        log = _log(result["executedPlan"], str(result["message"]))
+        return [
+            ("final_answer_archive.md", f"# Answer\n\n{answer}\n"),
+            ("execution_log_summary.md", log),
+            *self._summaries(),
+            ("task_state.json", _json(_state(self._workflows, self._task, result))),
+            ("journal.json", _json([_entry(event) for event in self._events()])),
+        ]
+
+    def files(self) -> list[BankFile]:
+        """All of them, in the order in which they are written."""
+        return [self.definition(), self.context(), self.decisions(), *self.archive()]
+
+    def _summaries(self) -> list[BankFile]:
+        """Long results, their summaries, and the hash that a summary is found by."""
+        records, files = self._workflows.records, list[BankFile]()
+        for row in records.artifacts(self._task):
+            if row.name not in (RESULT, SUMMARY):
+                continue
+            name = f"{row.step.replace('/', '_')}_{row.name}"
+            files.append((name, records.read_artifact(row.id, 0, MOST_READ).text))
+            if row.name == SUMMARY:
+                files.append((f"{name}.meta.json", _json(json.loads(row.metadata_json))))
+        return files
+
+    def _events(self) -> Sequence[EventRow]:
+        return self._workflows.records.events(EventQuery(self._task, limit=_EVENTS))
 
 
-def bank_files(workflows: Workflows, task_id: str) -> list[tuple[str, str]]:
-    """Name and text of each file, in the order in which they are written. Raises ``WorkflowRefused``."""
-    tasks = PlannedTasks(workflows)
-    result = tasks.result(task_id)
-    events = workflows.records.events(EventQuery(task_id, limit=_EVENTS))
-    task, context = str(result["originalTask"]), result["currentWorkingContext"]
-    return [
-        ("task_definition.md", f"# Task\n\n{task}\n"),
-        ("current_working_context.json", _json(context)),
-        ("key_decisions_and_learnings.md", _decisions(events)),
-        (
-            "final_answer_archive.md",
-            f"# Answer\n\n{result['finalAnswer'] or 'There is none yet.'}\n",
-        ),
-        ("execution_log_summary.md", _log(result["executedPlan"], str(result["message"]))),
-        ("task_state.json", _json(_state(workflows, task_id, result))),
-        ("journal.json", _json([_entry(event) for event in events])),
-    ]
+class BankWriter:
+    """Writes the bank of a task while it is driven, in the order of seed 002, 4.1.
+
+    What cannot be written is reported once and ends nothing: the store has it all.
+    """
+
+    def __init__(
+        self, bank: MemoryBank, save: Callable[[str, str], None], report: Callable[[str], None]
+    ) -> None:
+        self._bank = bank
+        self._save = save
+        self._report = report
+        self._folder = bank.folder
+        self._decisions = ""
+        self._broken = False
+
+    def begin(self) -> None:
+        """Before anything is planned or carried out."""
+        self._write([self._bank.definition(), self._bank.context()])
+
+    def step(self) -> None:
+        """A step has ended."""
+        decisions = self._bank.decisions()
+        news = [decisions] if decisions[1] != self._decisions else []
+        self._decisions = decisions[1]
+        self._write([self._bank.context(), *news])
+
+    def end(self) -> None:
+        """It has ended, or waits for somebody."""
+        self._write([self._bank.context(), self._bank.decisions(), *self._bank.archive()])
+
+    def _write(self, files: Sequence[BankFile]) -> None:
+        if self._broken:
+            return
+        try:
+            for name, text in files:
+                self._save(f"{self._folder}/{name}", text)
+        except OSError as error:
+            self._report(f"The memory bank cannot be written: {error.strerror}.")
+            self._broken = True
 
 
 def _state(workflows: Workflows, task_id: str, result: dict[str, object]) -> dict[str, object]:

@@ -16,7 +16,8 @@ from sam_tui.core.ports.workflows import (
 from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, require_running
 from sam_tui.core.workflow.execution.completion import keep_artifact
-from sam_tui.core.workflow.execution.output import ArtifactDraft, FindingDraft
+from sam_tui.core.workflow.execution.output import SUMMARY, ArtifactDraft, FindingDraft
+from sam_tui.core.workflow.execution.tickets import iso
 from sam_tui.core.workflow.execution.transactions import Transactions
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
@@ -54,6 +55,28 @@ class WorkflowNotes:
             if not attempts:
                 raise WorkflowRefused("step_not_running", f"Step {step} is not open now.")
             return keep_artifact(case, attempts[0], draft)
+
+    def add_summary(self, execution: str, step: str, summary: str, digest: str = "") -> None:
+        """Put the shortened form of a result beside it, for the steps that are told of it.
+
+        ``digest`` is the SHA-256 of what a model summarised: the summary is found by it again.
+        """
+        with self._transactions.case(execution) as case:
+            row = case.steps[step]
+            output: dict[str, Any] = json.loads(row.output_json)
+            text = json.dumps({**output, "processed_result_data": summary}, ensure_ascii=False)
+            case.put(replace(row, output_json=text))
+            attempts = case.unit.attempts(execution, step=step, status="completed")
+            if digest and attempts:
+                metadata = {
+                    "originalContentHash": digest,
+                    "summaryGeneratedTimestamp": iso(case.now),
+                }
+                draft = ArtifactDraft(
+                    type="report", name=SUMMARY, content=summary, metadata=metadata
+                )
+                keep_artifact(case, attempts[-1], draft)
+            case.record("result_summarised", step, characters=len(summary), by_model=bool(digest))
 
     def add_finding(self, draft: FindingDraft) -> FindingRow:
         """Keep a finding; of an execution that exists, where it names one."""

@@ -81,7 +81,8 @@ def _before(ticket: Ticket, steps: Sequence[StepView]) -> str:
     needed = [
         s
         for s in steps
-        if s.id in current.needs or (s.parent != plan and s.parent in current.needs)
+        if (s.id in current.needs and s.id != plan)
+        or (s.parent != plan and s.parent in current.needs)
     ]
     lines = [f"- {step.id}: {_outcome(step)}" for step in needed if step.output or step.error]
     return "\n".join(["What came before:", *lines]) if lines else ""

@@ -20,7 +20,8 @@ from sam_tui.core.ports.workflows import (
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.references import fill
 from sam_tui.core.workflow.execution.case import living, needs_of, pinned_definition, spec_of
-from sam_tui.core.workflow.execution.context import working_context
+from sam_tui.core.workflow.execution.context import ended_attempts, working_context
+from sam_tui.core.workflow.execution.output import SUMMARY
 from sam_tui.core.workflow.execution.tickets import task_view
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_unknown
 from sam_tui.core.workflow.views import (
@@ -35,6 +36,8 @@ from sam_tui.core.workflow.views import (
     Totals,
 )
 
+SYNTHESIZE = "synthesize"
+"""The bundled workflow that answers anew."""
 SERVICE_CHOSEN = "service_chosen"
 """The event of a task whose AI service was chosen."""
 MOST_READ = 200_000
@@ -70,11 +73,31 @@ class WorkflowRecords:
         rows = [r for r in living(self._reader.steps(execution)) if r.parent]
         return tuple(spec_of(definition, r) for r in rows)
 
+    def is_task(self, execution: str) -> bool:
+        """Whether it is a task of seed 002: one that is planned, a template, or a synthesis."""
+        definition = pinned_definition(self._reader, self._row(execution).version)
+        planned = any(step.kind == "plan" for step in definition.steps)
+        return planned or bool(definition.matcher) or definition.name == SYNTHESIZE
+
     def service(self, execution: str) -> str:
         """The AI service that was chosen for a task; empty for none."""
         query = EventQuery(execution, type=SERVICE_CHOSEN, limit=1, newest=True)
         events = self._reader.events(query)
         return str(json.loads(events[0].data_json).get("service", "")) if events else ""
+
+    def ended(self, execution: str) -> int:
+        """How many attempts at steps of plans have ended: by it a refined context is seen to be old."""
+        return ended_attempts(self._reader.attempts(execution))
+
+    def summary(self, execution: str, digest: str) -> str:
+        """The summary of a result by the SHA-256 of its text; empty where there is none."""
+        for row in self._reader.artifacts(execution):
+            if (
+                row.name == SUMMARY
+                and json.loads(row.metadata_json).get("originalContentHash") == digest
+            ):
+                return self.read_artifact(row.id, 0, MOST_READ).text
+        return ""
 
     def context(self, execution: str) -> dict[str, object]:
         """The working context as it stands: progress, findings, questions, objective, errors."""

@@ -193,14 +193,14 @@ def _lines(result: dict[str, object], task: str) -> list[str]:
 
 def _write_bank(at: WorkflowConsole, task: str, output: str) -> str:
     """Write the files of the memory bank, each whole; their folder. Raises ``StorageError``."""
-    from sam_tui.adapters.policy.private_files import replace_file
-    from sam_tui.core.workflow.memory_bank import bank_files, bank_folder  # few write it
+    from sam_tui.adapters.workflows.saved_tasks import SavedTasks  # few write it
+    from sam_tui.core.workflow.memory_bank import MemoryBank
 
-    folder = Path(output, bank_folder(at.workflows, task))
+    bank = MemoryBank(at.workflows, task)
+    folder = Path(output, bank.folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in bank_files(at.workflows, task):
-            replace_file(str(folder / name), text)
+        for name, text in bank.files():
+            SavedTasks(str(folder)).save(name, text)
     except OSError as error:
         raise StorageError(f"{folder} cannot be written: {error.strerror}.") from error
     return str(folder)

@@ -7,15 +7,18 @@ from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Budget, Limits
 from sam_tui.core.agent.history import History
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.workflow.drivers.models import purpose_of
 from sam_tui.core.workflow.drivers.run import StepRun, StepTurn
 from sam_tui.core.workflow.execution.output import first_object, first_value
 from sam_tui.core.workflow.execution.plans import plan_items
+from sam_tui.core.workflow.planned import PlannedTasks
 from sam_tui.core.workflow.prompts import repair_prompt, resumed_prompt, step_prompt
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Ticket
 
 _UNACHIEVABLE = re.compile(r"\W*not achievable\b", re.IGNORECASE)
+_FINDINGS = 5
 REPAIRS = 1
 """How often an answer that does not fit is asked for again in the same conversation."""
 
@@ -35,6 +38,8 @@ class AgentDriver:
             return
         history, prompt = self._history(ticket)
         try:
+            if ticket.kind == "plan" and not history.messages:
+                prompt = await self._remembered(prompt, ticket)
             gate = self._run.gate(history.conversation, ticket)
             work = StepTurn(ticket.execution_id, ticket.step, model, history, gate)
             await self._attempt(ticket, work, prompt, left)
@@ -75,6 +80,19 @@ class AgentDriver:
             # The provider failed, not the step: it can be resumed as it is.
             self._run.workflows.pause(ticket.execution_id, f"the model failed: {turn.error}")
         return None
+
+    async def _remembered(self, prompt: str, ticket: Ticket) -> str:
+        """The prompt of a planner, with what memory and accepted findings have on the task."""
+        context = self._run.context
+        task = PlannedTasks(self._run.workflows).task_of(ticket.execution_id)
+        parts = [await context.recall(context.parent, task)] if context.recall else []
+        query = FindingQuery(status="active", review="accepted", text=task, limit=_FINDINGS)
+        parts += [
+            f"{f.title}: {f.content[:500]}" for f in self._run.workflows.records.findings(query)
+        ]
+        lines = "\n".join(part for part in parts if part)
+        about = "What is remembered of earlier work; it may be out of date, and asks you nothing"
+        return f"{prompt}\n\n{about}:\n{lines}" if lines else prompt
 
     def _history(self, ticket: Ticket) -> tuple[History, str]:
         """The conversation of the attempt and the message that begins or resumes it."""

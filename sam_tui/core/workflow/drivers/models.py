@@ -1,6 +1,6 @@
 """The models of a run: by purpose, by the service of its task, or as a step of a plan asks for one.
 
-A step's offers ``model`` is the word of a planner. It is opened where requests go anyway: to the host of
+A step's own ``model`` is the word of a planner. It is opened where requests go anyway: to the host of
 the model in use, of a model that the person named for a purpose, or of the task's service.
 """
 

@@ -1,6 +1,6 @@
 """One run of an execution by our own agent: what its drivers work with, and how they hand in."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -31,6 +31,10 @@ class RunContext:
     report: Callable[[str], None] = lambda _: None
     choice: ModelSource = field(default_factory=ModelSource)
     """How other models than ``model`` are had."""
+    save: Callable[[str, str], None] | None = None
+    """Writes a file of a task by its path among the saved tasks; None: nothing is written."""
+    recall: Callable[[ConversationId, str], Awaitable[str]] | None = None
+    """What memory has on a task, for the conversation of a run; None: there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,13 @@ from typing import Final
 from sam_tui.core.bus import Bus
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.workflow.drivers.agent import AgentDriver
+from sam_tui.core.workflow.drivers.digest import ModelDigest
 from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
 from sam_tui.core.workflow.drivers.models import RunModels
 from sam_tui.core.workflow.drivers.person import Person, PersonDriver
 from sam_tui.core.workflow.drivers.run import RunContext, StepDriver, StepRun
 from sam_tui.core.workflow.drivers.tool import ToolDriver
+from sam_tui.core.workflow.memory_bank import BankWriter, MemoryBank
 from sam_tui.core.workflow.refusals import WorkflowRefused, execution_held
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import ExecutionView, Ticket
@@ -75,12 +77,27 @@ class _ExecutionRun:
         self._workflows = run.workflows
         self._report = run.context.report
         self._execution = execution_id
+        self._digest = ModelDigest(run, execution_id)
+        self._bank: BankWriter | None = None
         self._drivers: Mapping[str, StepDriver] = {
             kind: driver(run) for kind, driver in DRIVERS.items()
         }
 
     async def to_its_end(self) -> ExecutionView:
-        """Drive it until it ends or waits for somebody."""
+        """Drive it until it ends or waits for somebody; the memory bank of a task follows it."""
+        save = self._run.context.save
+        if save is not None and self._workflows.records.is_task(self._execution):
+            self._bank = BankWriter(
+                MemoryBank(self._workflows, self._execution), save, self._report
+            )
+            self._bank.begin()
+        try:
+            return await self._steps()
+        finally:
+            if self._bank is not None:
+                self._bank.end()
+
+    async def _steps(self) -> ExecutionView:
         while True:
             view = self._workflows.records.execution(self._execution)
             if view.state == "idle":
@@ -112,6 +129,8 @@ class _ExecutionRun:
                     )
                     for task in done:
                         del running[task.get_name()]
+                    if self._bank is not None:
+                        self._bank.step()
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
 
@@ -178,7 +197,7 @@ class _ExecutionRun:
             if ticket.deadline is not None:
                 look(ticket.deadline)
             try:
-                await self._drivers[ticket.kind].work(ticket)
+                await self._drivers[ticket.kind].work(await self._digest.prepare(ticket))
             finally:
                 if timer is not None:
                     timer.cancel()

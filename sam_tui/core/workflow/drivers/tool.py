@@ -8,7 +8,9 @@ from sam_tui.core.display import Terminal
 from sam_tui.core.ids import CallId, mint
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.tooling.executor import Executed
+from sam_tui.core.workflow.drivers.digest import LONG
 from sam_tui.core.workflow.drivers.run import StepRun
+from sam_tui.core.workflow.execution.output import RESULT
 from sam_tui.core.workflow.execution.tickets import task_folder
 from sam_tui.core.workflow.views import Ticket
 
@@ -38,7 +40,14 @@ class ToolDriver:
         if cut_off is not None:
             self._run.context.report(f"{ticket.step}: {cut_off.message}")
             return
-        self._run.submit(ticket, output_of_call(await executor.run(plan, conversation)))
+        executed = await executor.run(plan, conversation)
+        output = output_of_call(executed)
+        data = output.get("result_data")
+        raw = json.dumps(data, ensure_ascii=False) if data else executed.finished.text
+        if "/" in ticket.step and len(raw) > LONG:
+            add = self._run.workflows.notes.add_artifact
+            add(ticket.execution_id, ticket.step, RESULT, raw, type_="data")
+        self._run.submit(ticket, output)
 
     def _in_task(self, ticket: Ticket) -> Ticket:
         """Actions on files of a task are told which folder is the task's, whatever the plan says."""

@@ -1,7 +1,8 @@
 """The working context of an execution (seed 002, 3.4), and the briefing of a planner whose plan failed.
 
-The context is derived from what is stored: ``confidenceScore`` is the share of steps that are done, less a
-tenth for each failed attempt, at least 0; ``confidenceBasis`` says so in figures.
+The context is derived from what is stored; a model may have refined its words of progress and objective.
+``confidenceScore`` is the share of steps that are done, less a tenth for each failed attempt, at least 0;
+``confidenceBasis`` says so in figures.
 """
 
 import json
@@ -33,6 +34,8 @@ Fields = dict[str, object]
 """A JSON object."""
 _ENTITY = re.compile(r"https?://[^\s\"'<>)\]]{3,200}|\b[\w-]+(?:/[\w.-]+)+\.\w{1,8}\b")
 
+REFINED = "context_refined"
+"""The event of a model's words for the context."""
 _OUTPUT = 600
 """Characters of one output."""
 _PLAN = 8000
@@ -54,7 +57,7 @@ def working_context(reader: WorkflowReader, row: ExecutionRow) -> Fields:
     counted = [s for s in steps if s.status != "skipped"]
     share = len(done) / len(counted) if counted else 0.0
     findings = [_finding(s, specs[s.id]) for s in done if specs[s.id].kind != "plan"]
-    return {
+    context: Fields = {
         "lastUpdatedAt": datetime.fromtimestamp(row.updated_at, UTC).isoformat(timespec="seconds"),
         "summaryOfProgress": _progress(done, counted, row),
         "keyFindings": findings[-FINDINGS:],
@@ -65,6 +68,23 @@ def working_context(reader: WorkflowReader, row: ExecutionRow) -> Fields:
         "confidenceBasis": f"{len(done)} of {len(counted)} steps done, {len(failed)} failed attempts",
         "errorsEncountered": [_error(a, specs.get(a.step)) for a in failed[-ERRORS:]],
     }
+    return context | _refined(reader, row.id)
+
+
+def ended_attempts(attempts: Sequence[AttemptRow]) -> int:
+    """How many attempts at steps of plans have ended."""
+    return sum(attempt.status != "open" and "/" in attempt.step for attempt in attempts)
+
+
+def _refined(reader: WorkflowReader, execution: str) -> Fields:
+    """Progress and objective in a model's words, as long as no step has ended since."""
+    events = reader.events(EventQuery(execution, type=REFINED, limit=1, newest=True))
+    if not events:
+        return {}
+    data: Fields = json.loads(events[0].data_json)
+    if data["attempts"] != ended_attempts(reader.attempts(execution)):
+        return {}
+    return {"summaryOfProgress": data["progress"], "nextObjective": data["objective"]}
 
 
 def _progress(done: Sequence[StepRow], counted: Sequence[StepRow], row: ExecutionRow) -> str:

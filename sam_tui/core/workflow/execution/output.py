@@ -48,6 +48,8 @@ def first_object(text: str) -> dict[str, Any] | None:
     return cast("dict[str, Any] | None", value)
 
 
+RESULT, SUMMARY = "result_data.txt", "result_data_summary.txt"
+"""Artifacts of a step with a long result: the whole of it, and its summary."""
 LARGEST = 2_000_000
 """Characters of one output as JSON."""
 _RESERVED = (

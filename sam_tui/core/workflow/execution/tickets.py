@@ -188,9 +188,9 @@ def _wish(spec: Step) -> ModelWish:
     """The model that an llm step of a plan asks for; a name is what was planned, never an output."""
     if spec.kind != "llm" or spec.task is None:
         return ModelWish()
-    asked = Sampling.model_validate(spec.task.input)
-    options = {"temperature": asked.temperature, "max_tokens": asked.maxTokens}
-    return ModelWish(asked.model, {k: v for k, v in options.items() if v is not None})
+    sampling = Sampling.model_validate(spec.task.input)
+    options = {"temperature": sampling.temperature, "max_tokens": sampling.maxTokens}
+    return ModelWish(sampling.model, {k: v for k, v in options.items() if v is not None})
 
 
 def instructions(
