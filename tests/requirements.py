@@ -1075,6 +1075,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:phase": Requirement("The phase and what it allows stand in the status bar.", "issue 6.4"),
     "ui:pins": Requirement("What the person pinned stands before the model after a compaction, until they take it back.", "issue 16.2"),
     "ui:question": Requirement("A question of the agent is answered in as many lines as it takes; Esc cancels the turn instead.", "seed 004 user_collaboration"),
+    "ui:steering": Requirement("A prompt sent while the agent works joins the turn at its next step, stored behind the results; Tab or Alt+Enter let it wait for the end.", "issue 16.5"),
     "ui:queue": Requirement("Prompts typed while a turn runs wait visibly, go out in order, and can be taken back for editing.", "issue 2.1"),
     "ui:queue-kept": Requirement("Prompts that wait outlive the program; opened again they wait on, and are sent only by the person.", "README"),
     "ui:replay": Requirement("Recordings are made by key and played in a tab of their own.", "issue 5.8"),

@@ -28,6 +28,15 @@ class TurnStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class Steered:
+    """A message of the person joined the running turn, behind the results of a step's calls."""
+
+    conversation: ConversationId
+    text: str
+    kind: Literal["steered"] = "steered"
+
+
+@dataclass(frozen=True, slots=True)
 class RequestSent:
     """A model request left: ``step`` counts from 1 within the turn."""
 
@@ -296,6 +305,7 @@ class TurnFinished:
 
 Event = (
     TurnStarted
+    | Steered
     | RequestSent
     | TextStreamed
     | ReasoningStreamed

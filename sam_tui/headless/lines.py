@@ -17,6 +17,7 @@ from sam_tui.core.events import (
     ReasoningStreamed,
     Reminded,
     RequestSent,
+    Steered,
     SubagentStarted,
     TerminalClosed,
     TerminalOpened,
@@ -141,6 +142,7 @@ class Lines:
                 return [self.system("subagent", tool_use_id=call, conversation=child, task=task)]
             case (
                 TurnStarted()
+                | Steered()
                 | ToolStarted()
                 | TerminalOpened()
                 | TerminalPassed()

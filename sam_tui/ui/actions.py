@@ -124,8 +124,15 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "send",
         "Send",
-        "Send the prompt; while a turn runs it waits its turn",
+        "Send the prompt; while a turn runs it joins at the next step",
         ("enter",),
+        local=True,
+    ),
+    WorkbenchAction(
+        "send_later",
+        "Send later",
+        "While a turn runs: let the prompt wait for its end",
+        ("tab", "alt+enter"),
         local=True,
     ),
     WorkbenchAction(

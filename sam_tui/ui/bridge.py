@@ -19,6 +19,7 @@ from sam_tui.core.events import (
     ReasoningStreamed,
     Reminded,
     RequestSent,
+    Steered,
     SubagentStarted,
     TerminalClosed,
     TerminalOpened,
@@ -46,6 +47,7 @@ _INTERVAL = 1 / 30
 
 _TurnEvent = (
     TurnStarted
+    | Steered
     | RequestSent
     | TextStreamed
     | ReasoningStreamed
@@ -141,6 +143,9 @@ class Bridge:
         match event:
             case TurnStarted():
                 activity.begin(time.monotonic())
+                transcript.add_user(event.text)
+            case Steered():
+                transcript.end_answer()
                 transcript.add_user(event.text)
             case RequestSent():
                 self._turns.stored()

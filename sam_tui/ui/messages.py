@@ -27,11 +27,12 @@ class Signal:
 
 
 class PromptSubmitted(Message):
-    """The person sent a prompt (or a slash command)."""
+    """The person sent a prompt (or a slash command); ``later`` for the end of the running turn."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, later: bool = False) -> None:
         super().__init__()
         self.text = text
+        self.later = later
 
 
 class InquiryAnswered(Message):

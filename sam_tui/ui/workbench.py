@@ -162,7 +162,7 @@ class Workbench:
         """What the prompt, questions, todos, dialogs and workers tell."""
         match event:
             case PromptSubmitted():
-                self._take(event.text)
+                self._take(event.text, later=event.later)
             case InquiryAnswered():
                 # One that came too late changes nothing.
                 self._context.runtime.inquiries.answer(event.inquiry, event.answer)
@@ -199,18 +199,18 @@ class Workbench:
             self._authorization.look()
             self.turns.end()
 
-    def _take(self, text: str) -> None:
+    def _take(self, text: str, *, later: bool) -> None:
         command = slash.parse(text)
         if command is not None:
             self.obey(command)
         else:
             self._authorization.look()
-            self._submit(text)
+            self._submit(text, later=later)
 
-    def _submit(self, text: str) -> None:
-        """A prompt: it runs, or waits its turn."""
+    def _submit(self, text: str, *, later: bool = False) -> None:
+        """A prompt: it runs, or joins the turn that does, or waits for its end."""
         self._front.screen.transcript.jump_to_end()
-        self.turns.submit(text)
+        self.turns.submit(text, later=later)
 
     def _when_idle(self, action: Callable[[], None]) -> None:
         if self.turns.running:

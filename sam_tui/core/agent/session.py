@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sam_tui.core.agent.budget import Budget, Limits
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.notes.planned import CompactionPlanner
-from sam_tui.core.agent.turn import Turn, TurnEngine
+from sam_tui.core.agent.turn import Steering, Turn, TurnEngine
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
@@ -45,8 +45,10 @@ class Session:
         """Let other programs write to the conversation; this session cannot be used after that."""
         self._history.close()
 
-    async def run(self, text: str) -> TurnFinished:
+    async def run(self, text: str, steering: Steering = tuple) -> TurnFinished:
         """Run one turn. Cancelling the awaiting task ends it cleanly and re-raises.
+
+        Messages of ``steering`` join it after the calls of a step; what comes later is not taken.
 
         Raises ``UsageError`` for an empty message or while a turn runs, ``ConfigurationError``
         without a model.
@@ -64,6 +66,6 @@ class Session:
             with self._engine.budgets.running(self.conversation, budget, self.model, gate):
                 turn = Turn(self._engine, self.model, self._history, budget, gate)
                 turn.opening, self._opening = self._opening, ""
-                return await turn.run(self._engine.worded(text))
+                return await turn.run(self._engine.worded(text), steering)
         finally:
             self.busy = False

@@ -1,7 +1,7 @@
 """One user turn: ask the model, run what it calls, until it answers without calling."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ from sam_tui.core.events import (
     ReasoningStreamed,
     Reminded,
     RequestSent,
+    Steered,
     StopReason,
     TextStreamed,
     TurnFinished,
@@ -48,17 +49,18 @@ from sam_tui.core.messages import (
     UserMessage,
 )
 from sam_tui.core.ports.model import AnswerLimits, Model, ModelRequest
-from sam_tui.core.ports.storage import CallDisplay
 from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.tooling.executor import CallPlan, Executed, Executor, Gate, unread
 from sam_tui.core.tooling.neutralization import scrub_echoes
+from sam_tui.core.tooling.results import call_display
 from sam_tui.core.usage import Usage
-from sam_tui.core.verdict import decision_words
 
 if TYPE_CHECKING:
     from sam_tui.core.agent.turn_hooks import HookedTurn
 
+Steering = Callable[[], Iterable[str]]
+"""Takes the messages that wait to join a turn behind the calls of a step; none is taken twice."""
 Arrivals = Callable[[ConversationId], Awaitable[None]]
 """Lets tools that have come since join the others, before a message of the person is answered."""
 
@@ -113,6 +115,7 @@ class Turn:
         self._gate = gate
         self.opening = ""
         """How its session began (``startup``, ``resume``), in the first turn of one."""
+        self._steering: Steering = tuple
         self._hooks: HookedTurn | None = None
         self._room = TurnRoom(engine.room, history, engine.notetaker, self._spend)
         self._fold = Fold()
@@ -120,8 +123,9 @@ class Turn:
         self._endings = Endings()
         self._size()
 
-    async def run(self, text: str) -> TurnFinished:
+    async def run(self, text: str, steering: Steering = tuple) -> TurnFinished:
         """Run to the end and say how it ended. Re-raises only cancellation, after saying so."""
+        self._steering = steering
         try:
             async with self._history.written():
                 await self._begin(text)
@@ -146,10 +150,10 @@ class Turn:
             message, truncated = await self._ask()
             if message.calls:
                 await self._run_calls(message.calls)
-                self._remind(new_message=False)
+                if not await self._steer():
+                    self._remind(new_message=False)
             if request := self._endings.request(message, truncated=truncated):
-                notice = TOLD[self._endings.early]
-                self._engine.bus.publish(Noticed(self._conversation, "warning", notice))
+                self._warn(TOLD[self._endings.early])
                 self._say(ReminderMessage("continue", request))
             elif message.calls:
                 continue
@@ -163,16 +167,35 @@ class Turn:
         return self._engine.workflow_mode and status_of(answer) == "continue"
 
     async def _begin(self, text: str) -> None:
-        """Store the message, and before it what there is to remind of. Hooks may refuse it."""
         self._engine.bus.publish(TurnStarted(self._conversation, text))
         await self._gather()
+        await self._admit(text, self.opening)
+
+    async def _admit(self, text: str, opening: str = "") -> None:
+        """Store the message, and before it what there is to remind of. Hooks may refuse it."""
         hooked = self._hooked()
-        notes = await hooked.admit(text, self.opening) if hooked is not None else ()
+        notes = await hooked.admit(text, opening) if hooked is not None else ()
         self._remind(new_message=True)
         self._note(notes)
         shield = self._engine.executor.shield
         shield.refresh()
         self._history.append(UserMessage(shield.redact(text)))
+
+    async def _steer(self) -> bool:
+        """Let messages join that came meanwhile; whether any did. A hook may keep one out."""
+        joined = False
+        for text in self._steering():
+            try:
+                await self._admit(self._engine.worded(text))
+            except StoppedByHook as refusal:
+                self._warn(refusal.explain())
+                continue
+            joined = True
+            self._engine.bus.publish(Steered(self._conversation, text))
+        return joined
+
+    def _warn(self, text: str) -> None:
+        self._engine.bus.publish(Noticed(self._conversation, "warning", text))
 
     async def _gather(self) -> None:
         """Let tools join that have come since; from here to the end of the turn they stay the same,
@@ -319,14 +342,7 @@ class Turn:
     def _store(self, calls: Sequence[ToolCall], done: dict[int, Executed]) -> None:
         """Append the results whose predecessors all have theirs, so that order is call order."""
         while (index := self._history.answered_of(calls)) in done:
-            finished, decision = done[index].finished, done[index].decision
-            display = CallDisplay(
-                finished.call,
-                finished.seconds,
-                finished.display,
-                decision_words(decision) if decision is not None else "",
-                decision is None or decision.allowed,
-            )
+            finished = done[index].finished
             self._history.append(
                 ToolMessage(
                     finished.call,
@@ -336,7 +352,7 @@ class Turn:
                     operation=finished.operation,
                     summary=finished.summary,
                 ),
-                display,
+                call_display(finished, done[index].decision),
             )
 
     def _remind(self, *, new_message: bool) -> None:

@@ -8,9 +8,11 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import cast
 
+from sam_tui.core.events import ToolFinished
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ports.storage import ResultStore
+from sam_tui.core.ports.storage import CallDisplay, ResultStore
 from sam_tui.core.tooling.contract import ToolResult
+from sam_tui.core.verdict import Decision, decision_words
 
 IGNORED = "ignoredArguments"
 """Of a result that is a JSON object, and of the data for programs."""
@@ -57,3 +59,10 @@ def clip_result(
         f"[TOOL_RESULT_STORED: toolCallId={call}, totalLength={len(text)}, remaining={remaining}]\n"
         f'Read on with read_tool_result(toolCallId="{call}", offset={limit}).'
     )
+
+
+def call_display(finished: ToolFinished, decision: Decision | None) -> CallDisplay:
+    """What people were shown of a call that ended."""
+    words = decision_words(decision) if decision is not None else ""
+    allowed = decision is None or decision.allowed
+    return CallDisplay(finished.call, finished.seconds, finished.display, words, allowed)

@@ -12,7 +12,9 @@ class PromptQueue:
     def __init__(self, box: PromptBox) -> None:
         self._box = box
         self.waiting: list[str] = []
-        """To be sent one after the other, oldest first."""
+        """To be delivered at the next step of the running turn, else sent one after the other."""
+        self.later: list[str] = []
+        """To be sent once a turn has ended and nothing else waits, oldest first."""
         self._unsent: list[str] = []
         """Prompts of an earlier run of the program: they are never sent unasked."""
         self.changed = Signal()
@@ -21,17 +23,19 @@ class PromptQueue:
     @property
     def all(self) -> list[str]:
         """Everything that waits, in order."""
-        return [*self._unsent, *self.waiting]
+        return [*self._unsent, *self.waiting, *self.later]
 
-    def add(self, text: str) -> None:
-        """Let a prompt wait behind the others."""
-        self.waiting.append(text)
+    def add(self, text: str, *, later: bool = False) -> None:
+        """Let a prompt wait behind the others; ``later`` for the end of the turn."""
+        (self.later if later else self.waiting).append(text)
         self._show()
 
-    def send_first(self) -> None:
-        """The oldest is sent: it waits no more."""
-        self.waiting.pop(0)
+    def take_first(self) -> str:
+        """The oldest is sent: it waits no more. Empty when none waits."""
+        source = self.waiting or self.later
+        text = source.pop(0) if source else ""
         self._show()
+        return text
 
     def hold(self, unsent: Sequence[str]) -> None:
         """Show prompts that were never sent, until the person takes them back."""
@@ -44,17 +48,17 @@ class PromptQueue:
         if not texts:
             return False
         area.put("\n".join([*texts, area.text] if area.text else texts))
-        self._unsent, self.waiting = [], []
+        self._unsent, self.waiting, self.later = [], [], []
         self._show()
         return True
 
     def take_last(self) -> None:
         """Put the newest into the prompt, to be edited."""
-        texts = self.waiting or self._unsent
+        texts = self.later or self.waiting or self._unsent
         if texts:
             self._box.area.put(texts.pop())
             self._show()
 
     def _show(self) -> None:
-        self._box.show_queue(self.all)
+        self._box.show_queue([*self._unsent, *self.waiting], self.later)
         self.changed.send()

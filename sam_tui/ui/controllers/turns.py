@@ -1,5 +1,6 @@
 """Turns: started one after the other, queued while one runs, cancelled."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from textual.worker import Worker
@@ -33,8 +34,8 @@ class TurnRunner:
         self._queue = queue
         self._worker: Worker[TurnFinished | None] | None = None
         self._closed = False
-        self._started = ""
-        """The prompt of the turn that has just begun; empty once it is stored."""
+        self._started: list[str] = []
+        """The prompts that a turn has just taken; empty once they are stored."""
         queue.changed.watch(self._keep)
         models.chosen.watch(self.pump)  # prompts may have waited for a model
 
@@ -43,33 +44,44 @@ class TurnRunner:
         """Whether a turn runs."""
         return self._worker is not None and not self._worker.is_finished
 
-    def submit(self, text: str) -> None:
-        """Run this prompt as soon as nothing else runs."""
-        self._queue.add(text)
+    def submit(self, text: str, *, later: bool = False) -> None:
+        """Deliver this prompt at the running turn's next step, or run it once nothing else runs.
+
+        ``later`` lets it wait for the turn's end in any case.
+        """
+        self._queue.add(text, later=later)
         self.pump()
 
     def pump(self) -> None:
         """Start the next turn if there is one and it can start."""
-        session = self._ready() if self._queue.waiting and not self.running else None
+        waits = self._queue.waiting or self._queue.later
+        session = self._ready() if waits and not self.running else None
         if session is None:
             self._keep()
             return
-        self._started = self._queue.waiting[0]
-        self._queue.send_first()
+        text = (self._queue.waiting or self._queue.later)[0]
+        self._started = [text]
+        self._queue.take_first()
         self._worker = self._app.run_worker(
-            self._run(session, self._started), name="turn", group=GROUP, exclusive=True
+            self._run(session, text), name="turn", group=GROUP, exclusive=True
         )
+        self._screen.prompt.area.steer(True)
+
+    def _steering(self) -> Iterator[str]:
+        """What the running turn takes between two steps, one after the other."""
+        while self._queue.waiting:
+            self._started.append(self._queue.waiting[0])
+            yield self._queue.take_first()
 
     def stored(self) -> None:
         """The prompt of the running turn is part of the conversation now."""
         if self._started:
-            self._started = ""
+            self._started = []
             self._keep()
 
     def _keep(self) -> None:
         """Keep what waits and what has just begun, for whoever opens the conversation after a crash."""
-        waiting = self._queue.all
-        self._conversations.keep_queued([self._started, *waiting] if self._started else waiting)
+        self._conversations.keep_queued([*self._started, *self._queue.all])
 
     def _ready(self) -> "Session | None":
         """The session to run in. Where none can be opened that is said, and nothing typed is lost."""
@@ -82,7 +94,7 @@ class TurnRunner:
 
     async def _run(self, session: "Session", text: str) -> "TurnFinished | None":
         try:
-            return await session.run(text)
+            return await session.run(text, self._steering)
         except SamError as error:
             self._screen.transcript.add_error(error)
             self._screen.prompt.area.remember(text)
@@ -91,7 +103,8 @@ class TurnRunner:
     def end(self) -> None:
         """The worker is done, whether or not the turn could tell of its end: the next may begin."""
         if not self.running and not self._closed:
-            self._started = ""
+            self._started = []
+            self._screen.prompt.area.steer(False)
             self._screen.status.activity.end()
             self._screen.status.show()
             self.pump()

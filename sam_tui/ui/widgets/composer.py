@@ -54,6 +54,8 @@ class Composer(TextArea):
         """Enter and its relatives; then what the subclass adds."""
         if event.key == "enter":
             self.send()
+        elif event.key == "alt+enter" and self.takes(event):
+            pass
         elif event.key in _NEWLINE_KEYS:
             self.insert("\n")
         elif event.key in _WORD_KEYS:

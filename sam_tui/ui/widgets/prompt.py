@@ -26,6 +26,8 @@ _PASSED_ON = {
 """Keys of a text area that are the workbench's instead."""
 
 _SHOWN_QUEUED = 3
+_ASK = "Ask anything · / commands · @ files · F1 help"
+_STEER = "Enter: at the next step · Tab: when the turn has ended · Esc cancels it"
 
 
 class PromptSource(Protocol):
@@ -64,11 +66,12 @@ class PromptArea(Composer):
     """Sends on Enter and goes through history at its first and last line."""
 
     def __init__(self) -> None:
-        super().__init__("Ask anything · / commands · @ files · F1 help", id="prompt")
+        super().__init__(_ASK, id="prompt")
         self.past: list[str] = []
         """Earlier prompts, oldest first: of the conversation, once they are through of others too."""
         self._all_past = False
         self.queued = 0
+        self._steers = False
         self.menu = SlashMenu()
         """The commands that fit what is typed."""
         self.files = FileMenu()
@@ -91,6 +94,11 @@ class PromptArea(Composer):
     def begin_past(self, texts: Sequence[str]) -> None:
         """Another conversation is on show, with these prompts."""
         self.past, self._at, self._all_past = list(texts), None, False
+
+    def steer(self, running: bool) -> None:
+        """Whether a turn runs: then Tab and Alt+Enter let a prompt wait for its end."""
+        self._steers = running
+        self.placeholder = Content(_STEER if running else _ASK)
 
     def remember(self, text: str) -> None:
         """Add a prompt to the history."""
@@ -145,6 +153,8 @@ class PromptArea(Composer):
                 return self._newer()
             case "tab" if self.fitting:
                 self.put(slash.completed(self.text, self._source.skills()))
+            case "tab" | "alt+enter" if self._steers and self.text.strip():
+                self._post(later=True)
             case "question_mark" | "ctrl+d" if not self.text:
                 self.post_message(ActionAsked("help" if key == "question_mark" else "quit"))
             case _ if key in _PASSED_ON:
@@ -159,13 +169,16 @@ class PromptArea(Composer):
         if self.files.marked is not None:
             self.take_file(self.files.marked)
             return
+        self._post()
+
+    def _post(self, *, later: bool = False) -> None:
         text = self._meant()
         if text in ("", "/"):
             return
         self.menu.close()
         self.remember(text)
         self.text = ""
-        self.post_message(PromptSubmitted(text))
+        self.post_message(PromptSubmitted(text, later=later))
 
     def hint(self) -> None:
         """Offer the commands and files that fit what stands here now, unless that was done.
@@ -279,12 +292,16 @@ class PromptBox(Vertical):
         """Nothing is queued and nothing is hinted at first."""
         self._queue.display = False
 
-    def show_queue(self, texts: Sequence[str]) -> None:
-        """Show the prompts that wait, first to be sent first."""
-        self.area.queued = len(texts)
-        self._queue.display = bool(texts)
-        lines = [Content.assemble(("↳ ", "$accent"), one_line(t)) for t in texts[:_SHOWN_QUEUED]]
-        more = len(texts) - _SHOWN_QUEUED
+    def show_queue(self, waiting: Sequence[str], later: Sequence[str]) -> None:
+        """Show the prompts that wait, first to be sent first; ``later`` are for the turn's end."""
+        marked = [("↳ ", text) for text in waiting] + [("⇥ ", text) for text in later]
+        self.area.queued = len(marked)
+        self._queue.display = bool(marked)
+        lines = [
+            Content.assemble((mark, "$accent"), one_line(text))
+            for mark, text in marked[:_SHOWN_QUEUED]
+        ]
+        more = len(marked) - _SHOWN_QUEUED
         if more > 0:
             lines.append(Content(f"  and {more} more"))
         self._queue.update(Content("\n").join(lines))
