@@ -346,13 +346,13 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
 )
 
 BY_SLASH = {action.slash: action for action in ACTIONS if action.slash}
-TO_TERMINAL = {
+FOCUSING = {
     key: action.name
     for action in ACTIONS
     for key in action.keys
-    if action.name in ("terminal", "zoom", "look_back", "take", "tab_new")
+    if action.name in ("terminal", "zoom", "look_back", "take", "tab_new", "edit_todos")
 }
-"""The keys of the actions that give the keys to the terminal."""
+"""The keys of the actions that give the keys to the terminal or the list."""
 
 
 def palette_actions() -> list[WorkbenchAction]:

@@ -20,7 +20,7 @@ from textual.worker import Worker
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
 from sam_tui.ui import theme
-from sam_tui.ui.actions import TO_TERMINAL, WorkbenchAction, palette_actions
+from sam_tui.ui.actions import FOCUSING, WorkbenchAction, palette_actions
 from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.controllers.screen_actions import ScreenActions
@@ -205,13 +205,13 @@ class SamApp(App[None], inherit_bindings=False):
         if self.screen is self.chat:
             if self.chat.gives(event):
                 return True
-            action = TO_TERMINAL.get(event.key) if isinstance(event, events.Key) else None
+            action = FOCUSING.get(event.key) if isinstance(event, events.Key) else None
             if (
                 isinstance(event, events.Key)
                 and action is not None
                 and self.chat.leads_on(event.key)
             ):
-                # At once: what is typed right behind it is meant for the terminal.
+                # At once: what is typed right behind it is meant for where it leads.
                 self.action_perform(action)
                 return True
             return self.chat.lead(event)

@@ -10,6 +10,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,8 @@ LINES = (
     "ᄒ\u1161\u11ab각" * 30,
     "กำลังทำงานที่นี่" * 10,
 )
+PROMPTS = ("plain", LINES[0][:12], LINES[1][:8], LINES[3][:9], "½×§±→①■", "e\u0301\u0302")
+"""What is written at the prompt."""
 
 
 class Outside:
@@ -93,6 +96,14 @@ class Outside:
         """What stands in one column of each row."""
         return [self.screen.text_range((column, y), (column, y)) for y in range(ROWS)]
 
+    def behind(self, character: str) -> tuple[str, bool] | None:
+        """What stands right behind a character that stands once, and whether its ground is another."""
+        for row in self.screen.all_rows():
+            for run, follower in pairwise(row):
+                if run.text.endswith(character):
+                    return follower.text, follower.background != run.background
+        return None
+
     def close(self) -> None:
         os.kill(self.process, signal.SIGKILL)
         os.waitpid(self.process, 0)
@@ -140,6 +151,14 @@ def test_the_conversation_moves_nothing_and_a_dialog_over_it_hides_no_character_
     outside.laid_out()
     frame = {x: outside.column(x) for x in range(WIDTHS[0])}
     sides = [x for x, cells in frame.items() if cells.count("│") > ROWS // 2]
+    for text in PROMPTS:
+        outside.type(f"{text}Q".encode())
+        outside.until(lambda: outside.behind("Q") is not None)
+        assert outside.behind("Q") == (" ", True), f"no cursor behind {text}"
+        for x in sides[-2:]:
+            assert outside.column(x) == frame[x], outside.screen.text()
+        outside.type(b"\x15")
+        outside.until(lambda: outside.behind("Q") is None)
     outside.type(b"say it\r")
     outside.shows("all said")
     text = outside.screen.text()

@@ -198,9 +198,10 @@ async def test_the_selected_item_stays_in_view_in_a_long_list(stage: Stage) -> N
         session = me.bench.current.session
         assert session is not None
         long = [Todo(n, f"Item {n} " + "x" * 90) for n in range(1, 30)]
-        stage.runtime.todos.replace(session.conversation, long)
-        await me.press("end")
         panel = me.app.chat.todos
+        stage.runtime.todos.replace(session.conversation, long)
+        await me.until(lambda: len(panel.items) == len(long))
+        await me.press("end")
         await me.until(lambda: panel.scroll_offset.y == panel.max_scroll_y > 0)
         await me.press("e")
         await me.until(lambda: panel.region.contains_region(panel.query_one(Input).region))

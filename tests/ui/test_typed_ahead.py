@@ -12,7 +12,9 @@ from textual import events
 from sam_tui.adapters.llm.scripted import ScriptedModel
 from sam_tui.ui.app import SamApp
 from sam_tui.ui.driver.output import heed_signals, unheed_signals
+from sam_tui.ui.widgets.terminal.replay import ReplayView
 from tests.ui.driver import Stage, app_over, build_stage, driven
+from tests.ui.terminals import LEAVE_CHORD, drawn
 
 PROMPTS = [f"prompt {number}" for number in range(40)]
 
@@ -101,3 +103,49 @@ async def test_a_signal_is_heard_however_many_keys_come_at_once(stage: Stage) ->
         finally:
             unheed_signals()
     assert app.return_code == 143
+
+
+KEYS = {"\r": "enter", " ": "space", "+": "plus", "-": "minus"}
+
+
+def at_once(app: SamApp, *parts: str | tuple[str, ...]) -> None:
+    """Keys by their names in a tuple, else text, all in one piece as from a fast hand or a paste."""
+    for part in parts:
+        for key in part:
+            text = None if isinstance(part, tuple) or key == "\r" else key
+            app.post_message(events.Key(KEYS.get(key, key), text))
+
+
+@pytest.mark.requirement("ui:typed-behind")
+async def test_keys_right_behind_the_key_that_leads_elsewhere_are_for_where_it_leads(
+    stage: Stage,
+) -> None:
+    stage.runtime.use_model(script())
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        panel, prompt = me.app.chat.terminals, me.app.chat.prompt.area
+        await me.until(lambda: panel.shell.session is not None)
+        # The list: titles, one behind the other, and the prompt again.
+        at_once(me.app, ("ctrl+t",), "amilk and J\rabread\r", ("escape",), "say hello\r")
+        await me.until(lambda: known(stage) == ["say hello"])
+        session = me.bench.current.session
+        assert session is not None
+        titles = [item.title for item in stage.runtime.todos.items(session.conversation)]
+        assert titles == ["milk and J", "bread"]
+        # A tab of its own, and the one clicked: what is typed is that shell's.
+        at_once(me.app, ("alt+t",), "echo in$((1+1))new\r")
+        await me.until(lambda: len(panel.tabs) == 2 and "in2new" in drawn(panel.current))
+        await me.pilot.click(panel, offset=(panel._places[0][0], 0))  # pyright: ignore[reportPrivateUsage] # where a person sees it
+        at_once(me.app, "echo in$((1+1))old\r")
+        await me.until(lambda: panel.current is panel.shell and "in2old" in drawn(panel.shell))
+        assert prompt.text == ""
+        # A recording: its keys pause it, the others go on to the prompt.
+        (stage.workspace / "one.cast").write_text('{"version": 2, "width": 9, "height": 3}\n')
+        at_once(me.app, (*LEAVE_CHORD,))
+        await me.send("/replay one.cast")
+        await me.until(lambda: isinstance(panel.current, ReplayView) and panel.current.has_focus)
+        replay = panel.current
+        assert isinstance(replay, ReplayView)
+        at_once(me.app, "++-q", "echo clo$((1+1))sed\r")
+        await me.until(lambda: "clo2sed" in drawn(panel.current))
+        assert replay.playback.speed == 2

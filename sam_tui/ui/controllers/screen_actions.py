@@ -36,6 +36,7 @@ class ScreenActions:
             "side": lambda _: screen.show_side(not screen.side_shown),
             "todos": lambda _: self._todos(),
             "edit_todos": lambda _: self._edit_todos(),
+            "leave_todos": lambda _: self._leave_todos(),
             "terminal": lambda _: self._terminal(),
             "leave_terminal": lambda _: screen.leave_terminal(),
             "zoom": lambda _: screen.zoom(),
@@ -129,16 +130,23 @@ class ScreenActions:
     def _edit_todos(self) -> None:
         """Give the keys to the list, shown if it was not; or back, and hide what was shown for it."""
         screen = self._screen
-        if screen.todos.has_focus_within:
-            screen.focus_bottom()
-            if self._side_for_todos and screen.narrow:
-                screen.show_side(False)
-            self._side_for_todos = False
+        if screen.focused is not None and screen.todos in screen.focused.ancestors_with_self:
+            screen.set_focus(None)
+            self._leave_todos()
             return
         self._side_for_todos = not screen.side_shown
         screen.show_side(True)
         screen.remove_class("-no-todos")
-        screen.todos.focus()
+        screen.set_focus(screen.todos)
+
+    def _leave_todos(self) -> None:
+        """Hide what was shown for the list; the keys go on, unless something got them since."""
+        screen = self._screen
+        if self._side_for_todos and screen.narrow:
+            screen.show_side(False)
+        self._side_for_todos = False
+        if screen.focused is None:
+            screen.focus_bottom()
 
     def _terminal(self) -> None:
         screen = self._screen

@@ -66,7 +66,8 @@ def _placed(parts: list[str], column: int) -> list[str]:
             style = parts[at - 1] if at and not widths[at - 1] else ""
             blanks = (" " * w if w else p for p, w in zip(parts, widths, strict=True))
             placed += [*islice(blanks, at, stop), f"\x1b[{column + 1}G\x1b[m{style}"]
-            placed += [*parts[at:last], parts[last].rstrip(" "), f"\x1b[m\x1b[{after + 1}G"]
+            shown = parts[last].rstrip(" ") or " "
+            placed += [*parts[at:last], shown, f"\x1b[m\x1b[{after + 1}G"]
         else:
             placed += _pieces(part, column, end)
         column += sum(widths[at:stop])
@@ -78,9 +79,11 @@ def _flow(parts: list[str], widths: list[int], at: int) -> tuple[int, int] | Non
     """The last of the texts from ``at`` on that are written as one, and where the blanks behind them end.
 
     With spacing marks that have a cell of their own it takes more cells than were measured: there have
-    to be as many blanks behind it, before any frame.
+    to be as many blanks behind it, before any frame. One blank of another look right behind the text is
+    the cursor of who writes it, and goes along.
     """
-    last, more, room = at, 0, 0
+    text = last = at
+    more = room = 0
     for number in range(at, len(parts)):
         if not widths[number]:
             continue
@@ -88,8 +91,11 @@ def _flow(parts: list[str], widths: list[int], at: int) -> tuple[int, int] | Non
         if part.strip(" "):
             if _FRAME.search(part):
                 return None
-            last, more = number, more + _excess(part)
+            text = last = number
+            more += _excess(part)
             room = len(part) - len(part.rstrip(" "))
+        elif part == " " and text == last:
+            last, room = number, 0
         else:
             room += widths[number]
         if room >= more:

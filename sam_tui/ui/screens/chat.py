@@ -130,13 +130,15 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             self.focus_bottom()
 
     def gives(self, event: events.Key | events.Paste) -> bool:
-        """Give it to the terminal that has the keys; False where the workbench is to look at it.
+        """Give it to the terminal or list that has the keys; False where the workbench is to look at it.
 
         Here and at once, so that of keys typed right behind each other none goes where the keys were.
         """
         if self.focused is None:
             self.focus_bottom()
         view = self.focused
+        if isinstance(view, TodoPanel):
+            return isinstance(event, events.Key) and view.takes(event.key)
         if not isinstance(view, TerminalView):
             return False
         if isinstance(event, events.Key):
@@ -165,9 +167,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             return True
         if focused is None or isinstance(event, events.Paste):
             return False
-        if self._asks:
-            return True
-        return isinstance(focused, TodoPanel) and focused.answers(event.key)
+        return self._asks
 
     def leads_on(self, key: str) -> bool:
         """Whether what has the keys leaves it to the workbench where a key leads."""

@@ -1,6 +1,7 @@
 """Forms: whether the conversation may go to another host, a key for a host, parameters of a workflow."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import cast
 
 from textual import events
@@ -14,6 +15,7 @@ from textual.widgets import Input, Static
 from sam_tui.ui.key_guard import KeyGuard, Patience
 from sam_tui.ui.plain import one_line, visible, visible_line
 from sam_tui.ui.screens import STYLES
+from sam_tui.ui.widgets.line_input import LineInput
 
 
 class ParamForm(ModalScreen[dict[str, str] | None]):
@@ -27,7 +29,10 @@ class ParamForm(ModalScreen[dict[str, str] | None]):
         super().__init__()
         self._workflow = workflow
         self._params = params
-        self._fields = {name: Input(value=_default(about)) for name, about in params.items()}
+        self._fields = {
+            name: LineInput(partial(self._done, number), value=_default(about))
+            for number, (name, about) in enumerate(params.items(), 1)
+        }
         self._note = Static("", markup=False, classes="note")
 
     def compose(self) -> ComposeResult:
@@ -45,18 +50,15 @@ class ParamForm(ModalScreen[dict[str, str] | None]):
         """Close without a start."""
         self.dismiss(None)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go to the next line that is wanted, or be done."""
-        event.stop()
-        fields = list(self._fields.values())
-        after = fields[fields.index(event.input) + 1 :]
-        if after:
-            after[0].focus()
+    def _done(self, number: int, _value: str) -> None:
+        """Go to the line after so many, or be done where nothing that is needed is missing."""
+        if number < len(self._fields):
+            self.set_focus([*self._fields.values()][number])
             return
         for name, field in self._fields.items():
             if self._params[name].get("required") and not field.value.strip():
                 self._note.update(Content(f"{name} is needed.").stylize("$warning"))
-                field.focus()
+                self.set_focus(field)
                 return
         self.dismiss({name: f.value for name, f in self._fields.items() if f.value.strip()})
 

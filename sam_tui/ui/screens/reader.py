@@ -55,7 +55,7 @@ class Reader(Dialog):
     def on_mount(self) -> None:
         """The first part."""
         self._show(0)
-        self._area.focus()
+        self.set_focus(self._area)
 
     def action_move(self, parts: int) -> None:
         """Go on, or back, by one part."""

@@ -174,7 +174,7 @@ class RunsScreen(Screen[None]):
         """Read what was kept; in the list of runs, go to what was kept."""
         event.stop()
         if event.option_list is self._list:
-            self._shelf.focus()
+            self.set_focus(self._shelf)
             return
         item = self._kept.get(event.option_id or "")
         if item is not None:

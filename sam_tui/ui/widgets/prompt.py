@@ -314,7 +314,7 @@ class PromptBox(Vertical):
     def on_hint_taken(self, event: HintTaken) -> None:
         """A command or a file was clicked."""
         event.stop()
-        self.area.focus()
+        self.screen.set_focus(self.area)
         if isinstance(event.entry, WorkbenchAction):
             # As its own deed: what it posted during this one would not come past this widget.
             self.area.call_later(self.area.take, event.entry)

@@ -9,10 +9,11 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.geometry import Region
 from textual.message import Message
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
+from sam_tui.ui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
     from sam_tui.core.todos.edits import EditKind
@@ -81,7 +82,8 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         super().__init__(id="todos")
         self._above = Static(markup=False)
         self._below = Static(markup=False)
-        self._editor = Input(compact=True, id="todo-title")
+        self._editor = LineInput(self._written, id="todo-title")
+        self._editor.compact = True
         self._editor.cursor_blink = False
         self.border_title = Content("todos")
         self.items: tuple[Todo, ...] = ()
@@ -145,46 +147,44 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         if not has_focus:
             self._armed = None
         elif self._editing is not None:
-            self._editor.focus()
+            self.screen.set_focus(self._editor)
         self._draw()
         if has_focus:
             self._keep_in_view(self.selected)
 
-    def answers(self, key: str) -> bool:
-        """Whether a key does something in the list."""
-        return key in self._keys
+    def takes(self, key: str) -> bool:
+        """Do what a key does in the list, at once: what is typed right behind it may be for a title."""
+        if self._editing is not None:
+            return False
+        if key in self._keys:
+            armed, self._armed = self._armed, None
+            if key == "d":
+                self._armed = armed
+            if key != "escape" or armed is None:
+                self._keys[key]()
+            self._draw()
+            return True
+        return False
 
     def on_key(self, event: events.Key) -> None:
-        """The keys of the list; while a title is written only Esc, which leaves it as it was."""
-        if self._editing is not None:
-            if event.key != "escape":
-                return
+        """While a title is written Esc leaves it as it was."""
+        if self._editing is not None and event.key == "escape":
+            event.stop()
+            event.prevent_default()
             self._end_edit()
-            self.focus()
-        elif event.key in self._keys:
-            armed, self._armed = self._armed, None
-            if event.key == "d":
-                self._armed = armed
-            if event.key != "escape" or armed is None:
-                self._keys[event.key]()
-            self._draw()
-        else:
-            return
-        event.stop()
-        event.prevent_default()
+            self.screen.set_focus(self)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
+    def _written(self, value: str) -> None:
         """The title is written: ask for it, unless it is nothing."""
-        event.stop()
-        title, editing = event.value.strip(), self._editing
+        title, editing = value.strip(), self._editing
         self._end_edit()
-        self.focus()
+        self.screen.set_focus(self)
         if not title or editing is None:
             return
         self._await_new = editing == 0
         self.post_message(TodoEditAsked("retitle" if editing else "add", editing, title))
 
-    def on_input_changed(self, event: Input.Changed) -> None:
+    def on_input_changed(self, event: LineInput.Changed) -> None:
         """Nobody else is concerned."""
         event.stop()
 
@@ -222,7 +222,9 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self._edit(0, "")
 
     def _leave(self) -> None:
-        self.post_message(ActionAsked("edit_todos"))
+        # At once: what is typed right behind is not for the list.
+        self.screen.set_focus(None)
+        self.post_message(ActionAsked("leave_todos"))
 
     def _edit(self, id_: int, title: str) -> None:
         from sam_tui.core.todos.rules import MAX_TITLE
@@ -232,7 +234,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self._editor.value = title
         self._editor.cursor_position = len(title)
         self._editor.display = True
-        self._editor.focus()
+        self.screen.set_focus(self._editor)
         self._draw()
         self.call_after_refresh(self._editor.scroll_visible, animate=False)
 

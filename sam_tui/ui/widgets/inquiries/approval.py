@@ -8,7 +8,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.widgets import Button, Input, Static
+from textual.widgets import Button, Static
 
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, ScopeChoice
 from sam_tui.core.text.plain import gist
@@ -17,6 +17,7 @@ from sam_tui.ui.messages import InquiryAnswered
 from sam_tui.ui.plain import visible, visible_line
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
 from sam_tui.ui.widgets.inquiries.scopes import ScopeMarked, ScopeView, figures_of
+from sam_tui.ui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
     from sam_tui.core.display import Diff
@@ -209,7 +210,9 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         self._request = request
         self._details = VerticalScroll(id="details", classes="scrolls", can_focus=False)
         self._scopes: ScopeView | None = None
-        self._comment = Input(placeholder="What should be done instead?", id="reason")
+        self._comment = LineInput(
+            self._deny_with, placeholder="What should be done instead?", id="reason"
+        )
         self._view: View = "choices"
         self._buttons = buttons_of(request)
 
@@ -286,10 +289,8 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         if self._scopes is not None:
             self._scopes.listed.mark(event.index)
 
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """The comment is done: deny with it."""
-        event.stop()
-        self._answer(Approval("deny", event.value.strip()))
+    def _deny_with(self, comment: str) -> None:
+        self._answer(Approval("deny", comment.strip()))
 
     def _choose(self, name: str) -> None:
         match name:
@@ -297,7 +298,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
                 self._answer(Approval(name))
             case "comment":
                 self._turn_to("comment")
-                self._comment.focus()
+                self.screen.set_focus(self._comment)
             case "wider":
                 self._turn_to("scopes")
             case "back":
@@ -327,7 +328,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         self.border_subtitle = Content(_HINTS[view])
         self.guard.rearm()
         if view != "comment" and self.has_focus_within:
-            self.focus()
+            self.screen.set_focus(self)
 
     def _answer(self, approval: Approval) -> None:
         self.post_message(InquiryAnswered(self.inquiry, approval))
@@ -354,12 +355,17 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
     def _comment_key(self, event: events.Key) -> None:
         if event.key in ("escape", "ctrl+c"):
             swallow(event)
-            self.focus()
+            self.screen.set_focus(self)
             self._turn_to("choices")
+        elif event.is_printable:
+            # Typed right behind the key that leads to the comment: the line itself keeps all others.
+            swallow(event)
+            self._comment.insert_text_at_cursor(event.character or "")
 
     def _move(self, step: int) -> None:
         row = "#scope-choices" if self._view == "scopes" else "#choices"
         buttons = list(self.query(f"{row} Button").results(Button))
         focused = self.screen.focused
         at = buttons.index(focused) if isinstance(focused, Button) and focused in buttons else None
-        buttons[(at + step) % len(buttons) if at is not None else (0 if step > 0 else -1)].focus()
+        to = (at + step) % len(buttons) if at is not None else (0 if step > 0 else -1)
+        self.screen.set_focus(buttons[to])

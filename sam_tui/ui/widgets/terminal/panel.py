@@ -119,7 +119,8 @@ class TerminalPanel(Vertical):
 
     def show(self, view: TerminalView) -> None:
         """Bring a tab to the front; the focus goes along."""
-        focused = self._current.has_focus
+        # Not ``has_focus``, which comes later: the tab before may have got the keys just now.
+        focused = self.screen.focused is self._current
         self._current = view
         self._switcher.current = view.id
         if focused:
@@ -167,7 +168,7 @@ class TerminalPanel(Vertical):
         from sam_tui.ui.widgets.terminal.replay import ReplayView
 
         self._made += 1
-        view = ReplayView(playback, path, id=f"replay-{self._made}")
+        view = ReplayView(playback, path, self.drop, id=f"replay-{self._made}")
         self._replays.append(view)
         self._mount(view)
         self.show(view)

@@ -36,10 +36,13 @@ class ReplayView(TerminalView):
 
     WAY_OUT = "replay: Ctrl+] leaves, q closes"
 
-    def __init__(self, playback: "Playback", path: str, *, id: str) -> None:
+    def __init__(
+        self, playback: "Playback", path: str, close: Callable[[TerminalView], None], *, id: str
+    ) -> None:
         super().__init__(waiting="", restartable=False, id=id)
         self.playback = playback
         self.path = path
+        self._close = close
         self.name_shown = f"replay: {one_line(playback.name.removesuffix('.cast'), _NAME)}"
         self._drawn_of: tuple[object, tuple[int, int]] = (None, (0, 0))
         self._ticking: Timer | None = None
@@ -153,7 +156,8 @@ class ReplayView(TerminalView):
         if action is None:
             return False
         action()
-        self._relabel()
+        if self.is_attached:
+            self._relabel()
         return True
 
     def _key_table(self) -> dict[str, Callable[[], object]]:
@@ -170,7 +174,8 @@ class ReplayView(TerminalView):
             "plus": self._faster,
             "minus": self._slower,
             "e": lambda: self.post_message(ActionAsked("export", self.path)),
-            "q": lambda: self.post_message(ActionAsked("tab_close")),
+            # At once: what is typed right behind it is for the tab that comes.
+            "q": lambda: self._close(self),
             LEAVE: self._leave,
         }
         same = {"0": "home", "equals_sign": "plus", "up": "plus", "down": "minus", "escape": "q"}

@@ -1,0 +1,36 @@
+"""A line to write in, for keys that are typed right behind each other."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from textual import events
+from textual.widgets import Input
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+
+class LineInput(Input):
+    """Calls ``done`` with its text at Enter, before the key behind that one is looked at.
+
+    Textual's own line is submitted when Enter has gone all the way up: what was typed behind it stands in
+    the line by then. Keys that arrive after others were given the focus go round again, to those.
+    """
+
+    def __init__(
+        self, done: Callable[[str], None], *, value: str = "", placeholder: str = "", id: str = ""
+    ) -> None:
+        super().__init__(value, placeholder, id=id or None)
+        self._done = done
+
+    def on_key(self, event: events.Key) -> None:
+        """Enter, and what comes too late."""
+        app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]
+        if app.focused is not self:
+            app.post_message(events.Key(event.key, event.character))
+        elif event.key == "enter":
+            self._done(self.value)
+        else:
+            return
+        event.stop()
+        event.prevent_default()
