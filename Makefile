@@ -8,12 +8,17 @@ WORKERS ?= 4
 ARGS ?=
 
 .PHONY: help demo test check check-format check-lint check-types check-imports \
-	check-dependencies check-figures bench mutants screenshots catalogue dist clean distclean venv constraints
+	check-dependencies check-figures conformance bench mutants screenshots catalogue dist clean distclean venv constraints
+
+# The suite comes from npm; the tests need no network.
+conformance: venv
+	$(BIN)/python -m scripts.conformance $(ARGS)
 
 help:
 	@echo 'make demo          play the demo; no key and no network needed'
 	@echo 'make test          run the tests                  (ARGS="-k name" for some)'
 	@echo 'make check         formatting, lint, types, import contracts, dependencies, figures'
+	@echo 'make conformance   the official suite of MCP over our client and server (from npm)'
 	@echo 'make bench         measure everything             (ARGS="--only tools --full")'
 	@echo 'make mutants       break the critical modules and see which tests notice'
 	@echo 'make screenshots   draw the pictures of the README anew'

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sam_tui.adapters.llm.choice import Route
     from sam_tui.core.authorization.policy.policy import PermissionMode
     from sam_tui.core.inquiries import Attends, Responder
@@ -60,6 +62,8 @@ class Options:
     """Whether no other file counts."""
     client_servers: str = ""
     """Servers that a client hands in, as a file of them has it; each is asked for."""
+    browse: "Callable[[str], None] | None" = None
+    """Opens the page of a login at an MCP server; None where nobody may log in now."""
     program: str = "sam-tui"
     """What other programs call this one where it writes to a conversation."""
     keeps_terminals: bool = False

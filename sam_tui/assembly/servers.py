@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sam_tui.adapters.mcp_client import (
         Caller,
         Callers,
+        Logins,
         ServerFile,
         ServerPool,
         ServerSettings,
@@ -92,7 +93,10 @@ class GuardedServers:
         if pool is None:
             return ()
         pool.look()
-        return tuple(map(self._masked, pool.reports()))
+        logins = {settings.name for settings in pool.settings if self._logins().has(settings)}
+        return tuple(
+            replace(self._masked(report), login=report.name in logins) for report in pool.reports()
+        )
 
     async def close(self) -> None:
         """End all."""
@@ -104,7 +108,19 @@ class GuardedServers:
 
         redact = self._parts.shield.redact
         target, error, log = redact(report.target), redact(report.error), redact(report.log)
-        return replace(report, target=target, error=error, log=log)
+        instructions = redact(report.instructions)
+        return replace(report, target=target, error=error, log=log, instructions=instructions)
+
+    def forget_login(self, name: str) -> bool:
+        """Delete the login at a server; whether there was one. Raises ``ToolError``."""
+        pool = self._pool or self._made()
+        connection = pool.connection(name) if pool is not None else None
+        if connection is None:
+            raise ToolError(f"No server {name} may be used.")
+        try:
+            return self._logins().forget(connection.settings)
+        except OSError as error:
+            raise ToolError(f"The login at {name} cannot be deleted: {error.strerror}.") from None
 
     def _tell(self, conversation: ConversationId) -> None:
         """Say of each server that cannot be used why that is, once."""
@@ -133,6 +149,14 @@ class GuardedServers:
             named += SettingsReader("client", {}).parse(handed_in.encode(), "the editor")
         self._pool = ServerPool(self._files(), self._surroundings(), named)
         return self._pool
+
+    def _logins(self) -> "Logins":
+        """Where logins are kept."""
+        from sam_tui.adapters.mcp_client import Logins
+        from sam_tui.adapters.policy.private_files import replace_file
+
+        folder = os.path.join(self._folders.data_dir, "mcp-logins")
+        return Logins(folder, self._options.browse, self._parts.shield.learn, replace_file)
 
     @property
     def _context7(self) -> str:
@@ -217,6 +241,7 @@ class GuardedServers:
             lambda settings: settings.source != "project" or self._trust.trusted,
             lambda: self._guard.policy.mode != "bypass",
             parts.clock.monotonic,
+            self._logins(),
         )
 
     def _door(self, settings: "ServerSettings") -> "WebDoor":

@@ -362,6 +362,7 @@ def open_runtime(
     responder: "Responder | None" = None,
     keeps_terminals: bool = False,
     program: str = "sam-tui",
+    browse: "Callable[[str], None] | None" = None,
 ) -> "Runtime":
     """The runtime that the options describe; ``program`` is what others call it. Raises ``SamError``."""
     from dataclasses import replace
@@ -370,7 +371,7 @@ def open_runtime(
 
     try:
         options = settings(values, attended=attended, responder=responder)
-        options = replace(options, keeps_terminals=keeps_terminals, program=program)
+        options = replace(options, keeps_terminals=keeps_terminals, program=program, browse=browse)
         return build(options, os.environ)
     finally:
         gc.freeze()

@@ -4,8 +4,9 @@
 """
 
 import sys
+from typing import Annotated
 
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import Context, Elicit, ElicitationResult, MCPServer, Resolve
 from pydantic import BaseModel
 
 http = sys.argv[1:] == ["http"]
@@ -24,11 +25,17 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+def which(what: str) -> Elicit[Colour]:
+    """The question of ``paint``."""
+    return Elicit(f"Which colour for {what}?", Colour)
+
+
 @server.tool()
-async def paint(what: str, ctx: Context) -> str:
+async def paint(
+    what: str, answer: Annotated[ElicitationResult[Colour], Resolve(which)], ctx: Context
+) -> str:
     """Ask for a colour, telling how far it is."""
     await ctx.report_progress(1, 2, "choosing")
-    answer = await ctx.elicit(f"Which colour for {what}?", Colour)
     return f"{what}: {answer.action} {getattr(answer, 'data', None)}"
 
 

@@ -4,6 +4,7 @@ settings      what the files name        pool, connection, life   all of them, o
 adverts       what the model is told     arguments, results       a call and its answer
 wire, door    stdio and HTTP             session, forms           what is said, and what is asked
 resources     two tools for what a server has to read    remembered   its tools of last time
+login         OAuth, its tokens in a private file
 
 Only ``life`` and what it uses load the SDK, on a thread, when the first server starts.
 """
@@ -11,6 +12,7 @@ Only ``life`` and what it uses load the SDK, on a thread, when the first server 
 from sam_tui.adapters.mcp_client.connection_context import (
     Caller,
     Callers,
+    Logins,
     ServerSurroundings,
     ServerTerms,
 )
@@ -30,6 +32,7 @@ __all__ = [
     "USER_FILE",
     "Caller",
     "Callers",
+    "Logins",
     "RememberedTools",
     "ServerFile",
     "ServerPool",

@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from sam_tui.adapters.mcp_client.tool_descriptions import FittedServer, RawTool,
 from sam_tui.core.errors import SamError, ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
-from sam_tui.core.ports.processes.piped import PipedRequest
+from sam_tui.core.ports.processes.piped import PipedProgram, PipedRequest
 from sam_tui.core.ports.servers import ServerReport, ServerStanding
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
@@ -24,8 +25,11 @@ STARTS, WITHIN = 4, 300.0
 AGAIN_AFTER = 60.0
 """Seconds after which one that did not come up is tried again, with a message."""
 _END_SECONDS = 8.0
+_INSTRUCTIONS = 4_000
 _LOG = 16_000
 """Characters of standard error that are kept."""
+_MODES = ("auto", "legacy")
+"""How a program is spoken to, and again where it ended on what it does not know."""
 _NOBODY = Caller(ConversationId("mcp"), CallId("mcp"))
 """Who asks before there is a conversation."""
 
@@ -42,6 +46,7 @@ class Connection:
         self._error = settings.fault
         self._standing: ServerStanding = "failed" if settings.fault else "waiting"
         self._log = ""
+        self._greeting = ("", "")
         self._stale = False
         self._free = False
         self._life: Life | None = None
@@ -94,12 +99,10 @@ class Connection:
     @property
     def report(self) -> ServerReport:
         """How it stands."""
-        return report_of(
-            self.settings,
-            "disabled" if self.settings.disabled else self._standing,
-            fitted=self.offered,
-            error=self._error,
-            log=self._log,
+        standing = "disabled" if self.settings.disabled else self._standing
+        report = report_of(self.settings, standing, fitted=self.offered, error=self._error)
+        return replace(
+            report, log=self._log, version=self._greeting[0], instructions=self._greeting[1]
         )
 
     def begin(self) -> None:
@@ -227,20 +230,15 @@ class Connection:
         try:
             terms = await self._around.admit(self.settings, self._caller)
             self._free = not terms.confined
-            if not self.settings.url:
-                # It comes up while the SDK is loaded.
-                program = await self._around.programs().start(self._request(terms))
-            module = await asyncio.to_thread(_load)
-            voices = module.speech.Voices(self.name, self._around.roots, self._changed, self._ask)
-            self._life = life = module.Life(
-                self.settings,
-                self._around,
-                voices,
-                self._over,
-                program,
-                last=lambda: self._log,
-            )
-            self._error = await life.run(self._came)
+            for mode in _MODES:
+                if not self.settings.url:
+                    # It comes up while the SDK is loaded.
+                    program = await self._around.programs().start(self._request(terms))
+                ended_at_once = await self._lived(mode, program)
+                if program is None or not ended_at_once:
+                    break
+                await program.stop()
+                self._over = asyncio.Event()
             ready = not self._error
         except SamError as error:
             self._error = error.explain()
@@ -254,7 +252,32 @@ class Connection:
             self._life = None
             self._settled.set()
 
+    async def _lived(self, mode: str, program: PipedProgram | None) -> bool:
+        """One life; whether the server ended before it was there."""
+        module = await asyncio.to_thread(_load)
+        voices = module.speech.Voices(
+            self.name,
+            self._around.roots,
+            self._changed,
+            self._ask,
+            self._hear,
+            lambda: self._log,
+        )
+        self._life = life = module.Life(
+            self.settings,
+            self._around,
+            voices,
+            self._over,
+            program,
+            mode=mode,
+        )
+        self._error = await life.run(self._came)
+        return self._standing == "starting" and life.died
+
     def _came(self, tools: Sequence[RawTool]) -> None:
+        assert self._life is not None
+        version, instructions = self._life.greeting
+        self._greeting = (version, plain(instructions, _INSTRUCTIONS))
         self._take(tools)
         self._came_once, self._standing = True, "ready"
         self._settled.set()
@@ -304,7 +327,6 @@ def report_of(
     *,
     fitted: FittedServer | None = None,
     error: str = "",
-    log: str = "",
 ) -> ServerReport:
     """A server as people are told of it."""
     current = fitted or FittedServer()
@@ -318,7 +340,6 @@ def report_of(
         tuple(tool.name for tool in current.tools),
         current.left_out,
         error,
-        log,
     )
 
 

@@ -1,6 +1,9 @@
 """What a connection is given: how servers are started, reached and asked for, all of it guarded."""
 
-from collections.abc import Awaitable, Callable
+import hashlib
+import json
+import os
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from sam_tui.adapters.mcp_client.settings import ServerSettings
@@ -37,6 +40,37 @@ class ServerTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class Logins:
+    """Where logins at servers are kept: a private folder.
+
+    ``browse`` opens a page for the person; None where nobody may log in now. ``learn`` is told every
+    token, so that none is shown; ``write`` writes a file for its owner alone.
+    """
+
+    folder: str
+    browse: Callable[[str], None] | None
+    learn: Callable[[Mapping[str, str]], None]
+    write: Callable[[str, str], None]
+
+    def path(self, settings: ServerSettings) -> str:
+        """The file of the login at a server."""
+        names = json.dumps([settings.name, settings.file, settings.url])
+        return os.path.join(self.folder, f"{hashlib.sha256(names.encode()).hexdigest()[:32]}.json")
+
+    def has(self, settings: ServerSettings) -> bool:
+        """Whether there is one."""
+        return bool(settings.url) and os.path.exists(self.path(settings))
+
+    def forget(self, settings: ServerSettings) -> bool:
+        """Delete one; whether there was one. Raises ``OSError``."""
+        try:
+            os.unlink(self.path(settings))
+        except FileNotFoundError:
+            return False
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class ServerSurroundings:
     """``admit`` raises ``ToolError`` for a server that may not be started or reached.
 
@@ -54,3 +88,4 @@ class ServerSurroundings:
     believes: Callable[[ServerSettings], bool]
     confines: Callable[[], bool]
     monotonic: Callable[[], float]
+    logins: Logins

@@ -1,11 +1,16 @@
 """What a server asks the person in the middle of a call: a question for each field of its form."""
 
+import json
 import math
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date, datetime
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from sam_tui.adapters.mcp_client.tool_descriptions import plain
 from sam_tui.core.inquiry import Question, chosen
+from sam_tui.core.workflow.definitions.schema import value_faults
 
 MOST_FIELDS, MOST_OPTIONS = 12, 50
 LONGEST_WORDS = 400
@@ -14,11 +19,15 @@ _NO_LEAVE = "The server reads the answer; it allows nothing here."
 TRIES = 3
 DECLINE = "decline"
 """What a person types, or chooses, to answer nothing."""
+DEFAULT = "default"
+"""What takes the value that the server proposes."""
 _LEFT_OUT = "-"
+_CHECKED = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 
 Asks = Callable[[Question], Awaitable[str | None]]
 """Puts a question; None where nobody answers."""
-Filled = dict[str, str | int | float | bool | list[str] | None]
+Value = str | int | float | bool | list[str]
+Filled = dict[str, Value | None]
 
 
 class Declined(Exception):  # an answer, not an error
@@ -58,31 +67,69 @@ async def visit(server: str, message: str, url: str, ask: Asks) -> None:
 
 async def _field(
     prompt: str, name: str, field: Mapping[str, Any], ask: Asks, *, needed: bool
-) -> str | int | float | bool | None:
+) -> Value | None:
     title, about = field.get("title"), field.get("description")
     words = ": ".join(_line(str(word)) for word in (title or name, about) if word)
     context = f"“{words}” {_NO_LEAVE}"
+    usual = _default(field)
+    if usual is not None:
+        context += f" The default is {_line(json.dumps(usual, ensure_ascii=False))}."
+    extra = (*((DEFAULT,) if usual is not None else ()), *(() if needed else (_LEFT_OUT,)))
     choices = _choices(field)
     if len(choices) > MOST_OPTIONS:
         raise Declined
-    if choices:
-        offered = choices if needed else (*choices, _LEFT_OUT)
-        choice = await _choice(prompt, context, offered, ask)
-        if choice == _LEFT_OUT and not needed:
-            return None
+    if choices and field.get("type") != "array":
+        choice = await _choice(prompt, context, (*choices, *extra), ask)
+        if choice in extra and choice not in choices:
+            return usual if choice == DEFAULT else None
         return choice == "yes" if field.get("type") == "boolean" else _meant(field, choice)
-    expected = f"{context} ({_line(str(field.get('type', 'text')))})"
-    optional = "" if needed else f" “{_LEFT_OUT}” leaves it out."
-    hint = f"{expected}. “{DECLINE}” answers nothing.{optional}"
+    return await _text(prompt, f"{context} ({_expected(field, choices)})", field, extra, ask)
+
+
+async def _text(
+    prompt: str, expected: str, field: Mapping[str, Any], extra: Sequence[str], ask: Asks
+) -> Value | None:
+    """What is typed, asked for again where it does not fit."""
+    words = {DEFAULT: "takes the default", _LEFT_OUT: "leaves it out"}
+    more = "".join(f" “{word}” {words[word]}." for word in extra)
+    hint = f"{expected}. “{DECLINE}” answers nothing.{more}"
     for _ in range(TRIES):
         text = await _put(Question(prompt, hint), ask)
-        if text == _LEFT_OUT and not needed:
-            return None
+        if text in extra:
+            return _default(field) if text == DEFAULT else None
         try:
             return _typed(field, text)
-        except ValueError:
-            hint = f"{text[:80]!r} is none. {expected}. “{DECLINE}” answers nothing."
+        except ValueError as why:
+            hint = (
+                f"{text[:80]!r} will not do: {why}. {expected}. “{DECLINE}” answers nothing.{more}"
+            )
     raise Declined
+
+
+def _default(field: Mapping[str, Any]) -> Value | None:
+    """What the server proposes, where that is a value a form can hold."""
+    value = field.get("default")
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        return cast("list[str]", items) if all(isinstance(v, str) for v in items) else None
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+def _expected(field: Mapping[str, Any], choices: Sequence[str]) -> str:
+    """What may be typed, in words."""
+    if field.get("type") == "array":
+        return f"any of: {', '.join(choices)}; with commas between them{_bounds(field, 'Items')}"
+    kind = _line(str(field.get("format") or field.get("type", "text")))
+    bounds = _bounds(field, "Length") if kind == "string" else _bounds(field, "")
+    return kind + bounds
+
+
+def _bounds(field: Mapping[str, Any], what: str) -> str:
+    low, high = (field.get(f"{side}{what}" if what else f"{side}imum") for side in ("min", "max"))
+    words = [f"at least {low}"] if _number(low) else []
+    words += [f"at most {high}"] if _number(high) else []
+    unit = {"Length": " characters", "Items": " of them"}.get(what, "")
+    return f", {' and '.join(words)}{unit}" if words else ""
 
 
 async def _choice(prompt: str, context: str, choices: Sequence[str], ask: Asks) -> str:
@@ -109,6 +156,8 @@ def _choices(field: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What may be chosen: in words, and as the server wants it."""
+    if field.get("type") == "array":
+        field = _mapping(field.get("items"))
     listed = field.get("enum")
     if isinstance(listed, list):
         values = [str(value) for value in cast("list[Any]", listed)]
@@ -116,7 +165,7 @@ def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
         words = [_line(str(n)) for n in cast("list[Any]", names)] if isinstance(names, list) else []
         labels = words if len(words) == len(values) else [_line(value) for value in values]
         return list(zip(labels, values, strict=True))
-    titled = field.get("oneOf")
+    titled = field.get("oneOf") or field.get("anyOf")
     if not isinstance(titled, list):
         return []
     options = [_mapping(option) for option in cast("list[Any]", titled)]
@@ -129,17 +178,57 @@ def _meant(field: Mapping[str, Any], chosen: str) -> str:
     return dict(_options(field)).get(chosen, chosen)
 
 
-def _typed(field: Mapping[str, Any], text: str) -> str | int | float:
+def _typed(field: Mapping[str, Any], text: str) -> Value:
+    """What was typed as the form wants it. Raises ``ValueError`` saying what it has to be."""
     match field.get("type"):
         case "integer":
-            return int(text)
+            value: Value = int(text)
         case "number":
             value = float(text)
             if not math.isfinite(value):
-                raise ValueError(text)
-            return value
+                raise ValueError("it is no number")
+        case "array":
+            value = _several(field, text)
         case _:
-            return text
+            _require_format(field.get("format"), text)
+            value = text
+    checked = {key: field[key] for key in _CHECKED if _number(field.get(key))}
+    for fault in value_faults(value, checked, "it"):
+        raise ValueError(fault)
+    return value
+
+
+def _several(field: Mapping[str, Any], text: str) -> list[str]:
+    """The options that a text names, each once."""
+    options = dict(_options(field))
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    picked = [chosen(name, tuple(options)) for name in names]
+    if not all(picked):
+        raise ValueError(f"{names[picked.index('')][:40]!r} is not among them")
+    return [options[name] for name in dict.fromkeys(picked)]
+
+
+def _require_format(format_: object, text: str) -> None:
+    """Raises ``ValueError`` for a text that is not of the named form."""
+    match format_:
+        case "email":
+            local, _, host = text.rpartition("@")
+            fits = bool(local and "." in host and not re.search(r"\s", text))
+        case "uri":
+            parts = urlsplit(text)
+            fits = bool(parts.scheme and (parts.netloc or parts.path))
+        case "date":
+            fits = bool(date.fromisoformat(text))
+        case "date-time":
+            fits = datetime.fromisoformat(text).tzinfo is not None
+        case _:
+            fits = True
+    if not fits:
+        raise ValueError(f"it is no {format_}")
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _line(text: str) -> str:

@@ -1,11 +1,15 @@
 """Streamable HTTP through the guarded door: every request goes to an address that was checked."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx2
+from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from sam_tui.adapters.mcp_client.connection_context import Logins
+from sam_tui.adapters.mcp_client.login import LOGIN, authorized
+from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import WebDoor
 
@@ -64,7 +68,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
 
 
 def _said(response: httpx2.Response) -> str:
-    hint = {401: " It wants a login: set its headers.", 403: " It refuses this login."}
+    hint = {401: f" It wants a login: {LOGIN}, or set its headers.", 403: " It refuses this login."}
     words = f"It answered {response.status_code} {response.reason_phrase}.".replace(" .", ".")
     return words + hint.get(response.status_code, "")
 
@@ -89,14 +93,30 @@ class _Bounded(httpx2.AsyncByteStream):
 
 @asynccontextmanager
 async def http_streams(
-    url: str, headers: Mapping[str, str], transport: CheckedTransport
+    settings: ServerSettings, transport: CheckedTransport, logins: Logins
 ) -> AsyncGenerator[tuple[object, object]]:
     """The two streams of a session over HTTP. Proxies in the environment are not used."""
-    client = httpx2.AsyncClient(
-        transport=transport,
-        headers={**headers, "accept-encoding": "identity"},
-        timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
-        trust_env=False,
-    )
-    async with client, streamable_http_client(url, http_client=client) as streams:
-        yield streams
+    async with authorized(settings, logins) as auth:
+
+        def client(
+            headers: dict[str, str] | None = None,
+            timeout: httpx2.Timeout | None = None,
+            auth: httpx2.Auth | None = auth,
+        ) -> httpx2.AsyncClient:
+            return httpx2.AsyncClient(
+                transport=transport,
+                headers={**settings.headers, **(headers or {}), "accept-encoding": "identity"},
+                timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
+                trust_env=False,
+                auth=auth,
+            )
+
+        if settings.sse:
+            async with sse_client(settings.url, httpx_client_factory=client, auth=auth) as streams:
+                yield streams
+            return
+        async with (
+            client() as http_client,
+            streamable_http_client(settings.url, http_client=http_client) as streams,
+        ):
+            yield streams

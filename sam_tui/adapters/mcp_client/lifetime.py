@@ -23,7 +23,8 @@ from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.tooling.contract import ToolResult
 
 if TYPE_CHECKING:
-    from mcp.client.session import ClientSession
+    from mcp.client import Client
+    from mcp.client.client import ConnectMode
     from mcp_types import CallToolResult, ContentBlock
 
 
@@ -108,7 +109,7 @@ class Lost(Exception):  # what a caller deals with, in no message of its own
 class Life:
     """``program`` is a server's that was started, None for one over HTTP; ``over`` ends it.
 
-    ``last`` gives what it printed last on standard error.
+    ``mode`` is how it is spoken to: ``auto`` tries discovery, ``legacy`` the older handshake alone.
     """
 
     def __init__(
@@ -119,12 +120,12 @@ class Life:
         over: asyncio.Event,
         program: PipedProgram | None,
         *,
-        last: Callable[[], str],
+        mode: "ConnectMode" = "auto",
     ) -> None:
         self._settings = settings
+        self._mode: ConnectMode = mode
         self._around = around
         self._program = program
-        self._last = last
         self._voices = replace(voices, ask=self._ask)
         self._put = voices.ask
         self._asked = 0.0
@@ -135,13 +136,24 @@ class Life:
         self._over = over
         self._died = False
         self._strange = ""
-        self._session: ClientSession | None = None
+        self._client: Client | None = None
         self._transport: CheckedTransport | None = None
+
+    @property
+    def greeting(self) -> tuple[str, str]:
+        """The version of the protocol that is spoken, and what the server says of itself."""
+        client = self._client
+        return ("", "") if client is None else (client.protocol_version, client.instructions or "")
+
+    @property
+    def died(self) -> bool:
+        """Whether it went away by itself."""
+        return self._died and not self._strange
 
     @property
     def ready(self) -> bool:
         """Whether it can be called."""
-        return self._session is not None
+        return self._client is not None
 
     async def run(self, came: Callable[[Sequence[RawTool]], None]) -> str:
         """Live. ``came`` hears its tools once it is there; returns why it ended, empty if it was to."""
@@ -151,29 +163,40 @@ class Life:
             streams = await self._streams()
             async with asyncio.timeout(None) as limit:
                 watch = asyncio.get_running_loop().create_task(self._limit(limit))
-                async with speech.opened(streams, self._voices) as session:
-                    tools = await speech.listed(session, self._settings.name)
+                async with speech.opened(streams, self._voices, self._mode) as client:
+                    tools = await speech.listed(client, self._settings.name)
                     watch.cancel()
-                    self._session = session
+                    self._client = client
                     came(tools)
-                    await self._over.wait()
-                    self._session = None
+                    await self._stay(client)
+                    self._client = None
         except TimeoutError:
             why = f"it did not come up within {self._settings.start_seconds:g} s"
         except speech.FAULTS as error:
             why = speech.fault_of(error)
         finally:
-            self._session = None
+            self._client = None
             await self._end(watch)
         return self._in_words(why)
 
+    async def _stay(self, client: "Client") -> None:
+        """Wait until it is over, hearing of changes meanwhile."""
+        listener = asyncio.get_running_loop().create_task(
+            speech.watched(client, self._voices.changed)
+        )
+        try:
+            await self._over.wait()
+        finally:
+            listener.cancel()
+            await asyncio.wait([listener])
+
     async def listed(self) -> list[RawTool] | None:
         """Its tools as they are now; None where it does not say."""
-        if self._session is None:
+        if self._client is None:
             return None
         with suppress(TimeoutError, *speech.FAULTS):
             async with asyncio.timeout(_LIST_SECONDS):
-                return await speech.listed(self._session, self._settings.name)
+                return await speech.listed(self._client, self._settings.name)
         return None
 
     async def call(
@@ -201,11 +224,11 @@ class Life:
     async def _called(
         self, tool: str, arguments: Mapping[str, Any], emit: Callable[[str], None]
     ) -> ToolResult:
-        if self._session is None:
+        if self._client is None:
             raise Lost
         before = len(self._refused)
         try:
-            answer = await speech.call(self._session, tool, arguments, _progress(emit))
+            answer = await speech.call(self._client, tool, arguments, _progress(emit))
         except speech.FAULTS as error:
             if speech.lost(error):
                 self._died = True
@@ -222,7 +245,7 @@ class Life:
             # Its certificates take a while to load.
             inner = await asyncio.to_thread(httpx2.AsyncHTTPTransport, trust_env=False)
             self._transport = CheckedTransport(self._around.door(settings), inner)
-            return http_streams(settings.url, settings.headers, self._transport)
+            return http_streams(settings, self._transport, self._around.logins)
         return piped_streams(self._program, self._silent)
 
     def _silent(self, why: str) -> None:
@@ -280,7 +303,7 @@ class Life:
             return (self._transport.fault or why) if why or self._died else ""
         if self._program is None or not (why or self._died):
             return why
-        words = plain(self._last().strip()[-_LAST_WORDS:], _LAST_WORDS)
+        words = plain(self._voices.last().strip()[-_LAST_WORDS:], _LAST_WORDS)
         if self._died:
             why = f"it ended ({self._program.ended})"
         return f"{why}; it said: {words}" if words else why

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import mcp_types as types
-from mcp.client.session import ClientSession
+from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
@@ -16,14 +16,13 @@ LIST, READ = "resources/list", "resources/read"
 MOST_LISTED, MOST_PAGES = 1_000, 50
 
 
-async def tools_for(session: ClientSession, server: str) -> list[RawTool]:
+async def tools_for(client: Client, server: str) -> list[RawTool]:
     """The two tools; none for a server without resources."""
-    capabilities = session.server_capabilities
-    if capabilities is None or capabilities.resources is None:
+    if client.server_capabilities.resources is None:
         return []
     offered = False
     with suppress(MCPError, ValidationError):  # without them it is as good a server
-        offered = bool(await _resources(session, pages=1) or await _templates(session))
+        offered = bool(await _resources(client, pages=1) or await _templates(client))
     if not offered:
         return []
     uri = {"type": "string", "description": "The resource's URI, or one made from a template."}
@@ -37,23 +36,20 @@ async def tools_for(session: ClientSession, server: str) -> list[RawTool]:
     ]
 
 
-async def answer(
-    session: ClientSession, tool: str, arguments: Mapping[str, Any]
-) -> types.CallToolResult:
+async def answer(client: Client, tool: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
     """What a call of one of the two comes to. Raises what the session raises."""
     if tool == READ:
-        return await _read(session, str(arguments["uri"]))
-    resources = await _resources(session, pages=MOST_PAGES)
+        return await _read(client, str(arguments["uri"]))
+    resources = await _resources(client, pages=MOST_PAGES)
     lines = [_line(r.uri, r.name, r.mime_type, r.description) for r in resources]
-    templates = await _templates(session)
+    templates = await _templates(client)
     lines += [_line(t.uri_template, t.name, t.mime_type, t.description) for t in templates]
     text = "\n".join(lines) or "There are no resources."
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
 
-async def _read(session: ClientSession, uri: str) -> types.CallToolResult:
-    request = types.ReadResourceRequest(params=types.ReadResourceRequestParams(uri=uri))
-    result = await session.send_request(request, types.ReadResourceResult)
+async def _read(client: Client, uri: str) -> types.CallToolResult:
+    result = await client.read_resource(uri)
     blocks: list[types.ContentBlock] = [
         types.TextContent(type="text", text=part.text)
         if isinstance(part, types.TextResourceContents)
@@ -63,13 +59,11 @@ async def _read(session: ClientSession, uri: str) -> types.CallToolResult:
     return types.CallToolResult(content=blocks)
 
 
-async def _resources(session: ClientSession, *, pages: int) -> list[types.Resource]:
+async def _resources(client: Client, *, pages: int) -> list[types.Resource]:
     resources: list[types.Resource] = []
     cursor: str | None = None
     for _ in range(pages):
-        params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
-        request = types.ListResourcesRequest(params=params)
-        page = await session.send_request(request, types.ListResourcesResult)
+        page = await client.list_resources(cursor=cursor)
         resources += page.resources
         cursor = page.next_cursor
         if not cursor or len(resources) >= MOST_LISTED:
@@ -77,11 +71,10 @@ async def _resources(session: ClientSession, *, pages: int) -> list[types.Resour
     return resources[:MOST_LISTED]
 
 
-async def _templates(session: ClientSession) -> list[types.ResourceTemplate]:
+async def _templates(client: Client) -> list[types.ResourceTemplate]:
     """The first page; many servers know of none."""
     with suppress(MCPError):
-        request = types.ListResourceTemplatesRequest()
-        page = await session.send_request(request, types.ListResourceTemplatesResult)
+        page = await client.list_resource_templates()
         return page.resource_templates[:MOST_LISTED]
     return []
 

@@ -1,9 +1,10 @@
 """One session with a server: handshake, tools, calls, questions, and how fast it may speak."""
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +14,9 @@ import anyio
 import httpx2
 import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream
-from mcp.client.session import ClientSession
+from mcp.client import Client
+from mcp.client.auth import OAuthFlowError
+from mcp.client.client import ConnectMode
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
@@ -22,7 +25,7 @@ from pydantic import ValidationError
 
 from sam_tui import __version__
 from sam_tui.adapters.mcp_client import resources
-from sam_tui.adapters.mcp_client.elicitation import Asks, Declined, fill, visit
+from sam_tui.adapters.mcp_client.elicitation import LONGEST_WORDS, Asks, Declined, fill, visit
 from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, plain
 from sam_tui.core.errors import ToolError
 
@@ -32,6 +35,8 @@ _PRICES: dict[type, float] = {JSONRPCNotification: 1.0, JSONRPCRequest: 5.0}
 
 
 Arriving = MemoryObjectReceiveStream[SessionMessage | Exception]
+
+Streams = AbstractAsyncContextManager[tuple[Any, Any]]
 
 
 class Paced:
@@ -45,6 +50,8 @@ class Paced:
     async def receive(self) -> SessionMessage | Exception:
         """The next message."""
         item = await self._arriving.receive()
+        if isinstance(item, SessionMessage):
+            _without_output_schemas(item.message)
         price = _PRICES.get(type(item.message), 0.0) if isinstance(item, SessionMessage) else 0.0
         if price:
             now = time.monotonic()
@@ -79,15 +86,25 @@ class Paced:
         await self.aclose()
 
 
+def _without_output_schemas(message: object) -> None:
+    """What a tool's results are to be is the server's own promise: a pattern in it could take for ever."""
+    result: Any = getattr(message, "result", None)
+    fields = cast("dict[str, object]", result) if isinstance(result, dict) else {}
+    tools = fields.get("tools")
+    for tool in cast("list[object]", tools) if isinstance(tools, list) else ():
+        if isinstance(tool, dict):
+            cast("dict[str, object]", tool).pop("outputSchema", None)
+
+
 MOST_PAGES, MOST_LISTED = 50, 2_000
-_NEWER = (types.METHOD_NOT_FOUND, types.UNSUPPORTED_PROTOCOL_VERSION)
-"""What a server answers to the handshake that it no longer knows."""
+_LISTENED_TO = "2026-07-28"
 _LONGEST_FAULT = 2_000
 _CHANGED = "notifications/tools/list_changed"
 
 FAULTS = (
     MCPError,
     ValidationError,
+    OAuthFlowError,
     ToolError,
     OSError,
     RuntimeError,
@@ -102,23 +119,30 @@ FAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class Voices:
-    """Who hears what a server says by itself. ``roots`` are the folders it is told of."""
+    """Who hears what a server says by itself. ``roots`` are the folders it is told of.
+
+    ``last`` gives what it said last on standard error and in its log.
+    """
 
     server: str
     roots: tuple[str, ...]
     changed: Callable[[], None]
     ask: Asks
+    log: Callable[[str], None]
+    last: Callable[[], str]
 
 
 @asynccontextmanager
-async def opened(
-    streams: AbstractAsyncContextManager[tuple[Any, Any]], voices: Voices
-) -> AsyncGenerator[ClientSession]:
-    """A session after its handshake. Sampling is not offered: a server gets no model of ours."""
+async def opened(streams: Streams, voices: Voices, mode: ConnectMode) -> AsyncGenerator[Client]:
+    """A connected client of the SDK: discovery first, the older handshake where that is not known."""
 
     async def received(message: object) -> None:
         if getattr(message, "method", "") == _CHANGED:
             voices.changed()
+
+    async def logged(params: types.LoggingMessageNotificationParams) -> None:
+        text = params.data if isinstance(params.data, str) else json.dumps(params.data, default=str)
+        voices.log(f"[{params.level}] {plain(text, LONGEST_WORDS)}\n")
 
     async def roots(context: object) -> types.ListRootsResult:
         roots = [{"uri": Path(root).as_uri()} for root in voices.roots]
@@ -127,37 +151,51 @@ async def opened(
     async def requested(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
         return await _answered(voices, params)
 
-    async with (
-        streams as (arriving, leaving),
-        ClientSession(
-            Paced(arriving),
-            leaving,
-            elicitation_callback=requested,
-            list_roots_callback=roots,
-            message_handler=received,
-            client_info=types.Implementation(name="sam-tui", version=__version__),
-        ) as session,
-    ):
-        await _shake(session)
-        yield session
+    async with Client(
+        _paced(streams),
+        mode=mode,
+        elicitation_callback=requested,
+        list_roots_callback=roots,
+        logging_callback=logged,
+        log_level="warning",
+        message_handler=received,
+        client_info=types.Implementation(name="sam-tui", version=__version__),
+        cache=None,
+    ) as client:
+        yield client
 
 
-async def listed(session: ClientSession, server: str) -> list[RawTool]:
+@asynccontextmanager
+async def _paced(
+    streams: Streams,
+) -> AsyncGenerator[tuple[Paced, Any]]:
+    async with streams as (arriving, leaving):
+        yield Paced(arriving), leaving
+
+
+async def watched(client: Client, changed: Callable[[], None]) -> None:
+    """Hear of changed tools from a server of 2026, which says so only to whoever listens."""
+    tools = client.server_capabilities.tools
+    if client.protocol_version < _LISTENED_TO or tools is None or not tools.list_changed:
+        return
+    with suppress(*FAULTS):
+        async with client.listen(tools_list_changed=True) as changes:
+            async for _ in changes:
+                changed()
+
+
+async def listed(client: Client, server: str) -> list[RawTool]:
     """All tools of the server, and those that its resources make."""
-    return [*await _tools(session), *await resources.tools_for(session, server)]
+    return [*await _tools(client), *await resources.tools_for(client, server)]
 
 
-async def _tools(session: ClientSession) -> list[RawTool]:
-    capabilities = session.server_capabilities
-    if capabilities is None or capabilities.tools is None:
+async def _tools(client: Client) -> list[RawTool]:
+    if client.server_capabilities.tools is None:
         return []
     tools: list[RawTool] = []
     cursor: str | None = None
     for _ in range(MOST_PAGES):
-        params = types.PaginatedRequestParams(cursor=cursor) if cursor else None
-        page = await session.send_request(
-            types.ListToolsRequest(params=params), types.ListToolsResult
-        )
+        page = await client.list_tools(cursor=cursor)
         tools += [
             RawTool(t.name, t.description or t.title or "", t.input_schema) for t in page.tools
         ]
@@ -168,18 +206,15 @@ async def _tools(session: ClientSession) -> list[RawTool]:
 
 
 async def call(
-    session: ClientSession,
+    client: Client,
     tool: str,
     arguments: Mapping[str, Any],
     on_progress: ProgressFnT,
 ) -> types.CallToolResult:
-    """Call a tool. Its schema for results is not looked into: that is the server's own promise."""
+    """Call a tool; what it asks for on the way is answered by ``Voices``."""
     if tool in (resources.LIST, resources.READ):
-        return await resources.answer(session, tool, arguments)
-    params = types.CallToolRequestParams(name=tool, arguments=dict(arguments))
-    return await session.send_request(
-        types.CallToolRequest(params=params), types.CallToolResult, progress_callback=on_progress
-    )
+        return await resources.answer(client, tool, arguments)
+    return await client.call_tool(tool, dict(arguments), progress_callback=on_progress)
 
 
 def lost(error: BaseException) -> bool:
@@ -188,6 +223,8 @@ def lost(error: BaseException) -> bool:
         case MCPError():
             terminated = "Session terminated" in error.error.message
             return terminated or error.error.code == types.CONNECTION_CLOSED
+        case OAuthFlowError():
+            return True  # the next one reads what a login has written since
         case anyio.ClosedResourceError() | anyio.BrokenResourceError() | anyio.EndOfStream():
             return True
         case _:
@@ -209,16 +246,6 @@ def fault_of(error: BaseException) -> str:
             return error.strerror or str(error)
         case _:
             return plain(str(error), _LONGEST_FAULT) or f"it failed ({type(error).__name__})"
-
-
-async def _shake(session: ClientSession) -> None:
-    """The handshake that all servers know, and for those of 2026 that dropped it, theirs."""
-    try:
-        await session.initialize()
-    except MCPError as error:
-        if error.error.code not in _NEWER:
-            raise
-        await session.discover()
 
 
 async def _answered(voices: Voices, params: types.ElicitRequestParams) -> types.ElicitResult:

@@ -19,10 +19,38 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _COMMON = frozenset({"type", "disabled", "timeout"})
 _KEYS = {
     "stdio": _COMMON | {"command", "args", "env", "cwd"},
-    "http": _COMMON | {"url", "headers"},
+    "http": _COMMON | {"url", "headers", "oauth"},
 }
-_TYPES = {"stdio": "stdio", "http": "http", "streamable-http": "http"}
+_TYPES = {"stdio": "stdio", "http": "http", "streamable-http": "http", "sse": "http"}
+_OAUTH = {
+    "clientId": "client_id",
+    "clientSecret": "client_secret",
+    "privateKey": "private_key",
+    "algorithm": "algorithm",
+    "clientMetadataUrl": "metadata_url",
+    "issuer": "issuer",
+    "scope": "scope",
+    "grant": "grant",
+}
+_GRANTS = ("authorization_code", "client_credentials")
 _TOP = ("mcpServers", "$schema")
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthSettings:
+    """How a person is known to the authorization server; all empty for one that registers by itself.
+
+    ``metadata_url`` is an ``https`` address of a client's own description; ``private_key`` is in PEM.
+    """
+
+    client_id: str = ""
+    client_secret: str = field(default="", repr=False)
+    private_key: str = field(default="", repr=False)
+    algorithm: str = "ES256"
+    metadata_url: str = ""
+    issuer: str = ""
+    scope: str = ""
+    grant: str = "authorization_code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +78,9 @@ class ServerSettings:
     fault: str = ""
     http: bool = False
     """Whether it is reached by a URL, also where that cannot be used."""
+    sse: bool = False
+    """Whether it speaks the transport of before 2025-03-26."""
+    oauth: OAuthSettings = OAuthSettings()
 
     @property
     def site(self) -> str:
@@ -111,13 +142,9 @@ class SettingsReader:
         where = f"{path}: mcpServers.{name}"
         usual = "http" if "url" in fields else "stdio"
         kind = fields.get("type", usual)
-        if kind == "sse":
-            raise ConfigurationError(
-                f"{where}.type: sse is the transport that streamable HTTP replaced; use http."
-            )
         if kind not in _TYPES:
-            raise ConfigurationError(f"{where}.type must be stdio or http.")
-        kind = _TYPES[kind]
+            raise ConfigurationError(f"{where}.type must be stdio, http or sse.")
+        sse, kind = kind == "sse", _TYPES[kind]
         for key in fields:
             if key not in _KEYS[kind]:
                 keys = ", ".join(sorted(_KEYS[kind]))
@@ -133,6 +160,7 @@ class SettingsReader:
             path,
             disabled=disabled,
             http=kind == "http",
+            sse=sse,
             start_seconds=self._patience("MCP_TIMEOUT", START_SECONDS),
             call_seconds=_seconds(fields, where)
             or self._patience("MCP_TOOL_TIMEOUT", CALL_SECONDS),
@@ -178,7 +206,28 @@ class SettingsReader:
         if not all(f"{name}{value}".isprintable() for name, value in headers.items()):
             raise ConfigurationError(f"{where}.headers hold characters that no header can.")
         filled = self._filled(url, f"{where}.url")
-        return replace(common, url=filled, headers=headers, summary=url)
+        oauth = self._oauth(fields, f"{where}.oauth")
+        return replace(common, url=filled, headers=headers, summary=url, oauth=oauth)
+
+    def _oauth(self, fields: Mapping[str, Any], where: str) -> OAuthSettings:
+        texts = self._texts(fields, "oauth", where.removesuffix(".oauth"))
+        if unknown := sorted(texts.keys() - _OAUTH.keys()):
+            keys = ", ".join(sorted(_OAUTH))
+            raise ConfigurationError(
+                f"{where}: the key {_brief(unknown[0])} is not known ({keys})."
+            )
+        oauth = OAuthSettings(**{_OAUTH[key]: value for key, value in texts.items()})
+        if oauth.grant not in _GRANTS:
+            raise ConfigurationError(f"{where}.grant must be one of {', '.join(_GRANTS)}.")
+        if oauth.grant == _GRANTS[1] and not (
+            oauth.client_id and (oauth.client_secret or oauth.private_key)
+        ):
+            raise ConfigurationError(
+                f"{where}: client_credentials takes clientId and clientSecret or privateKey."
+            )
+        if oauth.metadata_url and not oauth.metadata_url.startswith("https://"):
+            raise ConfigurationError(f"{where}.clientMetadataUrl must be an https address.")
+        return oauth
 
     def _texts(self, fields: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
         texts = _object(fields.get(key, {}), f"{where}.{key}")
@@ -223,6 +272,8 @@ def secrets_of(servers: Sequence[ServerSettings]) -> Iterator[tuple[str, str]]:
     """Names and values that the files give to servers, for the shield to judge."""
     for server in servers:
         yield from server.env.items()
+        yield f"{server.name}_CLIENT_SECRET", server.oauth.client_secret
+        yield f"{server.name}_PRIVATE_KEY", server.oauth.private_key
         for name, value in server.headers.items():
             scheme, _, credential = value.partition(" ")
             yield name, credential if scheme.lower() in ("bearer", "basic", "token") else value

@@ -15,7 +15,8 @@ class ServerReport:
     """One server. ``target`` is its command line or URL, with no value that may be secret.
 
     ``tools`` are the names the model knows, ``left_out`` says why others are not offered; ``log`` is
-    the end of what it printed on standard error.
+    the end of what it printed on standard error and in its log. ``version`` is of the protocol, once
+    it is there; ``instructions`` is what it says of itself; ``login`` says whether a login is kept.
     """
 
     name: str
@@ -28,6 +29,9 @@ class ServerReport:
     left_out: tuple[str, ...] = ()
     error: str = ""
     log: str = ""
+    version: str = ""
+    instructions: str = ""
+    login: bool = False
 
 
 class McpServers(Protocol):
@@ -39,6 +43,10 @@ class McpServers(Protocol):
 
     async def settled(self, seconds: float) -> bool:
         """Wait until none is starting; False when the time was too short."""
+        ...
+
+    def forget_login(self, name: str) -> bool:
+        """Delete the login at a server; whether there was one. Raises ``ToolError``."""
         ...
 
     def reports(self) -> Sequence[ServerReport]:

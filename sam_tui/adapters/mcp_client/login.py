@@ -1,0 +1,290 @@
+"""Logins at servers over HTTP: OAuth by the SDK, its tokens in a private file of the person's.
+
+A file belongs to one name in one file of servers and to one URL: a project that names the same URL
+does not use a person's own login. Without ``browse`` nobody is asked: tokens are used and refreshed.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth.extensions.client_credentials import (
+    ClientCredentialsOAuthProvider,
+    PrivateKeyJWTOAuthProvider,
+    SignedJWTParameters,
+)
+from mcp.client.auth.oauth2 import OAuthContext
+from mcp.shared.auth import (
+    AuthorizationCodeResult,
+    OAuthClientInformationFull,
+    OAuthClientMetadata,
+    OAuthMetadata,
+    OAuthToken,
+)
+from pydantic import AnyUrl, BaseModel, ValidationError
+
+from sam_tui.adapters.mcp_client.connection_context import Logins
+from sam_tui.adapters.mcp_client.settings import OAuthSettings, ServerSettings
+
+LOGIN = "sam-tui mcp login NAME"
+PATH = "/callback"
+MOST_BYTES = 200_000
+LOGIN_SECONDS = 300.0
+"""How long a person has for the page."""
+_EARLY = 60.0
+"""Seconds before its end from which a token is not used any more."""
+_NOWHERE = f"http://127.0.0.1{PATH}"
+_PAGE = "<!doctype html><meta charset=utf-8><title>sam-tui</title><p>{}</p>"
+
+
+class StoredLogin(BaseModel):
+    """What a file holds; ``ends`` is in seconds since 1970."""
+
+    tokens: OAuthToken | None = None
+    ends: float | None = None
+    client: OAuthClientInformationFull | None = None
+    server: OAuthMetadata | None = None
+
+
+def stored(path: str) -> StoredLogin:
+    """The login that a file holds, empty where there is none that can be read."""
+    try:
+        with open(path, "rb") as file:
+            return StoredLogin.model_validate_json(file.read(MOST_BYTES))
+    except (OSError, ValidationError):
+        return StoredLogin()
+
+
+class LoginFile:
+    """The ``TokenStorage`` of one server; what it is given is written at once."""
+
+    def __init__(self, settings: ServerSettings, logins: Logins) -> None:
+        self._path = logins.path(settings)
+        self._folder = logins.folder
+        self._learn, self._save = logins.learn, logins.write
+        self.login = stored(self._path)
+        self._context: OAuthContext | None = None
+        self._learn(self._secrets())
+
+    def serve(self, provider: OAuthClientProvider) -> OAuthClientProvider:
+        """Keep what this provider learns of the authorization server: a refresh goes there."""
+        self._context = provider.context
+        self._context.oauth_metadata = self.login.server
+        return provider
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """The tokens; one that has ended is empty, so that it is refreshed first."""
+        login = self.login
+        if login.tokens is None:
+            return None
+        update: dict[str, Any] = {}
+        if login.ends is not None and login.ends - _EARLY < time.time():
+            update["access_token"] = ""
+        if login.server is None:  # nobody knows where it may be shown
+            update["refresh_token"] = None
+        return login.tokens.model_copy(update=update)
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Keep new tokens."""
+        lasting = tokens.expires_in
+        self.login.tokens = tokens
+        if self._context is not None:
+            self.login.server = self._context.oauth_metadata
+        self.login.ends = None if lasting is None else time.time() + lasting
+        self._learn(self._secrets())
+        self._write()
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """What the authorization server knows us as."""
+        return self.login.client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Keep a registration."""
+        self.login.client = client_info
+        self._learn(self._secrets())
+        self._write()
+
+    def _secrets(self) -> dict[str, str]:
+        tokens, client = self.login.tokens, self.login.client
+        values = {
+            "MCP_ACCESS_TOKEN": tokens.access_token if tokens else "",
+            "MCP_REFRESH_TOKEN": (tokens.refresh_token or "") if tokens else "",
+            "MCP_CLIENT_SECRET": (client.client_secret or "") if client else "",
+        }
+        return {name: value for name, value in values.items() if value}
+
+    def _write(self) -> None:
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        self._save(self._path, self.login.model_dump_json(exclude_none=True))
+
+
+class Callback:
+    """The address of this machine that a browser is sent back to."""
+
+    def __init__(self, server: asyncio.Server, answers: "asyncio.Queue[str]") -> None:
+        self._server = server
+        self._answers = answers
+
+    @property
+    def url(self) -> str:
+        """What an authorization server is told."""
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{PATH}"
+
+    async def answer(self) -> AuthorizationCodeResult:
+        """What the browser brought. Raises ``OAuthFlowError``."""
+        try:
+            async with asyncio.timeout(LOGIN_SECONDS):
+                query = parse_qs(await self._answers.get())
+        except TimeoutError:
+            raise OAuthFlowError("Nobody logged in in time") from None
+        values = {name: texts[0] for name, texts in query.items()}
+        if "code" not in values:
+            why = values.get("error_description") or values.get("error", "no code came back")
+            raise OAuthFlowError(f"The login was refused: {why}")
+        return AuthorizationCodeResult(
+            code=values["code"], state=values.get("state"), iss=values.get("iss")
+        )
+
+
+@asynccontextmanager
+async def callback(port: int) -> AsyncGenerator[Callback]:
+    """Listen on this machine alone, at that port where it is free; any path but ours is refused."""
+    answers: asyncio.Queue[str] = asyncio.Queue(8)
+
+    async def serve(reads: asyncio.StreamReader, writes: asyncio.StreamWriter) -> None:
+        with suppress(OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
+            async with asyncio.timeout(10):
+                head = await reads.readuntil(b"\r\n\r\n")
+                target = urlsplit(head.split(b" ", 2)[1].decode("ascii"))
+                ours = head.startswith(b"GET ") and target.path == PATH
+                words = "You can close this page." if ours else "There is nothing here."
+                body = _PAGE.format(words).encode()
+                status = b"200 OK" if ours else b"404 Not Found"
+                writes.write(
+                    b"HTTP/1.1 %b\r\nContent-Type: text/html\r\nContent-Length: %d\r\n"
+                    b"Cache-Control: no-store\r\nConnection: close\r\n\r\n%b"
+                    % (status, len(body), body)
+                )
+                await writes.drain()
+                if ours and not answers.full():
+                    answers.put_nowait(target.query)
+        writes.close()
+
+    try:
+        server = await asyncio.start_server(serve, "127.0.0.1", port)
+    except OSError:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield Callback(server, answers)
+
+
+@asynccontextmanager
+async def authorized(
+    settings: ServerSettings, logins: Logins
+) -> AsyncGenerator[httpx2.Auth | None]:
+    """What signs the requests of a session; None where there is no login and nobody to make one."""
+    if any(name.lower() == "authorization" for name in settings.headers):
+        yield None
+        return
+    file = LoginFile(settings, logins)
+    if settings.oauth.grant == "client_credentials":
+        yield file.serve(_by_itself(settings, file))
+    elif (browse := logins.browse) is not None:
+        async with callback(_port(file.login.client)) as listening:
+            yield file.serve(_by_a_person(settings, file, listening, browse))
+    elif file.login.tokens is not None:
+        metadata = _metadata(_NOWHERE, settings.oauth)
+        yield file.serve(
+            OAuthClientProvider(settings.url, metadata, file, _nobody, _nobody_answers)
+        )
+    else:
+        yield None
+
+
+async def _nobody(url: str) -> None:
+    raise OAuthFlowError(f"It wants a new login: {LOGIN}")
+
+
+async def _nobody_answers() -> AuthorizationCodeResult:
+    raise OAuthFlowError(f"It wants a new login: {LOGIN}")
+
+
+def _by_itself(settings: ServerSettings, file: LoginFile) -> OAuthClientProvider:
+    """A program that logs in without a person, by a secret or by a key."""
+    oauth, scope, issuer = (
+        settings.oauth,
+        settings.oauth.scope or None,
+        settings.oauth.issuer or None,
+    )
+    if not oauth.private_key:
+        return ClientCredentialsOAuthProvider(
+            settings.url, file, oauth.client_id, oauth.client_secret, scope=scope, issuer=issuer
+        )
+    signed = SignedJWTParameters(
+        issuer=oauth.client_id,
+        subject=oauth.client_id,
+        signing_algorithm=oauth.algorithm,
+        signing_key=oauth.private_key,
+    )
+    assertions = signed.create_assertion_provider()
+    return PrivateKeyJWTOAuthProvider(
+        settings.url, file, oauth.client_id, assertions, scope=scope, issuer=issuer
+    )
+
+
+def _by_a_person(
+    settings: ServerSettings, file: LoginFile, listening: Callback, browse: Callable[[str], None]
+) -> OAuthClientProvider:
+    """The flow with a page; a registration for another address than ours is made anew."""
+    oauth, client = settings.oauth, file.login.client
+    if oauth.client_id:
+        file.login.client = _registered(oauth, listening.url)
+    elif client is not None and listening.url not in map(str, client.redirect_uris or ()):
+        file.login.client = None
+
+    async def redirect(url: str) -> None:
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise OAuthFlowError("The page of the login is no web page")
+        await asyncio.to_thread(browse, url)
+
+    return OAuthClientProvider(
+        settings.url,
+        _metadata(listening.url, oauth),
+        file,
+        redirect,
+        listening.answer,
+        client_metadata_url=oauth.metadata_url or None,
+    )
+
+
+def _registered(oauth: OAuthSettings, url: str) -> OAuthClientInformationFull:
+    """A client that the person registered by hand."""
+    return OAuthClientInformationFull(
+        client_id=oauth.client_id,
+        client_secret=oauth.client_secret or None,
+        redirect_uris=[AnyUrl(url)],
+        token_endpoint_auth_method="client_secret_basic" if oauth.client_secret else "none",
+        issuer=oauth.issuer or None,
+    )
+
+
+def _metadata(url: str, oauth: OAuthSettings) -> OAuthClientMetadata:
+    return OAuthClientMetadata(
+        client_name="sam-tui",
+        redirect_uris=[AnyUrl(url)],
+        grant_types=["authorization_code", "refresh_token"],
+        response_types=["code"],
+        scope=oauth.scope or None,
+    )
+
+
+def _port(client: OAuthClientInformationFull | None) -> int:
+    """The port that a registration names; 0 for any."""
+    urls = client.redirect_uris or () if client is not None else ()
+    return next((url.port or 0 for url in urls), 0)

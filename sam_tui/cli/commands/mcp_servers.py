@@ -1,0 +1,283 @@
+"""``sam-tui mcp``: the servers whose tools the agent may call: named, tried, logged in at."""
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sam_tui.cli.options import Values, guarded_options, open_runtime, place_options
+from sam_tui.cli.streams import require_output
+from sam_tui.core.errors import UsageError
+from sam_tui.folders import data_folder
+from sam_tui.headless.output import terminal_safe
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.servers import ServerReport
+    from sam_tui.core.runtime import Runtime
+
+
+START_SECONDS = 3600.0
+"""Each server has its own, shorter limit."""
+_MARKS = {"ready": "✓", "failed": "✗", "untrusted": "·", "disabled": "·"}
+
+
+@click.command("list", short_help="The servers that the agent may use.")
+@click.option("--check", is_flag=True, help="Start them, and say how they stand.")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@guarded_options
+def list_command(**values: Any) -> int:
+    """List the MCP servers that your file and this folder name; nothing is started without --check."""
+    require_output()
+    reports = asyncio.run(_reports(values, start=values["check"]))
+    if values["as_json"]:
+        click.echo(json.dumps([asdict(report) for report in reports], indent=2))
+    else:
+        for line in _listing(reports) or [f"No server is named. {_HOW}"]:
+            click.echo(terminal_safe(line))
+    return 1 if any(report.standing == "failed" for report in reports) else 0
+
+
+@click.command("get", short_help="One server, with its tools.")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@guarded_options
+def get_command(**values: Any) -> int:
+    """Start one server and show what it offers; exit 1 when it cannot be used."""
+    require_output()
+    chosen = _chosen(asyncio.run(_reports(values, start=True, name=values["name"])), values)
+    if values["as_json"]:
+        click.echo(json.dumps(asdict(chosen), indent=2))
+    else:
+        for line in described(chosen):
+            click.echo(terminal_safe(line))
+    return 0 if chosen.standing in ("ready", "ended") else 1
+
+
+@click.command("add", short_help="Name a server in your own file.")
+@click.argument("name")
+@click.argument("target", nargs=-1, required=True, metavar="COMMAND [ARGS]... | URL")
+@click.option("-e", "--env", multiple=True, metavar="KEY=VALUE", help="A variable; repeatable.")
+@click.option("-H", "--header", multiple=True, metavar="NAME: VALUE", help="For a URL; repeatable.")
+@click.option(
+    "--timeout", type=click.IntRange(min=1), metavar="MS", help="How long a call may take."
+)
+@click.option("--force", is_flag=True, help="In place of one of the same name.")
+@place_options
+def add_command(**values: Any) -> int:
+    """Name an MCP server in mcp.json of your settings, for every folder.
+
+    Put -- before a command that has options: sam-tui mcp add docs -- npx -y some-server --flag
+    """
+    from sam_tui.adapters.mcp_client.settings import with_server
+
+    path, name = _own_file(values), values["name"]
+    entry = _entry(values)
+    _edit(path, lambda data: with_server(data, path, name, entry, replace=values["force"]))
+    click.echo(terminal_safe(f"{name} is in {path}."))
+    return 0
+
+
+@click.command("remove", short_help="Take a server out of your own file.")
+@click.argument("name")
+@place_options
+def remove_command(**values: Any) -> int:
+    """Name an MCP server no longer."""
+    from sam_tui.adapters.mcp_client.settings import without_server
+
+    path, name = _own_file(values), values["name"]
+    _edit(path, lambda data: without_server(data, path, name))
+    click.echo(terminal_safe(f"{name} is no longer in {path}."))
+    return 0
+
+
+@click.command("login", short_help="Log in at a server over HTTP.")
+@click.argument("name")
+@guarded_options
+def login_command(**values: Any) -> int:
+    """Open the page of a server's login in your browser; what it gives is kept in the data folder.
+
+    A browser on this machine has to come back to an address of this machine.
+    """
+    require_output()
+    report = _chosen(
+        asyncio.run(_reports(values, start=True, browse=_browse, name=values["name"])), values
+    )
+    words = "logged in" if report.login else "it did not ask for a login"
+    click.echo(terminal_safe(f"{report.name}: {report.error or words}"))
+    return 0 if report.standing == "ready" and report.login else 1
+
+
+@click.command("logout", short_help="Forget a login.")
+@click.argument("name")
+@guarded_options
+def logout_command(**values: Any) -> int:
+    """Delete what a login gave; at the server's own pages it can be withdrawn as well."""
+    _chosen(asyncio.run(_reports(values, start=False)), values)
+    deleted = asyncio.run(_forgotten(values))
+    click.echo(
+        terminal_safe(f"{values['name']}: {'logged out' if deleted else 'there was no login'}")
+    )
+    return 0
+
+
+@click.command("test", short_help="Start one server and say how it does.")
+@click.argument("name")
+@guarded_options
+def test_command(**values: Any) -> int:
+    """Start a server, list its tools, and say in one line each how it did; exit 1 where it failed."""
+    require_output()
+    report = _chosen(asyncio.run(_reports(values, start=True, name=values["name"])), values)
+    ready = report.standing == "ready"
+    lines = [
+        f"{_MARKS['ready' if ready else 'failed']} {report.name}: {report.error or 'it answers'}"
+    ]
+    if ready:
+        lines += [f"  protocol  {report.version}", f"  tools     {len(report.tools)}"]
+        lines += (
+            [f"  login     {'yes' if report.login else 'none'}"] if report.kind == "http" else []
+        )
+    for line in lines:
+        click.echo(terminal_safe(line))
+    return 0 if ready else 1
+
+
+_HOW = "Add one with: sam-tui mcp add NAME -- COMMAND, or NAME URL"
+
+
+def described(report: "ServerReport") -> list[str]:
+    """One server in lines."""
+    lines = [
+        f"{report.name}: {report.standing}",
+        f"  {report.kind}   {report.target}",
+        f"  from    {report.file} ({report.source})",
+    ]
+    lines += [f"  error   {report.error}"] if report.error else []
+    lines += (
+        [f"  login   kept; sam-tui mcp logout {report.name} forgets it"] if report.login else []
+    )
+    lines += [f"  says    {line}" for line in report.instructions.splitlines()]
+    lines += [f"  tool    {name}" for name in report.tools]
+    lines += [f"  not offered   {why}" for why in report.left_out]
+    if report.log and report.standing != "ready":
+        lines += ["  it printed:", *(f"    {line}" for line in report.log.splitlines()[-20:])]
+    return lines
+
+
+def _listing(reports: "Sequence[ServerReport]") -> list[str]:
+    lines: list[str] = []
+    for report in reports:
+        mark = _MARKS.get(report.standing, " ")
+        words = {"untrusted": "not loaded: the folder is not trusted", "waiting": ""}
+        more = words.get(report.standing, report.standing)
+        count = f"{len(report.tools)} tools" if report.standing == "ready" else more
+        lines.append(
+            f"{mark} {report.name:<16} {report.target}  ({report.source}) {count}".rstrip()
+        )
+        lines += [f"  {report.error}"] if report.error else []
+    return lines
+
+
+def _chosen(reports: "Sequence[ServerReport]", values: Values) -> "ServerReport":
+    """The server that is named. Raises ``UsageError``."""
+    chosen = next((report for report in reports if report.name == values["name"]), None)
+    if chosen is None:
+        names = ", ".join(report.name for report in reports) or "none"
+        raise UsageError(f"No server is called {values['name']}.", hint=f"There are: {names}.")
+    return chosen
+
+
+def _browse(page: str) -> None:
+    """Show a page of a login, and open it where there is a browser."""
+    import webbrowser
+
+    click.echo(terminal_safe(f"Log in at {page}"), err=True)
+    with suppress(webbrowser.Error):
+        webbrowser.open(page)
+
+
+async def _forgotten(values: Values) -> bool:
+    runtime = open_runtime(values)
+    try:
+        return runtime.servers.forget_login(values["name"])
+    finally:
+        await runtime.close()
+
+
+async def _reports(
+    values: Values,
+    *,
+    start: bool,
+    name: str = "",
+    browse: "Callable[[str], None] | None" = None,
+) -> "Sequence[ServerReport]":
+    runtime = open_runtime(values, browse=browse)
+    try:
+        return await _found(runtime, start=start, name=name)
+    finally:
+        await runtime.close()
+
+
+async def _found(runtime: "Runtime", *, start: bool, name: str) -> "Sequence[ServerReport]":
+    if start:
+        runtime.servers.begin(name)
+        await runtime.servers.settled(START_SECONDS)
+    return runtime.servers.reports()
+
+
+def _own_file(values: Values) -> str:
+    from sam_tui.adapters.mcp_client.settings import USER_FILE
+    from sam_tui.adapters.policy import AppFolders
+
+    folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
+    return os.path.join(folders.config_dir, USER_FILE)
+
+
+def _entry(values: Values) -> dict[str, Any]:
+    """What the file will hold. Raises ``UsageError`` for what does not go together."""
+    first, *extra = values["target"]
+    timeout = {"timeout": values["timeout"]} if values["timeout"] else {}
+    if first.startswith(("http://", "https://")):
+        if extra or values["env"]:
+            raise UsageError("A URL takes --header, and neither arguments nor --env.")
+        headers = dict(_pair(text, ":") for text in values["header"])
+        more = {"headers": headers} if headers else {}
+        return {"type": "http", "url": first, **more, **timeout}
+    if values["header"]:
+        raise UsageError("--header goes with a URL.")
+    env = dict(_pair(text, "=") for text in values["env"])
+    return {"command": first, "args": extra, **({"env": env} if env else {}), **timeout}
+
+
+def _pair(text: str, sign: str) -> tuple[str, str]:
+    name, separator, value = text.partition(sign)
+    if not separator or not name.strip():
+        raise UsageError(f"{text!r} is not NAME{sign}VALUE.")
+    return name.strip(), value.strip()
+
+
+def _edit(path: str, change: Callable[[bytes], str]) -> None:
+    from sam_tui.adapters.policy.private_files import exclusive, replace_file
+
+    with exclusive(path):
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
+            data = b""
+        replace_file(path, change(data))
+
+
+SERVER_COMMANDS = (
+    list_command,
+    get_command,
+    add_command,
+    remove_command,
+    login_command,
+    logout_command,
+    test_command,
+)

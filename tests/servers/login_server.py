@@ -1,0 +1,152 @@
+"""A server over HTTP that wants a login, with its authorization server beside it on the same port."""
+
+import json
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+TOOL = {"name": "echo", "description": "Say it back.", "inputSchema": {"type": "object"}}
+
+
+class LoginSite(ThreadingHTTPServer):
+    """``valid`` are the access tokens that count; ``forms`` is what came to the token endpoint."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), LoginHandler)
+        self.valid: set[str] = set()
+        self.forms: list[dict[str, str]] = []
+        self.registered: list[dict[str, Any]] = []
+        self.queries: list[dict[str, str]] = []
+        self.lasts = 3600
+        self.resource = ""
+        """What the metadata say this is; empty for the truth."""
+        self.authorization = ""
+        """Another server that they send a person to."""
+
+    @property
+    def base(self) -> str:
+        """Where it is."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    @property
+    def url(self) -> str:
+        """Where the protocol is spoken."""
+        return f"{self.base}/mcp"
+
+
+class LoginHandler(BaseHTTPRequestHandler):
+    """One request."""
+
+    protocol_version = "HTTP/1.1"
+    server: LoginSite  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def do_GET(self) -> None:
+        """Metadata, and the page, whose person agrees at once."""
+        target, site = urlsplit(self.path), self.server
+        if target.path.startswith("/.well-known/oauth-protected-resource"):
+            resource = site.resource or site.url
+            self._send(
+                200,
+                {"resource": resource, "authorization_servers": [site.authorization or site.base]},
+            )
+        elif target.path.startswith("/.well-known/"):
+            self._send(200, self._metadata())
+        elif target.path == "/authorize":
+            query = {name: values[0] for name, values in parse_qs(target.query).items()}
+            site.queries.append(query)
+            answer = urlencode({"code": "the-code", "state": query["state"], "iss": site.base})
+            self._send(302, None, Location=f"{query['redirect_uri']}?{answer}")
+        else:
+            self._send(405, None)
+
+    def do_POST(self) -> None:
+        """A message, a registration, or a wish for tokens."""
+        body, site = self.rfile.read(int(self.headers["content-length"])), self.server
+        match self.path:
+            case "/register":
+                client = json.loads(body)
+                site.registered.append(client)
+                self._send(201, {**client, "client_id": "made-for-us"})
+            case "/token":
+                form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
+                site.forms.append(form)
+                number = len(site.forms)
+                token = f"access-token-{number}-a1B2c3D4e5F6"
+                site.valid = {token}
+                refresh = f"refresh-token-{number}-a1B2c3D4e5F6"
+                self._send(200, {"access_token": token, "token_type": "Bearer",
+                                 "expires_in": site.lasts, "refresh_token": refresh})  # fmt: skip
+            case _:
+                self._speak(json.loads(body))
+
+    def do_DELETE(self) -> None:
+        """The end of a session."""
+        self._send(200, None)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+    def _speak(self, message: dict[str, Any]) -> None:
+        token = self.headers.get("authorization", "").removeprefix("Bearer ")
+        if token not in self.server.valid:
+            metadata = f"{self.server.base}/.well-known/oauth-protected-resource/mcp"
+            challenge = {"WWW-Authenticate": f'Bearer resource_metadata="{metadata}"'}
+            self._send(401, None, **challenge)
+        elif "id" not in message:
+            self._send(202, None)
+        else:
+            self._send(200, {"jsonrpc": "2.0", "id": message["id"], **_answer(message)})
+
+    def _metadata(self) -> dict[str, Any]:
+        base = self.server.base
+        return {
+            "issuer": base, "authorization_endpoint": f"{base}/authorize",
+            "token_endpoint": f"{base}/token", "registration_endpoint": f"{base}/register",
+            "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": ["none"],
+            "authorization_response_iss_parameter_supported": True,
+        }  # fmt: skip
+
+    def _send(self, status: int, body: Any, **headers: str) -> None:
+        data = b"" if body is None else json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if data:
+            self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def _answer(message: dict[str, Any]) -> dict[str, Any]:
+    match message["method"]:
+        case "initialize":
+            about = {"name": "login", "version": "1"}
+            common: dict[str, Any] = {"capabilities": {"tools": {}}, "serverInfo": about}
+            return {"result": {"protocolVersion": "2025-11-25", **common}}
+        case "tools/list":
+            return {"result": {"tools": [TOOL]}}
+        case "tools/call":
+            text = json.dumps(message["params"].get("arguments") or {})
+            return {"result": {"content": [{"type": "text", "text": text}]}}
+        case _:
+            return {"error": {"code": -32601, "message": "Method not found"}}
+
+
+@contextmanager
+def login_site() -> Generator[LoginSite]:
+    """One that serves."""
+    with LoginSite() as site:
+        thread = threading.Thread(target=site.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield site
+        finally:
+            site.shutdown()
+            thread.join()

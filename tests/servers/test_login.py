@@ -1,0 +1,119 @@
+"""Logins at servers over HTTP: made by the person, kept, refreshed, forgotten. A second of CPU."""
+
+import json
+import stat
+import urllib.request
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.servers.conftest import House, Open
+from tests.servers.login_server import LoginSite, login_site
+
+ECHO = "mcp__web__echo"
+
+
+@pytest.fixture
+def site() -> Generator[LoginSite]:
+    """A server that wants a login."""
+    with login_site() as made:
+        yield made
+
+
+def follow(page: str) -> None:
+    """A person who agrees."""
+    with urllib.request.urlopen(page, timeout=20) as answer:
+        answer.read()
+
+
+def kept(house: House) -> list[Path]:
+    """The files of logins."""
+    return sorted((house.folder / "data" / "mcp-logins").glob("*.json"))
+
+
+async def tools(sam: Open) -> list[str]:
+    """What the server offers by now."""
+    return await sam.arrive()
+
+
+@pytest.mark.requirement("servers:login")
+async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgotten(
+    house: House, site: LoginSite
+) -> None:
+    house.user(web={"url": site.url})
+    async with house.open() as sam:
+        assert await tools(sam) == []
+        assert "sam-tui mcp login" in sam.reports["web"].error
+    assert (site.registered, kept(house)) == ([], [])
+
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == [ECHO]
+        assert sam.reports["web"].login
+        done = await sam.call(ECHO, word=next(iter(site.valid)))
+        assert next(iter(site.valid)) not in done.finished.text
+    [page] = site.queries
+    assert (page["code_challenge_method"], page["resource"]) == ("S256", site.url)
+    assert page["redirect_uri"].startswith("http://127.0.0.1:")
+    [client] = site.registered
+    assert client["redirect_uris"] == [page["redirect_uri"]]
+    [file] = kept(house)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+    async with house.open() as sam:  # nobody at the keyboard: the tokens of before do
+        assert await tools(sam) == [ECHO]
+    assert len(site.forms) == 1
+
+    login = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**login, "ends": 1.0}), encoding="utf-8")
+    site.valid = set()
+    async with house.open() as sam:
+        assert await tools(sam) == [ECHO]
+    assert site.forms[-1]["grant_type"] == "refresh_token"
+    assert site.forms[-1]["refresh_token"].startswith("refresh-token-1")
+
+    site.valid = set()  # withdrawn: nothing but a person helps
+    async with house.open() as sam:
+        assert await tools(sam) == []
+        assert "login" in sam.reports["web"].error
+        assert sam.runtime.servers.forget_login("web")
+        assert not sam.runtime.servers.forget_login("web")
+    assert kept(house) == []
+
+
+@pytest.mark.requirement("servers:login-bound")
+async def test_a_login_is_of_one_name_in_one_file_and_goes_to_no_other_resource(
+    house: House, site: LoginSite
+) -> None:
+    house.user(web={"url": site.url})
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == [ECHO]
+    house.user()
+    house.project(web={"url": site.url})
+    house.policy(f'local = ["127.0.0.1:{site.server_port}"]\n')
+    async with house.open() as sam:
+        sam.runtime.trust.trust()
+        assert await tools(sam) == []
+        assert "sam-tui mcp login" in sam.reports["web"].error
+
+    site.resource = "https://elsewhere.example/mcp"
+    house.user(other={"url": site.url})
+    pages = len(site.queries)
+    async with house.open(browse=follow) as sam:
+        assert "mcp__other__echo" not in await tools(sam)
+        assert "elsewhere.example" in sam.reports["other"].error
+    assert len(site.queries) == pages
+
+
+@pytest.mark.requirement("servers:login-guarded")
+async def test_a_login_reaches_no_address_that_the_guard_refuses(
+    house: House, site: LoginSite
+) -> None:
+    with login_site() as elsewhere:
+        pages: list[str] = []
+        site.authorization = elsewhere.base
+        house.user(web={"url": site.url})
+        async with house.open(browse=pages.append) as sam:
+            assert await tools(sam) == []
+            assert "is not fetched from" in sam.reports["web"].error
+        assert (pages, elsewhere.registered, elsewhere.forms) == ([], [], [])
