@@ -16,6 +16,10 @@ Context = ServerRequestContext[Any, Any]
 
 CONVERSATION_META: Final = "sam-tui/conversation"
 """The ``_meta`` key by which a client may name the conversation that a request belongs to."""
+DECISION_META: Final = "sam-tui/decision"
+"""The ``_meta`` key of a result that says what the guard decided: always where it refused."""
+STRUCTURED_META: Final = "sam-tui/structured"
+"""The ``_meta`` key by which a program asks for the data of a result."""
 MOST: Final = 1000
 """Clients remembered at once; the one that was silent longest is forgotten first."""
 _NAMEABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -71,6 +75,11 @@ def can_ask(context: Context) -> bool:
     if offered is None or (offered.form is None and offered.url is not None):
         return False
     return is_modern(context) or context.session.can_send_request
+
+
+def wants_data(context: Context) -> bool:
+    """Whether a call is a program's, which reads data beside the text."""
+    return (context.meta or {}).get(STRUCTURED_META) is True
 
 
 def _session(context: Context) -> str:

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from sam_tui import __version__
 from sam_tui.core.errors import SamError
 from sam_tui.mcp_server.calls import Call, Calls
-from sam_tui.mcp_server.clients import Client, Clients, Context, can_ask
+from sam_tui.mcp_server.clients import Client, Clients, Context, can_ask, wants_data
 from sam_tui.mcp_server.follower import Follower, owner_of
 from sam_tui.mcp_server.json_text import plain_json
 from sam_tui.mcp_server.library import Library
@@ -147,21 +147,22 @@ class SamServer(Server[Any]):
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         call = self._resumed(client, params)
         if call is None:
-            call = self._begin(box, params, client, asks=can_ask(context))
+            call = self._begin(box, params, client, context)
             return await Follower(self._calls, call, context, client).follow(params)
         follower = Follower(self._calls, call, context, client)
         follower.resume(params)
         return await follower.follow(params)
 
     def _begin(
-        self, box: Toolbox, params: types.CallToolRequestParams, client: Client, *, asks: bool
+        self, box: Toolbox, params: types.CallToolRequestParams, client: Client, context: Context
     ) -> Call:
         arguments: dict[str, Any] = plain_json(params.arguments or {})
+        structured = wants_data(context)
 
         async def work(call: Call) -> types.CallToolResult:
-            return await box.run(ToolRequest(params.name, arguments, client, call))
+            return await box.run(ToolRequest(params.name, arguments, client, call, structured))
 
-        return self._calls.begin(client.conversation, work, asks=asks)
+        return self._calls.begin(client.conversation, work, asks=can_ask(context))
 
     def _resumed(self, client: Client, params: types.CallToolRequestParams) -> Call | None:
         """The call that waits for the answers of this request."""

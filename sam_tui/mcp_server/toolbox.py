@@ -22,7 +22,7 @@ from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.contract import Schedule
 from sam_tui.core.tooling.executor import CallPlan, Executed
 from sam_tui.mcp_server.calls import Call
-from sam_tui.mcp_server.clients import CONVERSATION_META, Client
+from sam_tui.mcp_server.clients import CONVERSATION_META, DECISION_META, Client
 from sam_tui.mcp_server.json_text import plain_json, sendable
 
 LARGEST_IMAGE: Final = 4 * 1024 * 1024
@@ -38,6 +38,8 @@ class ToolRequest:
     arguments: Mapping[str, Any]
     client: Client
     call: Call
+    structured: bool = False
+    """Whether the client wants the data of results, not only what a model reads."""
 
 
 class Toolbox(Protocol):
@@ -116,7 +118,7 @@ class GuardedToolbox:
         except asyncio.CancelledError:
             self._executor.cancelled(plan, conversation, "The call was cancelled.")
             raise
-        return self._result(executed, conversation)
+        return self._result(executed, request)
 
     @asynccontextmanager
     async def _turn(self, plan: CallPlan, conversation: ConversationId) -> AsyncGenerator[None]:
@@ -140,28 +142,28 @@ class GuardedToolbox:
         with budgets.running(conversation, Budget(limits.steps, limits=limits), model):
             yield
 
-    def _result(self, executed: Executed, conversation: ConversationId) -> types.CallToolResult:
+    def _result(self, executed: Executed, request: ToolRequest) -> types.CallToolResult:
+        """The text, once: a client that finds data beside it may send its model those instead."""
         finished, decision = executed.finished, executed.decision
         text = sendable(finished.text)
         blocks: list[types.ContentBlock] = [types.TextContent(text=text)]
         blocks += [types.TextContent(text=sendable(note)) for note in executed.notes]
         blocks += images(executed.data, self._runtime.workspace)
+        meta: dict[str, Any] = {CONVERSATION_META: request.call.conversation}
+        if decision is not None and (request.structured or not decision.allowed):
+            judged = {"outcome": decision.outcome, "by": decision.by, "rule": decision.rule}
+            meta[DECISION_META] = judged
+        if not request.structured:
+            return types.CallToolResult(content=blocks, is_error=not finished.ok, _meta=meta)
         structured = {
             "success": finished.ok,
             "operation": finished.operation,
-            "text": text,
             "mimeType": executed.mime_type,
             "data": plain_json(executed.data),
-            "decision": None
-            if decision is None
-            else {"outcome": decision.outcome, "by": decision.by, "rule": decision.rule},
             "durationMs": round(finished.seconds * 1000),
         }
         return types.CallToolResult(
-            content=blocks,
-            structured_content=structured,
-            is_error=not finished.ok,
-            _meta={CONVERSATION_META: conversation},
+            content=blocks, structured_content=structured, is_error=not finished.ok, _meta=meta
         )
 
 

@@ -54,7 +54,7 @@ async def test_the_schemas_are_those_that_our_own_model_is_told(shared: Shared) 
     assert files is not None and files.destructive_hint is True
 
 
-@pytest.mark.requirement("mcp:sam-tools", "mcp:results")
+@pytest.mark.requirement("mcp:sam-tools", "mcp:results", "mcp:told-once")
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_result_is_text_and_data_and_a_failure_is_marked(shared: Shared, era: Era) -> None:
     house, place = shared
@@ -64,8 +64,12 @@ async def test_a_result_is_text_and_data_and_a_failure_is_marked(shared: Shared,
             "file_operations", {"operation": "read_file", "filePath": "a.txt"}
         )
         assert "hello" in text_of(read)
-        assert read.structured_content["data"]["content"] == "hello\n"
-        assert read.structured_content["success"] is True
+        told = read.model_dump_json(by_alias=True, exclude_none=True)
+        assert (told.count("hello"), read.structured_content, len(told) < 250) == (1, None, True)
+        wanted = {"operation": "read_file", "filePath": "a.txt"}
+        data = await client.call_tool("file_operations", wanted, meta={"sam-tui/structured": True})
+        assert data.structured_content["data"]["content"] == "hello\n"
+        assert data.structured_content["success"] is True
         dotted = await client.call_tool("file_operations.read_file", {"filePath": "a.txt"})
         assert text_of(dotted) == text_of(read)
         missing = await client.call_tool("read_file", {"filePath": "b.txt"})
@@ -145,7 +149,7 @@ async def test_without_a_person_an_approval_is_denied_at_once(
         write = {"operation": "create_file", "filePath": str(outside), "content": "new"}
         denied = await client.call_tool("file_operations", write)
         assert denied.is_error and "nobody is there" in text_of(denied)
-        assert denied.structured_content["decision"]["rule"] == "unattended"
+        assert denied.meta["sam-tui/decision"]["rule"] == "unattended"
         asked = await client.call_tool("user_collaboration", {"prompt": "Which?"})
         assert asked.is_error and "Nobody is there" in text_of(asked)
     assert not outside.exists()

@@ -61,8 +61,8 @@ def mint_token(execution: str, step: str, attempt: str, now: float) -> tuple[str
 
 
 def token_hash(token: str) -> str:
-    """The SHA-256 that a token is stored by."""
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+    """The SHA-256 that a token is stored by, with or without the padding that a client may add."""
+    return hashlib.sha256(token.rstrip("=").encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read_token(token: str) -> TokenText:
@@ -70,7 +70,8 @@ def read_token(token: str) -> TokenText:
     try:
         if not token or len(token) > _LONGEST or not token.isascii():
             raise ValueError("empty, too long or not ASCII")
-        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+        bare = token.rstrip("=")
+        raw = base64.b64decode(bare + "=" * (-len(bare) % 4), altchars=b"-_", validate=True)
         value: Any = json.loads(raw)
         fields = cast("dict[str, Any]", value if isinstance(value, dict) else {})
         names = ("execution_id", "step_name", "issued_at", "nonce")

@@ -4,11 +4,20 @@ A payload is whitelisted: a field that its phase does not have changes nothing, 
 answer. Those that the engine owns (indexes, statuses, counts) are named as such.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    ValidationError,
+    model_validator,
+)
 
 from sam_tools.iron_manus.phases.meta_prompt import MetaPrompt, MetaPromptError, read_meta_prompt
 from sam_tools.iron_manus.phases.roles import RoleChoice, model_choice, named_choice
@@ -59,10 +68,21 @@ class StatementSource(_Payload):
     note: str = Field(default="", max_length=2000)
 
 
+def _listed_knowledge(value: object) -> object:
+    """A list, as the seed has it, is a text of points."""
+    if not isinstance(value, list):
+        return value
+    points = cast("list[object]", value)
+    texts = (p if isinstance(p, str) else json.dumps(p, ensure_ascii=False) for p in points)
+    return "\n".join(f"- {text}" for text in texts)
+
+
 class KnowledgePayload(_Payload):
     """What was found out; left out, ``synthesized_knowledge.md`` of the session folder is taken."""
 
-    knowledge_gathered: str = Field(default="", max_length=200_000)
+    knowledge_gathered: Annotated[str, BeforeValidator(_listed_knowledge)] = Field(
+        default="", max_length=200_000
+    )
     sources: tuple[StatementSource, ...] = Field(default=(), max_length=100)
     handoffs: tuple[Handoff, ...] = Field(default=(), max_length=20)
 
