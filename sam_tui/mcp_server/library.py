@@ -32,7 +32,9 @@ class Resources(Protocol):
         """The resources that are there now."""
         ...
 
-    async def read(self, uri: str, client: Client) -> types.TextResourceContents:
+    async def read(
+        self, uri: str, client: Client
+    ) -> types.TextResourceContents | types.BlobResourceContents:
         """One resource. Raises ``NotFound``."""
         ...
 
