@@ -12,6 +12,7 @@ from pathlib import Path
 
 import mcp_types as types
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
 
 from sam_tui.assembly import Options, build
 from sam_tui.core.bus import Bus
@@ -62,6 +63,7 @@ RESULTS: Mapping[str, Sequence[types.ContentBlock]] = {
     "test_error_handling": [text("This tool intentionally returns an error for testing")],
     "test_tool_with_logging": [text("Logged.")],
     "test_tool_with_progress": [text("Done.")],
+    "test_logging_tool": [text("Logged.")],
     "test_reconnection": [text("Reconnected.")],
 }
 """What tools answer that ask nothing."""
@@ -97,7 +99,8 @@ DRAFT: dict[str, object] = {
     "additionalProperties": False,
 }
 ARGUMENTS: Mapping[str, dict[str, object]] = {"json_schema_2020_12_tool": DRAFT}
-ASKING = ("test_sampling", *FORMS, *ROUNDS)
+WANTING = "test_missing_capability"
+ASKING = ("test_sampling", WANTING, *FORMS, *ROUNDS)
 NOTHING: dict[str, object] = {"type": "object", "properties": {}}
 
 
@@ -118,7 +121,7 @@ class SuiteTools:
     async def run(self, request: ToolRequest) -> types.CallToolResult:
         """Answer."""
         call, events = request.call, list[Event]()
-        if request.name == "test_tool_with_logging":
+        if "logging" in request.name:
             events += [Noticed(call.conversation, "warning", words) for words in STEPS]
         elif request.name == "test_tool_with_progress":
             events += [ToolProgressed(call.conversation, call.id, words) for words in STEPS]
@@ -234,6 +237,14 @@ class SuiteServer(SamServer):
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
+        if params.name == WANTING:
+            able = types.ClientCapabilities(sampling=types.SamplingCapability())
+            data = types.MissingRequiredClientCapabilityErrorData(required_capabilities=able)
+            raise MCPError(
+                types.MISSING_REQUIRED_CLIENT_CAPABILITY,
+                "This takes sampling",
+                data.model_dump(by_alias=True, exclude_none=True),
+            )
         if params.name in ROUNDS:
             return answered(context, params)
         if params.name in ASKING:
