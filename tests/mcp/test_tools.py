@@ -149,7 +149,7 @@ async def test_without_a_person_an_approval_is_denied_at_once(
         write = {"operation": "create_file", "filePath": str(outside), "content": "new"}
         denied = await client.call_tool("file_operations", write)
         assert denied.is_error and "nobody is there" in text_of(denied)
-        assert denied.meta["sam-tui/decision"]["rule"] == "unattended"
+        assert denied.meta is not None and denied.meta["sam-tui/decision"]["rule"] == "unattended"
         asked = await client.call_tool("user_collaboration", {"prompt": "Which?"})
         assert asked.is_error and "Nobody is there" in text_of(asked)
     assert not outside.exists()
