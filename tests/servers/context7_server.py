@@ -1,4 +1,9 @@
-"""A Context7 server as Context7's is: two tools over streamable HTTP, by the SDK, at a free port."""
+"""A Context7 server as Context7's is: two tools over streamable HTTP, by the SDK, at a free port.
+
+With ``CONTEXT7_NEWER`` in the environment they are those of the newer one.
+"""
+
+import os
 
 from mcp.server.mcpserver import MCPServer
 
@@ -15,7 +20,6 @@ Available Libraries (top matches):
 """
 
 
-@server.tool(name="resolve-library-id")
 def resolve_library_id(libraryName: str) -> str:
     """Find the id of a library."""
     if libraryName == "broken":
@@ -23,7 +27,16 @@ def resolve_library_id(libraryName: str) -> str:
     return LIBRARIES if "react" in libraryName.lower() else "No documentation libraries found."
 
 
-@server.tool(name="get-library-docs")
+def newer_resolve_library_id(query: str, libraryName: str) -> str:
+    """Find the id of a library for a question."""
+    return resolve_library_id(libraryName) if query else ""
+
+
+def query_docs(libraryId: str, query: str) -> str:
+    """What the documentation of a library has on a question."""
+    return f"docs of {libraryId} on {query}: " + "x" * 1000
+
+
 def get_library_docs(
     context7CompatibleLibraryID: str, topic: str = "", tokens: int = 10_000
 ) -> str:
@@ -33,4 +46,10 @@ def get_library_docs(
     return f"docs of {context7CompatibleLibraryID}, topic {topic or '-'}, {tokens} tokens"
 
 
+if os.environ.get("CONTEXT7_NEWER"):
+    server.tool(name="resolve-library-id")(newer_resolve_library_id)
+    server.tool(name="query-docs")(query_docs)
+else:
+    server.tool(name="resolve-library-id")(resolve_library_id)
+    server.tool(name="get-library-docs")(get_library_docs)
 server.run("streamable-http", host="127.0.0.1", port=0)

@@ -211,6 +211,21 @@ async def test_documentation_of_a_library_comes_from_context7_in_two_calls(house
 
 
 @pytest.mark.requirement("servers:context7")
+async def test_a_newer_context7_is_asked_by_its_own_names(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = "Context7DocumentationTool"
+    monkeypatch.setenv("CONTEXT7_NEWER", "1")
+    with sdk_over_http(SDK.with_name("context7_server.py")) as url:
+        async with house.open(environ={"CONTEXT7_SERVER_URL": url}) as sam:
+            names = ["mcp__context7__query-docs", "mcp__context7__resolve-library-id"]
+            assert sorted(await sam.arrive()) == names
+            done = await sam.call(tool, libraryName="React", topic="hooks", maxTokens=100)
+            text = done.data["documentation"]
+            assert (text.startswith("docs of /facebook/react on hooks: "), len(text)) == (True, 400)
+
+
+@pytest.mark.requirement("servers:context7")
 async def test_without_context7_its_tool_is_not_there_and_planning_says_so(
     house: House, site: Site
 ) -> None:

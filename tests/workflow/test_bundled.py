@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from sam_tools.terminal_operations import TerminalOperations
+from sam_tools.workers import calculator
+from sam_tools.workers.arguments import WebSearchArguments
 from sam_tui.adapters.llm.scripted import ScriptedModel
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
@@ -17,6 +19,7 @@ from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Reply
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.drivers.run import RunContext
@@ -149,6 +152,8 @@ RUNS: dict[str, tuple[Play, list[Play]]] = {
             *on("answer", "A and B"),
         ],
     ),
+    "calculate": ({"expression": "5*3"}, []),
+    "weather": ({"place": "Rome"}, on("answer", "It is sunny, says https://e.example.")),
     "synthesize": ({"task": "sum up", "material": "{}"}, on("answer", "nothing")),
 }  # fmt: skip
 
@@ -156,6 +161,16 @@ RUNS: dict[str, tuple[Play, list[Play]]] = {
 def answer(inquiry: Inquiry) -> Approval | Reply:
     """A person who agrees to everything."""
     return Approval("once") if isinstance(inquiry.request, ApprovalRequest) else Reply("yes")
+
+
+async def _search(arguments: WebSearchArguments, _: ToolContext) -> ToolResult:
+    return ToolResult(f"https://e.example on {arguments.query}")
+
+
+def search_tool() -> Tool:
+    """A search that has one result for everything."""
+    search = Operation("WebSearchTool", "search", WebSearchArguments, _search, lambda a: a.query)
+    return Tool("WebSearchTool", "Searches.", (search,), consolidated=False)
 
 
 def repository(folder: Path) -> None:
@@ -176,7 +191,7 @@ async def run_bundled(
     sandbox = Sandbox()
     tool = TerminalOperations(ShellCommands(sandbox), PtyTerminals(sandbox), kit.bus.publish)
     guard = Guard(kit.guard.workspace, kit.guard.policy, kit.guard.grants, inquiries)
-    registry = Registry([tool.tool()])
+    registry = Registry([tool.tool(), calculator(), search_tool()])
     kit.executor = Executor(
         registry,
         CallSurroundings(guard, kit.storage.results, kit.storage.decisions, kit.bus, bench.clock),

@@ -154,6 +154,9 @@ def test_the_file_of_capabilities_has_the_roles_with_what_the_registry_can_call(
     tools = "[file_operations.read_file, think, NoSuchTool]"
     (roles / "Reader.md").write_text(f"---\ndescription: Reads.\ntools: {tools}\n---\nYou read.\n")
     rows = json.loads(shell("capabilities", group="plan"))
+    file = shell.folder / "config" / "agentCapabilities.json"
+    assert shell("capabilities", "--output", str(file), group="plan") == ""
+    assert json.loads(file.read_text("utf-8")) == rows
     (reader,) = [row for row in rows if row["role"] == "Reader"]
     assert [tool["name"] for tool in reader["tools"]] == [
         "file_operations.read_file", "think", "AgentStepExecutor",
@@ -209,6 +212,21 @@ def test_a_template_fits_a_whole_task_and_its_values_stay_values(bench: Bench) -
         "weather in " + "x" * 500,
     ):
         assert match(task) is None, task
+
+
+@pytest.mark.requirement("plans:templates")
+def test_sums_and_weather_have_templates_that_take_nothing_else(tmp_path: Path) -> None:
+    catalog = Bench(tmp_path, package=True).workflows.catalog
+    cases: dict[str, tuple[str, dict[str, str]] | None] = {
+        "what is 5*3?": ("calculate", {"expression": "5*3"}),
+        "Calculate (1+2)^2": ("calculate", {"expression": "(1+2)^2"}),
+        "what is love": None, "calculate   ": None, "what is (1+2)^2 and why": None,
+        "What is the weather in Paris?": ("weather", {"place": "Paris"}),
+        "weather in \"x\": $&": ("weather", {"place": "\"x\": $&"}), "weather": None,
+    }  # fmt: skip
+    for task, expected in cases.items():
+        match = catalog.match(task)
+        assert (match and (match.name, dict(match.params))) == expected, task
 
 
 @pytest.mark.requirement("plans:templates")

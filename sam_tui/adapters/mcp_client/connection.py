@@ -90,6 +90,11 @@ class Connection:
         return FittedServer() if lost or not self.usable else self.fitted
 
     @property
+    def tool_names(self) -> frozenset[str]:
+        """Its tools by its own names for them; none before they are known."""
+        return frozenset(tool.raw for tool in self.offered.tools)
+
+    @property
     def due(self) -> bool:
         """Whether it is to be started: for the first time, or again a while after it failed to."""
         if not self.usable or self._standing not in ("waiting", "failed"):

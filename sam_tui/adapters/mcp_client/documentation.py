@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 SERVER = "context7"
 """What the server is called, in a file of servers or by the variable."""
 VARIABLE = "CONTEXT7_SERVER_URL"
-RESOLVE, DOCUMENTATION = "resolve-library-id", "get-library-docs"
+RESOLVE, DOCUMENTATION, QUERY = "resolve-library-id", "get-library-docs", "query-docs"
+"""Its tools; a newer server has ``query-docs`` where an older one has ``get-library-docs``."""
 _LIBRARY = re.compile(r"(?<![\w:/.])/[\w.-]+/[\w.-]+(?:/[\w.-]+)?")
 _HEADING = re.compile(r"^[-\s]*(?:Title|Name):\s*(.+)$", re.MULTILINE | re.IGNORECASE)
 
@@ -62,8 +63,11 @@ class _DocumentationTool:
         return Tool(operation.name, about, (operation,), consolidated=False)
 
     def _accesses(self, _: LibraryRequest) -> Sequence[Access]:
-        used = (Use(SERVER, RESOLVE), Use(SERVER, DOCUMENTATION))
         host = self._host()
+        names = host.tool_names if host else frozenset[str]()
+        # Before it was started it is not known which of the two it has.
+        either = [name for name in (DOCUMENTATION, QUERY) if name in names or not names]
+        used = (Use(SERVER, RESOLVE), *(Use(SERVER, name) for name in either))
         return (*used, Fetch(host.url, "server", configured=True)) if host and host.url else used
 
     async def _run(self, arguments: LibraryRequest, context: ToolContext) -> ToolResult:
@@ -73,29 +77,39 @@ class _DocumentationTool:
         library = arguments.libraryName.strip()
         if not _LIBRARY.fullmatch(library):
             context.emit(f"Looking for {library}\n")
-            library = await self._resolved(host, library, context)
+            library = await self._resolved(host, library, arguments.topic, context)
         context.emit(f"Reading the documentation of {library}\n")
-        request: dict[str, object] = {
-            "context7CompatibleLibraryID": library,
-            "tokens": arguments.maxTokens,
-        }
-        if arguments.topic.strip():
-            request["topic"] = arguments.topic.strip()
-        text = await _called(host, DOCUMENTATION, request, context)
+        topic = arguments.topic.strip()
+        if _is_newer(host):
+            request: dict[str, object] = {"libraryId": library, "query": topic or "overview"}
+            # A newer server has no limit of its own: a token is about four letters.
+            text = (await _called(host, QUERY, request, context))[: 4 * arguments.maxTokens]
+        else:
+            request = {"context7CompatibleLibraryID": library, "tokens": arguments.maxTokens}
+            request |= {"topic": topic} if topic else {}
+            text = await _called(host, DOCUMENTATION, request, context)
         data = {"libraryId": library, "topic": arguments.topic, "documentation": text}
         empty = f"Context7 has no documentation of {library}"
         about = f" on {arguments.topic.strip()}" if arguments.topic.strip() else ""
         return ToolResult(text or f"{empty}{about}.", data=data)
 
-    async def _resolved(self, host: "OfferHost", name: str, context: ToolContext) -> str:
+    async def _resolved(
+        self, host: "OfferHost", name: str, topic: str, context: ToolContext
+    ) -> str:
         """The id of the library of that name: the one whose title it is, else the first."""
-        text = await _called(host, RESOLVE, {"libraryName": name}, context)
+        request: dict[str, object] = {"libraryName": name}
+        request |= {"query": topic.strip() or name} if _is_newer(host) else {}
+        text = await _called(host, RESOLVE, request, context)
         titles = [(m.end(), m[1].strip().casefold()) for m in _HEADING.finditer(text)]
         start = next((end for end, title in titles if title == name.casefold()), 0)
         match = _LIBRARY.search(text, start) or _LIBRARY.search(text)
         if match is None:
             raise ToolError(f"Context7 knows no library {name!r}.", hint="Try another name.")
         return match[0]
+
+
+def _is_newer(host: "OfferHost") -> bool:
+    return QUERY in host.tool_names and DOCUMENTATION not in host.tool_names
 
 
 async def _called(

@@ -145,6 +145,11 @@ class OfferHost(Protocol):
         """Where it is, over HTTP; else empty."""
         ...
 
+    @property
+    def tool_names(self) -> frozenset[str]:
+        """Its tools by the server's own names; none before they are known."""
+        ...
+
     async def call(
         self, tool: str, arguments: Mapping[str, Any], context: ToolContext
     ) -> ToolResult:

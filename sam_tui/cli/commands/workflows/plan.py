@@ -124,13 +124,24 @@ def export_command(**values: Any) -> int:
 
 @plan_group.command("capabilities", short_help="Print the roles and tools that a planner is told.")
 @click.option("--json", "as_json", is_flag=True, hidden=True)
+@click.option("--output", metavar="FILE", help="Write it, such as config/agentCapabilities.json.")
 @agent_options
 def capabilities_command(**values: Any) -> int:
     """Print ``agentCapabilities.json``: the worker roles with those of their tools that can be called."""
+    from sam_tui.adapters.workflows.saved_tasks import SavedTasks
+
     runtime = open_runtime(values, program="sam-tui plan")
     try:
         with open_console(values, runtime.workflows.workflows) as at:
-            at.print(capabilities_json(at.workflows.capabilities()))
+            text = capabilities_json(at.workflows.capabilities())
+            if values["output"] is None:
+                at.print(text)
+                return 0
+            try:
+                SavedTasks(".").save(values["output"], f"{text}\n")
+            except OSError as error:
+                why = f"{values['output']} cannot be written: {error.strerror}."
+                raise StorageError(why) from error
     finally:
         asyncio.run(runtime.close())
     return 0
