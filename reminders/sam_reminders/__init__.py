@@ -9,6 +9,7 @@ from sam_reminders.instructions import InstructionsReminder, Offered
 from sam_reminders.memories import MemoriesReminder
 from sam_reminders.mini_prompts import MiniPromptsReminder
 from sam_reminders.pins import PinsReminder
+from sam_reminders.repeated_calls import RepeatedCallsReminder
 from sam_reminders.skills import SkillsReminder
 from sam_reminders.status_signal import StatusSignalReminder
 from sam_reminders.todo_list import TodoListReminder
@@ -60,6 +61,7 @@ def build_reminders(sources: ReminderSources) -> list[Reminder]:
         TodoListReminder(sources.todos),
         WorkflowPhaseReminder(sources.phase),
         BackgroundCommandsReminder(sources.ended),
+        RepeatedCallsReminder(),
         StatusSignalReminder(sources.workflow_mode),
         MemoriesReminder(sources.memories),
     ]

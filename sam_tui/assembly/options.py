@@ -34,6 +34,8 @@ class Options:
     api_base: str = ""
     api_key: str = ""
     provider: "Route" = "auto"
+    fallback_models: tuple[str, ...] = ()
+    """Models that answer while ``model`` is overloaded or gone, in this order."""
     mode: "PermissionMode | None" = None
     add_dirs: tuple[str, ...] = ()
     max_turns: int | None = None

@@ -3,11 +3,14 @@
 import importlib
 import threading
 from collections.abc import Mapping
+from functools import partial
 
 from sam_tui.assembly.agent import Agent
 from sam_tui.assembly.configuration import Configuration
 from sam_tui.assembly.options import Options
 from sam_tui.assembly.policy import limits_of
+from sam_tui.core.events import Noticed
+from sam_tui.core.ports.model import Model
 from sam_tui.core.runtime import Runtime
 
 
@@ -19,7 +22,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     configuration = Configuration.of(options, environ)
     parts = Agent(configuration)
     try:
-        model = parts.open_model(options.model) if options.model else None
+        model = _model(parts, options, environ)
         registry = parts.executor.registry
         if configuration.sandbox_terms.kind == "strict":
             parts.sandbox  # noqa: B018 # whoever wants it strict wants nothing to begin without it
@@ -40,6 +43,26 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
     except BaseException:
         parts.close()  # the database among them
         raise
+
+
+def _model(parts: Agent, options: Options, environ: Mapping[str, str]) -> Model | None:
+    """The model that was asked for, with those that answer while it cannot."""
+    if not options.model:
+        return None
+    names = options.fallback_models or environ.get("SAM_TUI_FALLBACK_MODEL", "").split(",")
+    others = [name for name in map(str.strip, names) if name and name != options.model]
+    model = parts.open_model(options.model)
+    if not others:
+        return model
+    from sam_tui.core.agent.retry import FallbackModel
+
+    models = [model, *map(parts.open_model, others)]
+    notice = partial(Noticed, None, "warning")
+    return FallbackModel(
+        models,
+        parts.clock.monotonic,
+        lambda words: parts.publish(notice(parts.shield.redact(words))),
+    )
 
 
 def load_workbench() -> None:

@@ -127,6 +127,9 @@ class Bridge:
                 self._screen.status.standing.todos = done_of(event.items)
             case Reminded():
                 self._screen.transcript.add_reminder(event.name, event.text)
+                if event.name == "repeated_calls":
+                    words = "The agent repeats a call that changes nothing. Esc ends the turn."
+                    self._context.notify(words, warning=True)
             case HistoryShortened():
                 words = f"{event.dropped} old messages went to the archive"
                 sizes = f"{event.before:,} to {event.after:,} tokens"

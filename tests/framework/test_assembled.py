@@ -55,7 +55,7 @@ def over(server: FakeServer, **options: Any) -> dict[str, Any]:
 
 SPOKEN = (
     "user_context", "instructions", "skills", "documents", "mini_prompts", "user_defined",
-    "todo_list", "workflow_phase", "background_commands", "status_signal", "memories",
+    "todo_list", "workflow_phase", "background_commands", "repeated_calls", "status_signal", "memories",
 )  # fmt: skip
 """Every reminder, in the order in which the model reads them."""
 

@@ -1,10 +1,23 @@
-"""Which failed model calls are tried again and when, and who has another key where one is refused."""
+"""Which failed model calls are tried again and when, who has another key, and which model comes instead."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from sam_tui.core.errors import ModelAuthError, ModelError, ModelLimited
-from sam_tui.core.ports.model import Model
+from sam_tui.core.errors import (
+    ModelAuthError,
+    ModelError,
+    ModelLimited,
+    ModelNotFound,
+    ModelUnavailable,
+)
+from sam_tui.core.ports.model import (
+    CallDelta,
+    Delta,
+    Model,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+)
 
 Mend = Callable[[Model, ModelAuthError], Awaitable[Model | None]]
 """The same model with another key; None where there is none."""
@@ -54,3 +67,76 @@ class RetryPolicy:
             return max(error.retry_after, least) if error.retry_after <= self.patience else None
         waits = self.limited if isinstance(error, ModelLimited) else self.waits
         return waits[min(attempt, len(waits)) - 1]
+
+
+COOLING_SECONDS = 300.0
+"""How long a model that was overloaded is left alone before it is asked again."""
+
+
+class FallbackModel:
+    """A model with others that answer while it cannot, in this order.
+
+    Another one is asked where a call fails before its first piece because a provider is overloaded,
+    limited, unreachable, or has no such model; the last one's failure is told as any other. ``tell``
+    is told of each change in words.
+    """
+
+    def __init__(
+        self, models: Sequence[Model], monotonic: Callable[[], float], tell: Callable[[str], None]
+    ) -> None:
+        self._models = models
+        self._monotonic = monotonic
+        self._tell = tell
+        self._at = 0
+        self._until = 0.0
+
+    @property
+    def name(self) -> str:
+        """That of the model in use."""
+        return self._models[self._at].name
+
+    @property
+    def host(self) -> str:
+        """Where the model in use is."""
+        return self._models[self._at].host
+
+    @property
+    def context_tokens(self) -> int | None:
+        """What every one of them takes; None where none says."""
+        sizes = [size for model in self._models if (size := model.context_tokens) is not None]
+        return min(sizes, default=None)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """The answer of the first that gives one."""
+        if self._at and self._monotonic() >= self._until:
+            self._use(0, "is asked again")
+        while True:
+            begun, stream = False, self._models[self._at].stream(request)
+            withheld: list[Delta] = []
+            try:
+                async for delta in stream:
+                    begun = begun or isinstance(delta, TextDelta | ReasoningDelta | CallDelta)
+                    withheld.append(delta)
+                    while begun and withheld:
+                        yield withheld.pop(0)
+                for delta in withheld:
+                    yield delta
+                return
+            except (ModelLimited, ModelUnavailable, ModelNotFound) as error:
+                if begun or self._at + 1 >= len(self._models):
+                    raise
+                self._until = self._monotonic() + max(COOLING_SECONDS, error.retry_after or 0.0)
+                self._use(self._at + 1, f"answers instead of {self.name}: {error}")
+            finally:
+                close = getattr(stream, "aclose", None)
+                if close is not None:
+                    await close()
+
+    def _use(self, index: int, why: str) -> None:
+        self._at = index
+        self._tell(f"{self.name} {why}")
+
+    async def close(self) -> None:
+        """Release the connections of all."""
+        for model in self._models:
+            await model.close()
