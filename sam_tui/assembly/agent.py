@@ -16,7 +16,6 @@ from sam_tui.assembly.policy import make_guard
 from sam_tui.assembly.servers import GuardedServers
 from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.context_window import Room
-from sam_tui.core.agent.notes.notetaker import Notetaker
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.agent.subagents import Subagents, Surroundings
 from sam_tui.core.agent.turn import TurnEngine
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.prompts import Instructions
     from sam_tui.core.tooling.hooks import Hooking
     from sam_tui.core.tooling.offer import Offer
+    from sam_tui.core.usage import Price
 
 
 class Agent(Providers):
@@ -101,6 +101,9 @@ class Agent(Providers):
     @once
     def engine(self) -> TurnEngine:
         """Runs every turn."""
+        from sam_tui.core.agent.calls.recorder import CallRecorder
+        from sam_tui.core.agent.notes.notetaker import Notetaker
+
         options = self.configuration.options
         requests = RequestBuilder(
             system_prompt(self._guidance(), self.workspace),
@@ -125,7 +128,16 @@ class Agent(Providers):
             lambda text: worded(text, self._offered_skills),
             self.configuration.layers.limits.answers,
             notetaker=Notetaker(self.shield.redact) if self._notes_wanted else None,
+            recorder=CallRecorder(self.calls, self.clock, self._prices(), self.shield.redact),
         )
+
+    def _prices(self) -> "Mapping[str, Price]":
+        """The person's own prices; their reader is loaded where there is a file."""
+        if not os.path.lexists(os.path.join(self.configuration.folders.config_dir, "prices.toml")):
+            return {}
+        from sam_tui.adapters.prices import read_prices
+
+        return read_prices(self.configuration.folders.config_dir)
 
     @property
     def _notes_wanted(self) -> bool:

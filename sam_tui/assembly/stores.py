@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sam_tui.adapters.storage import Storage
     from sam_tui.core.accesses import Location
     from sam_tui.core.authorization.guard import Guard
+    from sam_tui.core.ports.calls import CallLog
     from sam_tui.core.ports.code import Insight
     from sam_tui.core.ports.model import Embedder
     from sam_tui.core.ports.policy import DecisionHistory
@@ -83,6 +84,11 @@ class Stores(Lazy, ABC):
     def conversations(self) -> "ConversationStore":
         """What was said."""
         return self.storage.conversations
+
+    @property
+    def calls(self) -> "CallLog":
+        """What was sent to models, and what came back."""
+        return self.storage.calls
 
     @property
     def sessions(self) -> "ConversationCatalog":

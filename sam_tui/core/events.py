@@ -8,7 +8,7 @@ from sam_tui.core.ids import CallId, ConversationId, InquiryId, SessionId
 from sam_tui.core.inquiry import Inquiry
 from sam_tui.core.messages import AssistantMessage
 from sam_tui.core.todos.item import Todo
-from sam_tui.core.usage import Usage
+from sam_tui.core.usage import SentPrefix, Usage
 from sam_tui.core.verdict import Decision
 
 StopReason = Literal["finished", "cancelled", "limit", "failed"]
@@ -65,11 +65,15 @@ class ReasoningStreamed:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One model call ended; ``message`` is whole and stored. ``usage`` is of this call alone."""
+    """One model call ended; ``message`` is whole and stored. ``usage`` is of this call alone.
+
+    ``prefix`` says how much of its request the one before it had; None where nothing is recorded.
+    """
 
     conversation: ConversationId
     message: AssistantMessage
     usage: Usage
+    prefix: SentPrefix | None = None
     kind: Literal["answered"] = "answered"
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sam_tui.core.board import TodoBoard
     from sam_tui.core.bus import Bus
     from sam_tui.core.inquiries import Inquiries
+    from sam_tui.core.ports.calls import CallLog
     from sam_tui.core.ports.code import EditJournal
     from sam_tui.core.ports.exchange import ConversationDocument, ConversationFiles
     from sam_tui.core.ports.memory import MemoryStore
@@ -65,6 +66,8 @@ class RuntimeParts(Services, Protocol):
     def recordings(self) -> "Recordings": ...
     @property
     def conversations(self) -> "ConversationStore": ...
+    @property
+    def calls(self) -> "CallLog": ...
     @property
     def sessions(self) -> "ConversationCatalog": ...
     @property
@@ -166,6 +169,11 @@ class Runtime:
     def tasks(self) -> "Tasks":
         """Build tasks that run."""
         return self.parts.tasks
+
+    @property
+    def calls(self) -> "CallLog":
+        """What was sent to models, and what came back."""
+        return self.parts.calls
 
     @property
     def conversations(self) -> "ConversationStore":

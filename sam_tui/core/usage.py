@@ -28,3 +28,31 @@ class Usage:
             self.reasoning_tokens + other.reasoning_tokens,
             sum(costs) if costs else None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, in US dollars for a million tokens; ``cached`` is for input it had."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cached: float | None = None
+
+    def of(self, usage: Usage) -> float:
+        """The cost of what was used."""
+        cached = self.input if self.cached is None else self.cached
+        fresh = max(0, usage.input_tokens - usage.cached_tokens)
+        spent = fresh * self.input + usage.cached_tokens * cached
+        return (spent + usage.output_tokens * self.output) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SentPrefix:
+    """How much of a request the one before it had already, in bytes of its texts.
+
+    ``culprit`` names the first block that differs where the request does not extend the one before.
+    """
+
+    size: int
+    same: int = 0
+    culprit: str = ""

@@ -241,6 +241,9 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         "INSTRUCTIONS",
     ),
     WorkbenchAction(
+        "xray", "X-ray", "Look at a model call: the request part by part, times, cost", (), "xray"
+    ),
+    WorkbenchAction(
         "pin", "Pin", "Let words of yours stand before the model whatever leaves", (), "pin", "TEXT"
     ),
     WorkbenchAction(

@@ -36,9 +36,10 @@ from sam_tui.core.events import (
 from sam_tui.core.ids import CallId
 from sam_tui.core.verdict import decision_words
 from sam_tui.ui.controllers.context import Context
-from sam_tui.ui.controllers.current_conversation import CurrentConversation, context_share
+from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.inquiries import InquiryQueue
 from sam_tui.ui.controllers.turns import TurnRunner
+from sam_tui.ui.controllers.window.meter import cache_miss, cache_share, context_share
 from sam_tui.ui.controllers.workflows import WorkflowRuns
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.todo_panel import done_of
@@ -168,6 +169,9 @@ class Bridge:
                 standing.context = context_share(
                     self._context.runtime, self._current.session, event.usage
                 )
+                standing.cache = cache_share(event.usage)
+                if words := cache_miss(event.prefix, event.usage):
+                    transcript.add_notice("info", words)
             case ModelRetried():
                 activity.retry(time.monotonic() + event.delay, event.reason)
                 transcript.void_step()

@@ -26,6 +26,7 @@ from sam_tui.ui.controllers.terminals.requests import TerminalRequests
 from sam_tui.ui.controllers.terminals.shells import Shells
 from sam_tui.ui.controllers.terminals.status import TerminalStatus
 from sam_tui.ui.controllers.turns import GROUP, TurnRunner
+from sam_tui.ui.controllers.window.calls import show_calls
 from sam_tui.ui.controllers.window.compaction import CompactionActions
 from sam_tui.ui.controllers.workflows import WorkflowRuns
 from sam_tui.ui.front import Front, Invocation
@@ -93,6 +94,7 @@ class Workbench:
             "undo": lambda _: self._when_idle(about.undo),
             "context": lambda _: about.context(),
             "compact": lambda text: self._when_idle(lambda: self._compaction.compact(text)),
+            "xray": lambda _: show_calls(self._context, self.current),
             "pin": lambda text: self._context.attempt(lambda: self._compaction.pin(text)),
             "rewind": lambda _: self._when_idle(rewind.choose),
             "agents": lambda _: about.agents(self._when_idle),

@@ -19,7 +19,7 @@ async def test_the_share_of_the_window_is_the_providers_or_a_marked_estimate(
     model.context_tokens = 200_000
     created = calls(("create_file", {"filePath": "a.txt", "content": "hello"}))
     go_on = asyncio.Event()
-    counted = UsageDelta(Usage(input_tokens=33_000, output_tokens=1_000))
+    counted = UsageDelta(Usage(input_tokens=33_000, cached_tokens=16_500, output_tokens=1_000))
     model.answers += [[*created, counted], [go_on, TextDelta("made it")]]
     async with driven(app_over(stage), (120, 40)) as me:
         standing = me.app.chat.status.standing
@@ -27,6 +27,7 @@ async def test_the_share_of_the_window_is_the_providers_or_a_marked_estimate(
         assert standing.context == ""
         await me.send("make a file")
         await me.until(lambda: standing.context == "ctx 17%")
+        assert standing.cache == "cache 50%"
         go_on.set()
         await me.until(lambda: "made it" in me.transcript() and not me.bench.turns.running)
         assert standing.context.startswith("ctx ~")
@@ -36,6 +37,13 @@ async def test_the_share_of_the_window_is_the_providers_or_a_marked_estimate(
         await me.until(lambda: "200,000" in me.drawn())
         for part in ("system prompt", "tools", "your messages", "file_operations.create_file"):
             assert part in me.drawn()
+        assert "whatever leaves" in me.drawn()
+        await me.pilot.press("escape")
+        await me.send("/xray")
+        await me.until(lambda: isinstance(me.app.screen, Picker) and "#2" in me.drawn())
+        await me.pilot.press("enter")
+        await me.until(lambda: isinstance(me.app.screen, Reader))
+        await me.until(lambda: "bytes" in me.drawn() and "call 2" in me.drawn())
         await me.pilot.press("escape")
         await me.send("/new")
         await me.until(lambda: standing.context == "")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from sam_tui.adapters.storage.archive import SqliteArchive
+from sam_tui.adapters.storage.calls.log import SqliteCalls
 from sam_tui.adapters.storage.conversation_catalog import SqliteConversationCatalog
 from sam_tui.adapters.storage.conversation_folders import ConversationFolders
 from sam_tui.adapters.storage.conversation_state import (
@@ -51,6 +52,7 @@ class Storage:
     documents: SqliteDocuments
     archive: SqliteArchive
     choices: SqlitePromptChoices
+    calls: SqliteCalls
 
     def __enter__(self) -> Self:
         return self
@@ -81,11 +83,12 @@ def open_storage(
     database = Database(Path(data_dir), busy_seconds=busy_seconds)
     folders = ConversationFolders(database.path.parent / FOLDERS)
     writers = Writers(database, program)
+    conversations = SqliteConversations(database, folders, writers)
     return Storage(
         database,
         writers,
         folders,
-        SqliteConversations(database, folders, writers),
+        conversations,
         SqliteConversationCatalog(database, folders, writers),
         SqliteTodos(database, writers),
         SqliteResults(database, folders, writers),
@@ -96,4 +99,5 @@ def open_storage(
         SqliteDocuments(database),
         SqliteArchive(database),
         SqlitePromptChoices(database),
+        SqliteCalls(database, conversations),
     )

@@ -53,7 +53,7 @@ def drop_last_compaction(connection: Connection, key: str) -> bool:
     The chunks that it archived go, as they would be found twice. False: there is none.
     """
     last = connection.execute(
-        "SELECT number, archived FROM compactions WHERE conversation = ?"
+        "SELECT number, archived FROM compactions WHERE conversation = ? AND undone = 0"
         " ORDER BY number DESC LIMIT 1",
         (key,),
     ).fetchone()
@@ -61,7 +61,7 @@ def drop_last_compaction(connection: Connection, key: str) -> bool:
         return False
     number, archived = last
     connection.execute(
-        "DELETE FROM compactions WHERE conversation = ? AND number = ?", (key, number)
+        "UPDATE compactions SET undone = 1 WHERE conversation = ? AND number = ?", (key, number)
     )
     _delete(connection, key, "number > ?", archived)
     return True

@@ -159,8 +159,8 @@ class SqliteConversationCatalog:
 
 
 _OF_ONE = (
-    "messages", "compactions", "todos", "results", "call_displays", "prompt_choices", "topics",
-    "documents", "writers", "message_words", "indexed_messages",
+    "messages", "compactions", "model_calls", "todos", "results", "call_displays", "prompt_choices",
+    "topics", "documents", "writers", "message_words", "indexed_messages",
 )  # fmt: skip
 """Tables whose rows name their conversation, and go with it."""
 
@@ -187,7 +187,7 @@ def _delete_rows(connection: Connection, key: str) -> None:
 
 _COPIED = {
     "messages": "position, kind, call, name, body, created_at",
-    "compactions": "number, made_at, through, opening, archived",
+    "compactions": "number, made_at, through, opening, archived, undone",
     "todos": "items, updated_at, edits",
     "results": "call, text, created_at, file",
     "call_displays": "call, seconds, displays, decision",

@@ -217,7 +217,7 @@ class SqliteConversations:
         with self._writing(conversation) as connection:
             connection.execute(
                 "INSERT INTO compactions SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?,"
-                " (SELECT coalesce(max(number), 0) FROM archive WHERE conversation = ?)"
+                " (SELECT coalesce(max(number), 0) FROM archive WHERE conversation = ?), 0"
                 " FROM compactions WHERE conversation = ?",
                 (key, time.time(), through, body, key, key),
             )
@@ -229,12 +229,27 @@ class SqliteConversations:
         with self._writing(conversation) as connection:
             return drop_last_compaction(connection, storable(conversation))
 
+    def messages_at(
+        self, conversation: ConversationId, compaction: int, position: int
+    ) -> list[Message]:
+        """The history as the model saw it after a compaction (0: none), up to a position."""
+        rows = self._database.query(
+            "SELECT made_at, through, opening FROM compactions WHERE conversation = ? AND number = ?",
+            storable(conversation),
+            compaction,
+        )
+        entries = self._view_of(conversation, rows)
+        return [entry.message for entry in entries if entry.position <= position]
+
     def _view(self, conversation: ConversationId) -> list["_Entry"]:
         rows = self._database.query(
-            "SELECT made_at, through, opening FROM compactions WHERE conversation = ?"
-            " ORDER BY number DESC LIMIT 1",
+            "SELECT made_at, through, opening FROM compactions"
+            " WHERE conversation = ? AND undone = 0 ORDER BY number DESC LIMIT 1",
             storable(conversation),
         )
+        return self._view_of(conversation, rows)
+
+    def _view_of(self, conversation: ConversationId, rows: Sequence[Row]) -> list["_Entry"]:
         if not rows:
             return self._entries(conversation, 0)
         made_at, through, body = rows[0]

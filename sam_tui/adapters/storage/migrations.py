@@ -244,4 +244,42 @@ STEPS: tuple[MigrationStep, ...] = (
             "ALTER TABLE compactions ADD COLUMN archived INTEGER NOT NULL DEFAULT 9223372036854775807",
         ),
     ),
+    MigrationStep(
+        "015-model-calls",
+        (
+            # An undone compaction stays: calls that were made under it are still looked at.
+            "ALTER TABLE compactions ADD COLUMN undone INTEGER NOT NULL DEFAULT 0",
+            """CREATE TABLE request_texts (
+                digest TEXT PRIMARY KEY,
+                text TEXT NOT NULL
+            )""",
+            """CREATE TABLE model_calls (
+                conversation TEXT NOT NULL,
+                number INTEGER NOT NULL,
+                at REAL NOT NULL,
+                model TEXT NOT NULL,
+                purpose TEXT NOT NULL,
+                seconds REAL NOT NULL,
+                first REAL NOT NULL,
+                size INTEGER NOT NULL,
+                same INTEGER NOT NULL,
+                culprit TEXT NOT NULL,
+                tools TEXT NOT NULL,
+                fault TEXT NOT NULL,
+                compaction INTEGER NOT NULL,
+                position INTEGER NOT NULL,
+                system TEXT NOT NULL,
+                tools_json TEXT NOT NULL,
+                stream BLOB NOT NULL,
+                input_tokens INTEGER NOT NULL,
+                cached_tokens INTEGER NOT NULL,
+                cache_write_tokens INTEGER NOT NULL,
+                output_tokens INTEGER NOT NULL,
+                reasoning_tokens INTEGER NOT NULL,
+                cost REAL,
+                PRIMARY KEY (conversation, number)
+            )""",
+            "CREATE INDEX model_calls_by_time ON model_calls (at)",
+        ),
+    ),
 )

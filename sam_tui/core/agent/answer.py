@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from sam_tui.core.errors import AnswerTooLarge
 from sam_tui.core.events import ReasoningStreamed, TextStreamed
@@ -23,6 +23,26 @@ from sam_tui.core.ports.model import (
 from sam_tui.core.text.nesting import Nesting
 from sam_tui.core.tooling.neutralization import EchoFilter, scrub_echoes
 from sam_tui.core.usage import Usage
+
+
+class DeltaSink(Protocol):
+    """Who takes the pieces of an answer."""
+
+    def add(self, delta: Delta) -> None:
+        """A piece came."""
+        ...
+
+
+async def receive(stream: AsyncIterator[Delta], sinks: Collection[DeltaSink]) -> None:
+    """Give every piece to all of them as it comes; the stream is closed however that ends."""
+    try:
+        async for delta in stream:
+            for sink in sinks:
+                sink.add(delta)
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
 
 
 @dataclass(slots=True)

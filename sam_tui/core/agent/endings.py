@@ -35,8 +35,9 @@ _SAY = "Your answer was empty. Go on with the task, or say what came of it."
 TOLD = {
     "length": "The answer reached the model's limit of length; the model is asked to go on.",
     "empty": "The model gave an empty answer; it is asked again.",
+    "tools": "The tools changed: the provider's cache of this conversation begins anew.",
 }
-"""What the person is told of an answer that ended too early, by how it ended."""
+"""What the person is told of an answer that ended too early, by how it ended, and of other tools."""
 
 
 class Endings:

@@ -1,16 +1,19 @@
 """A conversation that can run turns, one at a time."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sam_tui.core.agent.budget import Budget, Limits
 from sam_tui.core.agent.history import History
-from sam_tui.core.agent.notes.planned import CompactionPlanner
 from sam_tui.core.agent.turn import Steering, Turn, TurnEngine
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Message
 from sam_tui.core.ports.model import Model
+
+if TYPE_CHECKING:
+    from sam_tui.core.agent.notes.planned import CompactionPlanner
 
 
 class Session:
@@ -37,8 +40,10 @@ class Session:
         return self._history.messages
 
     @property
-    def planner(self) -> CompactionPlanner:
+    def planner(self) -> "CompactionPlanner":
         """Compactions that the person asks for."""
+        from sam_tui.core.agent.notes.planned import CompactionPlanner
+
         return CompactionPlanner(self._engine.room, self._history, self._engine.notetaker)
 
     def close(self) -> None:

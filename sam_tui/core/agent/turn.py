@@ -6,12 +6,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from sam_tui.core.agent.answer import Fold, Meter, StreamedText
+from sam_tui.core.agent.answer import Fold, Meter, StreamedText, receive
 from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.context_window import Room, opening
 from sam_tui.core.agent.endings import TOLD, Endings, status_of
 from sam_tui.core.agent.history import History
-from sam_tui.core.agent.notes.notetaker import Notetaker, TurnRoom
 from sam_tui.core.agent.retry import Mending, RetryPolicy
 from sam_tui.core.agent.schedule import run_in_order
 from sam_tui.core.agent.tokens import text_tokens
@@ -48,7 +47,7 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.core.ports.model import AnswerLimits, Model, ModelRequest
+from sam_tui.core.ports.model import AnswerLimits, Model
 from sam_tui.core.prompt.reminders import digest
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.tooling.executor import CallPlan, Executed, Executor, Gate, unread
@@ -57,6 +56,8 @@ from sam_tui.core.tooling.results import call_display
 from sam_tui.core.usage import Usage
 
 if TYPE_CHECKING:
+    from sam_tui.core.agent.calls.recorder import CallRecorder
+    from sam_tui.core.agent.notes.notetaker import Notetaker
     from sam_tui.core.agent.turn_hooks import HookedTurn
 
 Steering = Callable[[], Iterable[str]]
@@ -86,8 +87,10 @@ class TurnEngine:
     """How large one answer of a model may be."""
     mending: Mending = field(default_factory=Mending)
     """Who has another key where a provider refuses one."""
-    notetaker: Notetaker | None = None
+    notetaker: "Notetaker | None" = None
     """Who asks models for notes on what leaves their context; None where rules alone decide."""
+    recorder: "CallRecorder | None" = None
+    """Who keeps what each call sent and got; None where nobody does."""
 
     def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "TurnEngine":
         """The same engine without some tools, whose questions say who asks."""
@@ -117,7 +120,8 @@ class Turn:
         """How its session began (``startup``, ``resume``), in the first turn of one."""
         self._steering: Steering = tuple
         self._hooks: HookedTurn | None = None
-        self._room = TurnRoom(engine.room, history, engine.notetaker, self._spend)
+        notetaker = engine.notetaker
+        self._room = notetaker and notetaker.room(engine.room, history, self._spend)
         self._fold = Fold()
         self._shown = StreamedText(self._tell)
         self._endings = Endings()
@@ -142,7 +146,8 @@ class Turn:
             self._keep_partial()
             return self._finish("failed", "", error=fault)
         finally:
-            await self._room.close()
+            if self._room is not None:
+                await self._room.close()
         return self._finish("finished", answer)
 
     async def _loop(self) -> str:
@@ -157,14 +162,10 @@ class Turn:
                 self._say(ReminderMessage("continue", request))
             elif message.calls:
                 continue
-            elif self._goes_on(message.text):
+            elif self._engine.workflow_mode and status_of(message.text) == "continue":
                 self._history.append(ReminderMessage("continue", "Go on with the task."))
             elif not await self._sent_on(self._endings.answer):
                 return self._endings.answer
-
-    def _goes_on(self, answer: str) -> bool:
-        """Whether the model asked for another step; the budget counts that like any other."""
-        return self._engine.workflow_mode and status_of(answer) == "continue"
 
     async def _begin(self, text: str) -> None:
         self._engine.bus.publish(TurnStarted(self._conversation, text))
@@ -202,8 +203,11 @@ class Turn:
         so that no request breaks the prefix of the one before it."""
         engine = self._engine
         if engine.arrivals is not None:
+            before = self._requests.tools_json
             await engine.arrivals(self._conversation)
             self._size()
+            if self._history.tokens and before != self._requests.tools_json:
+                engine.bus.publish(Noticed(self._conversation, "info", TOLD["tools"]))
 
     def _size(self) -> None:
         """Begin every request with what the model has space for."""
@@ -262,15 +266,23 @@ class Turn:
         await self._make_room()
         request = self._requests.build(self._history.messages)
         meter = Meter(self._engine.answers)
-        await self._receive(replace(request, limits=self._engine.answers), meter)
+        request = replace(request, limits=self._engine.answers)
+        recorder = self._engine.recorder
+        recording = recorder and recorder.begin(self._conversation, self._model, request)
+        stream = (recording or self._model).stream(request)
+        await receive(stream, (meter, self._fold, self._shown))
+        self._shown.end()
         message = self._fold.message(self._history.call_ids, self._engine.executor.registry.knows)
         meter.check(message)
         if message.calls or message.text.strip():
             self._history.append(message)  # providers refuse messages that say nothing
         usage, truncated = self._fold.usage, self._fold.truncated
         self._fold = Fold()
+        if recording is not None:
+            usage = recording.end(usage, message)
         self._spend(usage)
-        self._engine.bus.publish(Answered(self._conversation, message, usage))
+        answered = Answered(self._conversation, message, usage, recording and recording.prefix)
+        self._engine.bus.publish(answered)
         return message, truncated
 
     def _spend(self, usage: Usage) -> None:
@@ -279,23 +291,12 @@ class Turn:
 
     async def _make_room(self) -> None:
         """What had to leave took reminders with it: those that still hold are told anew."""
-        asks = not self._budget.spent
-        if await self._room.fit(self._model, fixed=self._fixed, asks=asks):
+        room, shorter = self._engine.room, False
+        if self._room is not None and not self._budget.spent:
+            shorter = await self._room.fit(self._model, fixed=self._fixed)
+        if room.fit(self._history, self._model, fixed=self._fixed) or shorter:
             self._remind(new_message=False)
-            self._engine.room.fit(self._history, self._model, fixed=self._fixed)
-
-    async def _receive(self, request: ModelRequest, meter: Meter) -> None:
-        stream = self._model.stream(request)
-        try:
-            async for delta in stream:
-                meter.add(delta)
-                self._fold.add(delta)
-                self._shown.add(delta)
-            self._shown.end()
-        finally:
-            close = getattr(stream, "aclose", None)
-            if close is not None:
-                await close()
+            room.fit(self._history, self._model, fixed=self._fixed)
 
     def _tell(self, kind: type[TextStreamed | ReasoningStreamed], text: str) -> None:
         self._engine.bus.publish(kind(self._conversation, text))

@@ -9,7 +9,8 @@ from sam_tui.core.errors import SamError
 from sam_tui.core.todos.edits import TodoEdit
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.conversations import Conversations
-from sam_tui.ui.controllers.current_conversation import CurrentConversation, context_in_words
+from sam_tui.ui.controllers.current_conversation import CurrentConversation
+from sam_tui.ui.controllers.window.meter import context_in_words
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Choice
 from sam_tui.ui.widgets.todo_panel import TodoEditAsked

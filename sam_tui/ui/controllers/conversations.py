@@ -252,5 +252,6 @@ class Conversations:
         screen.terminals.forget_agent()
         screen.prompt.area.begin_past(())
         screen.status.standing.todos = (0, 0)
-        screen.status.standing.usage, screen.status.standing.context = Usage(), ""
+        standing = screen.status.standing
+        standing.usage, standing.context, standing.cache = Usage(), "", ""
         screen.status.show()

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sam_tui.core.agent.tokens import total
 from sam_tui.core.errors import ModelAuthError, SamError
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
@@ -66,13 +67,25 @@ class ModelChoice:
                 self._screen.transcript.add_notice("info", _NONE_CHOSEN)
 
         self._context.app.push_screen(
-            Picker("choose a model", load, empty=_NONE_FOUND, hint=_HINT), picked
+            Picker("choose a model", load, empty=_NONE_FOUND, hint=self._warning() + _HINT), picked
+        )
+
+    def _warning(self) -> str:
+        """That another model has nothing of this conversation in its cache; empty before it begins."""
+        session = self._current.session
+        if session is None or not session.messages:
+            return ""
+        return (
+            f"Another model reads all of this conversation anew, about {total(session.messages):,}"
+            " tokens without a cache. "
         )
 
     def _consider(self, offer: "ModelOffer") -> None:
         """Use a model; where requests would go to another host, the person is asked first."""
         if offer.in_use:
             return
+        if warning := self._warning():
+            self._context.notice(warning.strip())
         try:
             host = self._runtime.catalog.host(offer)
         except SamError as error:

@@ -47,6 +47,8 @@ class Standing:
     usage: Usage = field(default_factory=Usage)
     context: str = ""
     """The share of the model's window that the last request and its answer took."""
+    cache: str = ""
+    """The share of the last request that the provider had in its cache."""
     mode: str = "ask"
     sandbox: str = ""
     todos: tuple[int, int] = (0, 0)
@@ -109,6 +111,7 @@ def segments(standing: Standing, *, brief: bool = False) -> list[tuple[int, str,
             "$foreground" if standing.model else "$warning",
         ),
         (3, standing.context, "$text-muted"),
+        (6, standing.cache, "$text-muted"),
         (_SPENT, spent(standing.usage, brief=brief), "$text-muted"),
         (5, short_path(standing.workspace, standing.home), "$text-muted"),
         (3, sandbox, "$warning" if unsafe else "$text-muted"),

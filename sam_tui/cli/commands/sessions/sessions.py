@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from sam_tui.cli.commands.sessions.calls import xray_command
 from sam_tui.cli.commands.sessions.files import (
     export_command,
     import_command,
@@ -37,7 +38,7 @@ def sessions_group() -> None:
     """The stored conversations: list, read, search, name, put away, export and import them."""
 
 
-for _command in (export_command, import_command, repair_command):
+for _command in (export_command, import_command, repair_command, xray_command):
     sessions_group.add_command(_command)
 
 

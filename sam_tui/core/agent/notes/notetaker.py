@@ -39,6 +39,10 @@ class Notetaker:
         self._clean = clean
         self._seconds = seconds
 
+    def room(self, room: Room, history: History, spend: Callable[[Usage], None]) -> "TurnRoom":
+        """Who keeps the history of one turn short; ``spend`` is told what notes cost."""
+        return TurnRoom(room, history, self, spend)
+
     async def take(
         self,
         model: Model,
@@ -105,14 +109,14 @@ class TurnRoom:
     """Keeps the history of one turn within what its model takes.
 
     Notes are prepared beside the work and used between two requests, so never while a call runs or
-    waits for an approval. Without a notetaker, or where its model fails, the rules alone decide.
+    waits for an approval. Where the model fails, the rules alone decide.
     """
 
     def __init__(
         self,
         room: Room,
         history: History,
-        notetaker: Notetaker | None,
+        notetaker: Notetaker,
         spend: Callable[[Usage], None],
     ) -> None:
         self._room = room
@@ -121,13 +125,16 @@ class TurnRoom:
         self._spend = spend
         self._work: asyncio.Task[_Prepared] | None = None
 
-    async def fit(self, model: Model, *, fixed: int, asks: bool = True) -> bool:
-        """Make room for the next request. True when something left; ``asks``: a model may be asked."""
+    async def fit(self, model: Model, *, fixed: int) -> bool:
+        """Use what was prepared, or wait for it where nothing more fits. True when something left.
+
+        Whatever comes of it, the rules have the last word: see ``Room.fit``.
+        """
         limit = self._room.limit(model, fixed=fixed)
         if limit is None:
             return False
-        if self._notetaker is None or not asks or not self._can(model):
-            return self._room.fit(self._history, model, fixed=fixed)
+        if not takes_notes(model, self._room.context(model)):
+            return False
         full = self._history.tokens > limit
         if self._work is None and (full or self._history.tokens > limit * PREPARE_AT):
             self._work = asyncio.get_running_loop().create_task(
@@ -139,12 +146,8 @@ class TurnRoom:
         if prepared.written.usage != Usage():
             self._spend(prepared.written.usage)
         if not prepared.fits(self._history.messages):
-            return self._room.fit(self._history, model, fixed=fixed)
-        shorter = self._room.shorten(self._history, prepared.compacted)
-        return self._room.fit(self._history, model, fixed=fixed) or shorter
-
-    def _can(self, model: Model) -> bool:
-        return takes_notes(model, self._room.context(model))
+            return False
+        return self._room.shorten(self._history, prepared.compacted)
 
     async def _prepare(self, notetaker: Notetaker, model: Model, limit: int) -> _Prepared:
         messages = list(self._history.messages)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import SamError, UsageError
 from sam_tui.ui.controllers.context import Context, Option
-from sam_tui.ui.controllers.current_conversation import CurrentConversation, context_share
+from sam_tui.ui.controllers.current_conversation import CurrentConversation
+from sam_tui.ui.controllers.window.meter import context_share
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Choice
 

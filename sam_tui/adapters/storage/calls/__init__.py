@@ -1,0 +1,1 @@
+"""The log of model calls in the database."""

@@ -1,0 +1,229 @@
+"""Records each model call, and compares its request with the one before it."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sam_tui.core.clock import Clock
+from sam_tui.core.errors import ModelError
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import AssistantMessage, Message, ReminderMessage, ToolMessage
+from sam_tui.core.ports.calls import CallLog, ModelCall, RequestPoint
+from sam_tui.core.ports.model import (
+    CallDelta,
+    Delta,
+    Model,
+    ModelRequest,
+    OpaqueDelta,
+    ReasoningDelta,
+    TextDelta,
+    TruncatedDelta,
+    UsageDelta,
+)
+from sam_tui.core.prompt.tally import SUMMARY
+from sam_tui.core.usage import Price, SentPrefix, Usage
+
+MOST_STREAM = 256 * 1024
+"""Characters of a stream that are kept."""
+_PURPOSE_ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What the last request of a conversation was made of."""
+
+    model: str
+    system: str
+    tools_json: str
+    messages: Sequence[Message]
+    sizes: Sequence[int]
+
+
+class CallRecorder:
+    """Writes to the log; ``prices`` are the person's own, by the name of the model."""
+
+    def __init__(
+        self,
+        log: CallLog,
+        clock: Clock,
+        prices: Mapping[str, Price],
+        clean: Callable[[str], str] = lambda text: text,
+    ) -> None:
+        self.log = log
+        self.clock = clock
+        self.clean = clean
+        self.prices = prices
+        self._sent: dict[ConversationId, _Sent] = {}
+
+    def begin(
+        self, conversation: ConversationId, model: Model, request: ModelRequest
+    ) -> "CallRecording":
+        """A request of the conversation is about to leave."""
+        return CallRecording(self, conversation, model, request)
+
+    def prefix(self, conversation: ConversationId, model: str, request: ModelRequest) -> SentPrefix:
+        """How much of a request the one before it had; from now on this one is the one before."""
+        before = self._sent.get(conversation)
+        same = _same(before.messages, request.messages) if before else 0
+        sizes = [
+            *(before.sizes[:same] if before else ()),
+            *(_size(message) for message in request.messages[same:]),
+        ]
+        self._sent[conversation] = _Sent(
+            model, request.system, request.tools_json, list(request.messages), sizes
+        )
+        head = len(request.system.encode("utf-8", "replace")) + len(request.tools_json)
+        size = head + sum(sizes)
+        if before is None:
+            return SentPrefix(size)
+        if before.model != model:
+            return SentPrefix(size, 0, f"model: {before.model} became {model}")
+        if before.system != request.system:
+            return SentPrefix(size, 0, "system prompt")
+        if before.tools_json != request.tools_json:
+            return SentPrefix(
+                size, 0, f"tools: {_other_tool(before.tools_json, request.tools_json)}"
+            )
+        unchanged = head + sum(sizes[:same])
+        if same == len(before.messages):
+            return SentPrefix(size, unchanged)
+        return SentPrefix(size, unchanged, _block(request.messages, same))
+
+    def priced(self, model: str, usage: Usage) -> Usage:
+        """The usage with its cost, where the provider told none and the person knows the price."""
+        price = self.prices.get(model)
+        if price is None or usage.cost is not None or not usage.input_tokens:
+            return usage
+        return replace(usage, cost=price.of(usage))
+
+
+class CallRecording:
+    """One call while it runs. Use it once."""
+
+    def __init__(
+        self,
+        recorder: CallRecorder,
+        conversation: ConversationId,
+        model: Model,
+        request: ModelRequest,
+    ) -> None:
+        self._recorder = recorder
+        self._conversation = conversation
+        self._model = model
+        self._request = request
+        self._point: RequestPoint = recorder.log.point(conversation)
+        self._at = recorder.clock.now()
+        self._start = recorder.clock.monotonic()
+        self._first = 0.0
+        self._lines: list[str] = []
+        self._length = 0
+        self.prefix = recorder.prefix(conversation, model.name, request)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """What the model streams, recorded as it comes; a call that fails is recorded, too."""
+        stream = self._model.stream(request)
+        try:
+            async for delta in stream:
+                self._add(delta)
+                yield delta
+        except ModelError as error:
+            self._record(Usage(), (), self._recorder.clean(str(error)))
+            raise
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+
+    def _add(self, delta: Delta) -> None:
+        seconds = self._recorder.clock.monotonic() - self._start
+        self._first = self._first or seconds
+        if self._length < MOST_STREAM:
+            line = f"{seconds * 1000:.0f} {_words(delta)}"
+            self._lines.append(line)
+            self._length += len(line)
+
+    def end(self, usage: Usage, message: AssistantMessage) -> Usage:
+        """It ended well: keep it. Returns the usage with its cost, where the person knows the price."""
+        usage = self._recorder.priced(self._model.name, usage)
+        self._record(usage, tuple(call.name for call in message.calls), "")
+        return usage
+
+    def _record(self, usage: Usage, tools: tuple[str, ...], fault: str) -> None:
+        seconds = self._recorder.clock.monotonic() - self._start
+        call = ModelCall(
+            self._at, self._model.name, _PURPOSE_ANSWER, usage, seconds, self._first, self.prefix,
+            tools, fault,
+        )  # fmt: skip
+        head = (self._request.system, self._request.tools_json)
+        self._recorder.log.record(
+            self._conversation, self._point, call, head, "\n".join(self._lines)
+        )
+
+
+def _words(delta: Delta) -> str:
+    match delta:
+        case TextDelta(text=text):
+            return f"text {json.dumps(text, ensure_ascii=False)}"
+        case ReasoningDelta(text=text):
+            return f"reasoning {json.dumps(text, ensure_ascii=False)}"
+        case CallDelta():
+            words = [delta.index, delta.id, delta.name, delta.arguments]
+            return f"call {json.dumps(words, ensure_ascii=False)}"
+        case UsageDelta(usage=usage):
+            return f"usage {usage}"
+        case OpaqueDelta(data=data):
+            return f"provider data {', '.join(data)}"
+        case TruncatedDelta():
+            return "truncated"
+
+
+def _same(before: Sequence[Message], now: Sequence[Message]) -> int:
+    """How many messages at the beginning are the same."""
+    for index, (old, new) in enumerate(zip(before, now, strict=False)):
+        if old is not new and old != new:
+            return index
+    return min(len(before), len(now))
+
+
+def _size(message: Message) -> int:
+    """Bytes of a message's texts."""
+    texts = [message.text]
+    if isinstance(message, AssistantMessage):
+        texts += [f"{call.name}{call.arguments}" for call in message.calls]
+    return sum(
+        len(text) if text.isascii() else len(text.encode("utf-8", "replace")) for text in texts
+    )
+
+
+def _other_tool(before: str, now: str) -> str:
+    """The name of the first tool that is not as it was."""
+    old, new = (_tools(text) for text in (before, now))
+    for (name, schema), (other, changed) in zip(old, new, strict=False):
+        if name != other:
+            return f"{other} came before {name}"
+        if schema != changed:
+            return f"{name} changed"
+    longer = new if len(new) > len(old) else old
+    name = longer[min(len(old), len(new))][0] if len(old) != len(new) else ""
+    return f"{name} {'came' if longer is new else 'went'}" if name else "their order"
+
+
+def _tools(text: str) -> list[tuple[str, object]]:
+    try:
+        return [(str(tool["function"]["name"]), tool) for tool in json.loads(text or "[]")]
+    except (ValueError, KeyError, TypeError):
+        return []
+
+
+def _block(messages: Sequence[Message], index: int) -> str:
+    """A message by what it is, for people."""
+    if index >= len(messages):
+        return "the conversation was cut"
+    message = messages[index]
+    match message:
+        case ReminderMessage(name=name):
+            return "compaction" if name == SUMMARY else f"message {index + 1}: reminder {name}"
+        case ToolMessage(name=name):
+            return f"message {index + 1}: result of {message.operation or name}"
+        case _:
+            return f"message {index + 1}: {message.kind}"

@@ -1,0 +1,92 @@
+"""The log of model calls: what was sent, what came back, how long it took, what it cost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import Message
+from sam_tui.core.usage import SentPrefix, Usage
+
+UsageKey = Literal["day", "model", "folder", "conversation", "turn", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPoint:
+    """Where a conversation stood when a request was built: its last compaction and last message."""
+
+    compaction: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call of a model. ``at`` in seconds since the epoch, ``seconds`` and ``first`` from then on.
+
+    ``purpose`` is what it was for: ``answer`` or ``notes``; ``tools`` are the operations that its
+    answer called, ``fault`` is why it failed. ``number`` counts a conversation's calls from 1; the
+    log gives it.
+    """
+
+    at: float
+    model: str
+    purpose: str
+    usage: Usage
+    seconds: float
+    first: float
+    prefix: SentPrefix
+    tools: tuple[str, ...] = ()
+    fault: str = ""
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request as it was sent, and what came back: lines of milliseconds, kind and text."""
+
+    system: str
+    tools_json: str
+    messages: Sequence[Message]
+    stream: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """What was used under one key. ``calls`` counts model calls; a tool's are shares of them."""
+
+    key: str
+    calls: float
+    usage: Usage
+
+
+class CallLog(Protocol):
+    """The calls of every conversation. Raises ``errors.StorageError``."""
+
+    def point(self, conversation: ConversationId) -> RequestPoint:
+        """Where a conversation stands."""
+        ...
+
+    def record(
+        self,
+        conversation: ConversationId,
+        point: RequestPoint,
+        call: ModelCall,
+        request: tuple[str, str],
+        stream: str,
+    ) -> int:
+        """Keep a call; ``request`` is its system prompt and tools. Returns its number."""
+        ...
+
+    def calls(self, conversation: ConversationId) -> Sequence[ModelCall]:
+        """The calls of a conversation, oldest first."""
+        ...
+
+    def request(self, conversation: ConversationId, number: int) -> SentRequest | None:
+        """What a call sent and got; None where there is no such call."""
+        ...
+
+    def totals(
+        self, by: UsageKey, *, since: float = 0.0, conversation: ConversationId | None = None
+    ) -> Sequence[UsageRow]:
+        """What was used since a time, by a key: days in order, all else the dearest first."""
+        ...
