@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
@@ -13,7 +14,9 @@ from sam_tui.core.workflow.planned import PlannedTasks
 
 MOST_RUNNING = 8
 MOST_LINES = 1000
-"""Of a task's progress that are kept for those who follow late."""
+"""Of a task's progress that are kept for those who follow late: the newest."""
+MOST_ENDED = 100
+"""Tasks that have ended and can still be followed from their beginning."""
 Fields = dict[str, object]
 
 
@@ -27,15 +30,17 @@ class ServedTask:
 
     id: str
     work: "asyncio.Task[None]"
-    lines: list[str] = field(default_factory=list[str])
+    lines: deque[str] = field(default_factory=lambda: deque[str](maxlen=MOST_LINES))
+    count: int = 0
+    """How many lines there were in all."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     cancelled: bool = False
     fault: str = ""
 
     def add(self, line: str) -> None:
-        """A line of progress; the last ``MOST_LINES`` count."""
-        if len(self.lines) < MOST_LINES:
-            self.lines.append(line)
+        """A line of progress."""
+        self.lines.append(line)
+        self.count += 1
         self.wake()
 
     def wake(self) -> None:
@@ -62,6 +67,9 @@ class ServedTasks:
         execution = self.planned.begin(task, mode, task_id=task_id, service=service)
         if (served := self.served.get(execution)) and not served.work.done():
             return served
+        ended = [id for id, served in self.served.items() if served.work.done()]
+        for id in ended[:-MOST_ENDED]:
+            del self.served[id]
         work = self._group.create_task(self._drive(execution), name=f"plan {execution}")
         served = self.served[execution] = ServedTask(execution, work)
         work.add_done_callback(lambda _: served.wake())
@@ -95,9 +103,10 @@ class ServedTasks:
         sent = 0
         while True:
             changed, ended = served.changed, served.work.done()
-            for line in served.lines[sent:]:
+            fresh = tuple(served.lines)[-(served.count - sent) :] if served.count > sent else ()
+            sent = served.count
+            for line in fresh:
                 yield line
-            sent = len(served.lines)
             if ended:
                 return
             await changed.wait()

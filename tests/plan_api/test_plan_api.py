@@ -1,5 +1,6 @@
 """The plan API, called over its port."""
 
+import asyncio
 import http.client
 import json
 import re
@@ -8,14 +9,14 @@ import sys
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from sam_tui.core.ids import CallId, ConversationId, InquiryId
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Question
 from sam_tui.plan_server.server import attends
-from sam_tui.plan_server.tasks import answer_of
+from sam_tui.plan_server.tasks import MOST_LINES, ServedTask, ServedTasks, answer_of
 
 SECONDS = 60
 pytestmark = pytest.mark.timeout(240)
@@ -125,6 +126,11 @@ def test_who_may_call_and_what_is_no_request(server: Server) -> None:
         (404, "POST", "/api/inquiries/inq_x", {"reply": "approve"}, {}),
         (404, "GET", "/elsewhere", None, {}),
         (405, "GET", PLAN, None, {}),
+        (400, "POST", PLAN, b'{"task":' + b"[" * 100_000 + b"]" * 100_000 + b"}", {}),
+        (400, "POST", PLAN, b'{"task": "\\ud800"}', {}),
+        (404, "GET", "/api/tasks/..%2f..%2fetc%2fpasswd", None, {}),
+        (404, "GET", "/api/tasks/%00", None, {}),
+        (404, "POST", PLAN, {"mode": "SYNTHESIZE_ONLY", "taskIdToLoad": "../../x\0"}, {}),
     ]
     for status, method, path, body, headers in cases:
         answer = server.call(method, path, body, headers)
@@ -188,3 +194,19 @@ def test_somebody_may_answer_approvals_and_what_a_workflow_asks_pauses_it() -> N
     assert answer_of(asked, "approve") == Approval("once")
     assert answer_of(asked, "deny") == Approval("deny")
     assert answer_of(asked, "yes") == Approval("deny", "yes")
+
+
+@pytest.mark.requirement("plan-api:events")
+async def test_a_long_task_is_followed_to_its_end_however_many_lines_it_has() -> None:
+    ended = asyncio.Event()
+    work = asyncio.ensure_future(ended.wait())
+    served = ServedTask("exec_1", cast("asyncio.Task[None]", work))
+    progress = ServedTasks.progress(cast("ServedTasks", None), served)
+    for number in range(MOST_LINES + 5):
+        served.add(str(number))
+    heard = [await anext(progress) for _ in range(MOST_LINES)]
+    assert (heard[0], heard[-1]) == ("5", str(MOST_LINES + 4))
+    served.add("one more")
+    ended.set()
+    await work
+    assert [line async for line in progress] == ["one more"]

@@ -181,7 +181,7 @@ class _Reader:
             return value
         if token == "√":
             return Value(_root(_plain(self._postfixed())))
-        if token[0].isdigit() or token[0] == ".":
+        if token[0].isdecimal() or token[0] == ".":
             return self._measured(Fraction(token.replace(",", "").replace("_", "")))
         if token.lower() in _FUNCTIONS and self._next() == "(":
             return self._called(token.lower())

@@ -346,6 +346,8 @@ class PortedCommands:
 
     def _forget(self, conversation: ConversationId) -> None:
         """Let go of all but the newest ended ones."""
-        ended = [command.id for command in self.of(conversation) if not command.lasts]
+        ended = [command for command in self.of(conversation) if not command.running]
+        if len(ended) > _KEPT_ENDED:  # what they left running is looked up among all processes
+            ended = [command for command in ended if not command.lasts]
         for old in ended[:-_KEPT_ENDED]:
-            del self._all[old]
+            del self._all[old.id]
