@@ -18,6 +18,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "acp:end": Requirement("When the editor hangs up, everything that the agent started ends.", "issue 18.3"),
     "acp:frames": Requirement("What is no message of the protocol is answered with an error, and the next message is heard.", "issue 18.3"),
     "acp:modes": Requirement("Permission modes and models are a session's own; the widest mode is no editor's to take.", "issue 18.3"),
+    "acp:other-agents": Requirement("Another agent answers in place of a model: its words, calls and plan are shown.", "issue 18.3"),
+    "acp:other-agents-held": Requirement("Another agent's program is held like a command, and what it asks for (files, terminals, permissions) is decided by the guard.", "issue 18.3"),
     "acp:permission": Requirement("An editor's person is asked with the scopes on offer; only an option of the very question allows.", "issue 18.3"),
     "acp:servers": Requirement("An MCP server that an editor hands in starts when its person agrees, and never without.", "issue 18.3"),
     "acp:sessions": Requirement("Sessions are listed, loaded with their history, resumed, forked and closed.", "issue 18.3"),

@@ -14,12 +14,12 @@ from acp.meta import AGENT_METHODS
 from pydantic import BaseModel, ValidationError
 
 from sam_tui.acp_agent.session import EditorSession, iso_time
-from sam_tui.acp_agent.wire import AgentWire
 from sam_tui.core.errors import SamError, UsageError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Inquiry, Question
 from sam_tui.core.runtime import Opening, Runtime
 from sam_tui.core.todos.item import one_line
+from sam_tui.json_rpc import MessageWire
 from sam_tui.line_pipes import LinePipes
 from sam_tui.stop_signals import signals_stop
 
@@ -58,7 +58,7 @@ async def serve(source: int, sink: int, opens: Openers, version: str) -> None:
     loop = asyncio.get_running_loop()
     with signals_stop() as stopped:
         connection = Connection(
-            agent.handle, AgentWire(LinePipes(source, sink, "acp")), listening=False
+            agent.handle, MessageWire(LinePipes(source, sink, "acp")), listening=False
         )
         agent.connect(connection)
         work = loop.create_task(connection.main_loop(), name="acp")

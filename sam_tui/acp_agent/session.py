@@ -10,6 +10,7 @@ from acp import RequestError, schema
 from acp.connection import Connection
 from acp.helpers import update_agent_message_text
 from acp.meta import CLIENT_METHODS
+from pydantic import BaseModel
 
 from sam_tui.acp_agent.person import (
     Blocks,
@@ -20,7 +21,6 @@ from sam_tui.acp_agent.person import (
     reply_of,
 )
 from sam_tui.acp_agent.updates import SessionUpdates, Update
-from sam_tui.acp_agent.wire import wire_form
 from sam_tui.core.agent.session import Session
 from sam_tui.core.authorization.policy.policy import PermissionMode
 from sam_tui.core.errors import UsageError
@@ -40,6 +40,11 @@ MODES: Final[dict[PermissionMode, str]] = {
 }
 _UNASKABLE: Final = "The client could not ask its person."
 Result = TypeVar("Result")
+
+
+def wire_form(value: BaseModel) -> dict[str, object]:
+    """A value of the protocol as it is sent."""
+    return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 class EditorSession:

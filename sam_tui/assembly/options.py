@@ -66,6 +66,8 @@ class Options:
     """Servers that a client hands in, as a file of them has it; each is asked for."""
     browse: "Callable[[str], None] | None" = None
     """Opens the page of a login at an MCP server; None where nobody may log in now."""
+    agent: str | None = None
+    """The command line of another agent (ACP) that answers in place of a model."""
     program: str = "sam-tui"
     """What other programs call this one where it writes to a conversation."""
     keeps_terminals: bool = False

@@ -46,7 +46,11 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
 
 
 def _model(parts: Agent, options: Options, environ: Mapping[str, str]) -> Model | None:
-    """The model that was asked for, with those that answer while it cannot."""
+    """The model or the agent that was asked for, with models that answer while the first cannot."""
+    if options.agent is not None:
+        from sam_tui.assembly.foreign_agent import open_agent
+
+        return open_agent(parts, options.agent)
     if not options.model:
         return None
     names = options.fallback_models or environ.get("SAM_TUI_FALLBACK_MODEL", "").split(",")

@@ -160,9 +160,8 @@ _SERVERS = (
     click.option("--strict-mcp-config", is_flag=True, help="Only servers that --mcp-config names."),
 )
 _CONVERSATION = (
-    click.option(
-        "-c", "--continue", "latest", is_flag=True, help="Go on with the last conversation here."
-    ),
+    click.option("--agent", metavar="COMMAND", help="Another agent (ACP) in place of a model."),
+    click.option("-c", "--continue", "latest", is_flag=True, help="Go on with the last one here."),
     click.option(
         "-r",
         "--resume",
@@ -301,7 +300,8 @@ def settings(
         profile=values.get("profile") or "",
         mcp_config=tuple(map(os.path.abspath, values.get("mcp_config") or ())),
         strict_mcp_config=bool(values.get("strict_mcp_config")),
-        client_servers=values.get("client_servers") or "",
+        agent=values.get("agent"),
+        client_servers=values.get("client_servers", ""),
     )
 
 

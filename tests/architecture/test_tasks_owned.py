@@ -11,6 +11,8 @@ PACKAGES = ("sam_tui", "tools/sam_tools", "reminders/sam_reminders")
 OWNERS = {
     "sam_tui/acp_agent/agent.py": "the transport and the wish to stop end together",
     "sam_tui/acp_agent/session.py": "turns, questions and what tells of them end with their session",
+    "sam_tui/adapters/acp_client/model.py": "a prompt ends with its answer, what listens with the agent",
+    "sam_tui/adapters/acp_client/requests.py": "a command of the agent's ends with it",
     "sam_tui/adapters/mcp_client/connection.py": "a connection lives until it is closed",
     "sam_tui/adapters/mcp_client/lifetime.py": "a call and its limit end together",
     "sam_tui/adapters/mcp_client/pool.py": "what is left is closed meanwhile, and awaited at the end",

@@ -34,8 +34,8 @@ def acp_command(**values: Any) -> int:
     def opens(terms: "SessionTerms", attends: "Callable[[Inquiry], bool]") -> "Runtime":
         more = (*values["add_dir"], *terms.others)
         folders = {"workspace": terms.root or values["workspace"], "add_dir": more}
-        given = {**folders, "client_servers": terms.servers}
-        return open_runtime({**values, **given}, attended=attends, program="sam-tui acp")
+        changed = {**folders, "client_servers": terms.servers}
+        return open_runtime({**values, **changed}, attended=attends, program="sam-tui acp")
 
     from sam_tui.acp_agent.agent import serve
 

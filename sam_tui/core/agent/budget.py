@@ -137,6 +137,10 @@ class Budgets:
         entry = self._running.get(conversation)
         return entry[1] if entry else None
 
+    def conversation(self, model: Model) -> ConversationId | None:
+        """The one whose turn a model runs, or None."""
+        return next((c for c, entry in self._running.items() if entry[1] is model), None)
+
     def gate(self, conversation: ConversationId) -> Gate | None:
         """The gate of the turn that runs in a conversation, or None where all may be called."""
         entry = self._running.get(conversation)

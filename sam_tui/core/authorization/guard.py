@@ -127,6 +127,7 @@ class Guard:
             preview=tuple(request.preview()),
             asker=request.asker,
             choices=(ScopeChoice("once", request.once, "once"),),
+            words=request.words,
         )
         verdict = request.decided("deny", "user", rule, why)
         verdict = replace(verdict, scope=ONCE, targets=question.targets)

@@ -1,15 +1,13 @@
-"""JSON-RPC messages over two descriptors. What is no message is answered, and goes no further.
+"""JSON-RPC messages over lines. What is no message is answered, and goes no further.
 
 The SDK's own reader ends at a line that is JSON and no object, and at an answer with an id that no
 dictionary takes, so its connection is given messages that were looked at here.
 """
 
 import json
-from typing import Final, cast
+from typing import Final, Protocol, cast
 
-from pydantic import BaseModel
-
-from sam_tui.line_pipes import LONGEST, LinePipes
+from sam_tui.line_pipes import LONGEST
 
 Message = dict[str, object]
 _PARSE_ERROR: Final = -32700
@@ -18,33 +16,45 @@ _INVALID_PARAMS: Final = -32602
 _UNKNOWN_FAULT: Final = -32603
 
 
-class AgentWire:
-    """The transport of the SDK's ``Connection``: whole messages, until the other side is gone."""
+class LineStream(Protocol):
+    """Whole lines in both directions."""
 
-    def __init__(self, pipes: LinePipes) -> None:
-        self._pipes = pipes
+    async def read(self) -> bytes | None:
+        """The next line without its end; None when the other side is gone."""
+        ...
+
+    async def write(self, line: bytes) -> None:
+        """Write a line and its end. Raises ``OSError`` when nobody reads any more."""
+        ...
+
+
+class MessageWire:
+    """The transport of an SDK's connection: whole messages, until the other side is gone.
+
+    With ``strays`` lines that are no message are passed over where no id says to whom an answer goes:
+    programs print things.
+    """
+
+    def __init__(self, lines: LineStream, *, strays: bool = False) -> None:
+        self._lines = lines
+        self._strays = strays
 
     async def receive(self) -> Message | None:
         """The next message, or None at the end."""
-        while (line := await self._pipes.read()) is not None:
+        while (line := await self._lines.read()) is not None:
             message, fault = parsed(line)
             if message is not None:
                 return message
-            if fault is not None:
+            if fault is not None and not (self._strays and fault["id"] is None):
                 await self.send(fault)
         return None
 
     async def send(self, message: Message) -> None:
         """Write a message. Raises ``OSError`` when nobody reads any more."""
-        await self._pipes.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
+        await self._lines.write(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"))
 
     async def close(self) -> None:
-        """The descriptors are the program's, which ends with them."""
-
-
-def wire_form(value: BaseModel) -> Message:
-    """A value of the protocol as it is sent."""
-    return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+        """The lines belong to whoever opened them."""
 
 
 def parsed(line: bytes) -> tuple[Message | None, Message | None]:
