@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.mcp.conftest import SECONDS, House, Person, Place, decides, text_of
+from tests.mcp.fuzz import frames
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 HELLO: dict[str, Any] = {
@@ -328,3 +329,22 @@ def _status_of_headers(house: House, token: str) -> int:
         )
         connection.sendall(head.encode())
         return int(connection.makefile("rb").readline().split()[1])
+
+
+@pytest.mark.requirement("mcp:fuzzed")
+def test_requests_that_are_nearly_right_end_nothing_and_do_nothing(
+    shared: tuple[House, Place], tmp_path: Path
+) -> None:
+    house, _ = shared
+    marker = tmp_path / "marker"
+    session = knock(house, HELLO)[1]["mcp-session-id"]
+    modern = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call"}
+    faults: list[tuple[bytes, int]] = []
+    for number, body in enumerate(frames(2, 120, marker)):
+        headers = modern if number % 2 else {"Mcp-Session-Id": session}
+        status = knock(house, body, headers)[0]
+        if status >= 500:
+            faults.append((body, status))
+    assert faults == []
+    assert knock(house, PING, {"Mcp-Session-Id": session})[0] == 200
+    assert not marker.exists()

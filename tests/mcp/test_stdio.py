@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.mcp.conftest import SECONDS, Place, sleeping
+from tests.mcp.fuzz import frames
 
 NOISE = """
 import os, sys
@@ -21,7 +22,7 @@ sys.addaudithook(noisy)
 """
 
 
-@pytest.mark.requirement("mcp:handshake", "mcp:errors")
+@pytest.mark.requirement("mcp:handshake", "mcp:errors", "mcp:fuzzed")
 async def test_what_is_no_request_has_the_error_that_json_rpc_has_for_it(place: Place) -> None:
     async with place.raw() as server:
         opened = await server.open("1999-01-01")
@@ -63,6 +64,15 @@ async def test_what_is_no_request_has_the_error_that_json_rpc_has_for_it(place: 
         assert wrong["result"]["isError"] is True
         assert "read_file" in wrong["result"]["content"][0]["text"]
         assert await server.ask("ping") == {"jsonrpc": "2.0", "id": 7, "result": {}}
+        # Messages that are nearly right end nothing and do nothing.
+        marker, before = place.folder / "marker", len(server.seen)
+        assert server.process.stdin is not None
+        for line in frames(1, 60, marker):
+            server.process.stdin.write(line + b"\n")
+        await server.send({"id": "last", "method": "ping"})
+        assert (await server.answer("last"))["result"] == {}
+        assert len(server.seen) - before > 25
+    assert not marker.exists()
 
 
 @pytest.mark.requirement("mcp:handshake")

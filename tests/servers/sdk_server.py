@@ -1,6 +1,6 @@
 """An MCP server as most are written: by the SDK.
 
-``python sdk_server.py [http | resources]``: http at a free port.
+``python sdk_server.py [http | sse | resources]``: http and sse at a free port.
 """
 
 import sys
@@ -9,7 +9,7 @@ from typing import Annotated
 from mcp.server.mcpserver import Context, Elicit, ElicitationResult, MCPServer, Resolve
 from pydantic import BaseModel
 
-http = sys.argv[1:] == ["http"]
+http = sys.argv[1:] in (["http"], ["sse"])
 server = MCPServer("sdk", log_level="INFO" if http else "ERROR")
 
 
@@ -48,6 +48,6 @@ if "resources" in sys.argv:
 
 
 if http:
-    server.run("streamable-http", host="127.0.0.1", port=0)
+    server.run("sse" if "sse" in sys.argv else "streamable-http", host="127.0.0.1", port=0)
 else:
     server.run("stdio")

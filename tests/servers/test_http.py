@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -23,16 +23,16 @@ def site() -> Generator[Site]:
 
 
 @contextmanager
-def sdk_over_http(script: Path = SDK) -> Generator[str]:
+def sdk_over_http(script: Path = SDK, kind: str = "http") -> Generator[str]:
     """A server of the SDK at a free port; its URL."""
     process = subprocess.Popen(
-        [sys.executable, str(script), "http"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [sys.executable, str(script), kind], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )  # fmt: skip
     assert process.stderr is not None
     try:
         for line in process.stderr:
             if found := re.search(r"http://127\.0\.0\.1:\d+", line):
-                yield f"{found[0]}/mcp"
+                yield f"{found[0]}/{'sse' if kind == 'sse' else 'mcp'}"
                 break
     finally:
         process.kill()
@@ -166,14 +166,14 @@ async def test_resources_of_a_server_are_listed_and_read_by_two_tools(house: Hou
 
 
 @pytest.mark.requirement("servers:sdk")
-@pytest.mark.parametrize("kind", ["stdio", "http"])
-async def test_a_server_of_the_sdk_is_spoken_to_over_both_transports(
+@pytest.mark.parametrize("kind", ["stdio", "http", "sse"])
+async def test_a_server_of_the_sdk_is_spoken_to_over_every_transport(
     house: House, kind: str
 ) -> None:
     house.person.replies = ["green"]
-    with sdk_over_http() as url:
+    with sdk_over_http(kind=kind) if kind != "stdio" else nullcontext("") as url:
         own = {"command": sys.executable, "args": [str(SDK)]}
-        house.user(sdk=own if kind == "stdio" else {"url": url})
+        house.user(sdk=own if kind == "stdio" else {"type": kind, "url": url})
         async with house.open(attended=True) as sam:
             assert await sam.arrive() == ["mcp__sdk__add", "mcp__sdk__paint"]
             added = await sam.call("mcp__sdk__add", a=2, b="3")
