@@ -54,7 +54,7 @@ def over(server: FakeServer, **options: Any) -> dict[str, Any]:
 # Reminders
 
 SPOKEN = (
-    "user_context", "instructions", "skills", "documents", "mini_prompts", "user_defined",
+    "user_context", "instructions", "skills", "documents", "mini_prompts", "pins", "user_defined",
     "todo_list", "workflow_phase", "background_commands", "repeated_calls", "status_signal", "memories",
 )  # fmt: skip
 """Every reminder, in the order in which the model reads them."""
@@ -84,9 +84,11 @@ async def test_each_reminder_reaches_the_model_in_its_place(
     put(tmp_path / "data/prompts/mini/brief.md", "Be brief.")
     put(tmp_path / "data/reminders/always.md", "Mind the gap.")
     done = Reply(text='Done.\n{"status": "complete"}')
-    async with FakeServer([done, done]) as server:
+    loop = Reply(calls=[Call("think", {"thoughts": "Hm"})] * 4)
+    async with FakeServer([done, done, loop, done]) as server:
         bench = opened(**over(server, workflow_mode=True))
         await bench.session.run("first")
+        bench.runtime.conversations.keep_pins(bench.conversation, ["Never push."])
         await bench.good("document_operations.document_import", path="root_files/README.md")
         await bench.good("memory_operations.store_memory", content="The key is under the mat.")
         plan = [{"id": 1, "title": "Look", "status": "not-started"}]
@@ -97,11 +99,12 @@ async def test_each_reminder_reaches_the_model_in_its_place(
         await bench.runtime.background.stop(background.id)
         await bench.good("workflow.start", name="phased", params={"objective": "x"})
         await bench.session.run("second")
+        order = [m.name for m in bench.session.messages if isinstance(m, ReminderMessage)]
+        await bench.session.run("third")
         texts = [str(m["content"]) for m in server.requests[-1].json["messages"]]
     heard = [e for e in bench.events.drain() if isinstance(e, Reminded)]
     assert {e.name for e in heard} == set(SPOKEN)
     assert all(any(e.text in text for text in texts) for e in heard)
-    order = [m.name for m in bench.session.messages if isinstance(m, ReminderMessage)]
     begins = order.index("documents")
     for turn in (order[:begins], order[begins:]):
         assert [SPOKEN.index(name) for name in turn] == sorted(map(SPOKEN.index, turn))
@@ -141,7 +144,8 @@ async def test_everything_that_can_happen_is_told(opened: Opened, config: Path) 
     ]
     async with FakeServer(replies) as server:
         bench = opened(**over(server))
-        finished = await bench.session.run("go")
+        waiting = ["mind this"]
+        finished = await bench.session.run("go", lambda: [waiting.pop() for _ in waiting[:1]])
         assert (finished.reason, finished.answer) == ("finished", "Done."), finished
         (session,) = bench.runtime.terminals.of(bench.conversation)
         session.pass_to("person")
