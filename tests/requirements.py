@@ -834,7 +834,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:background-bounded": Requirement("What is kept of background output, and how many ended commands, is bounded.", "spec 9.2 C7"),
     "terminal:background-confined": Requirement("Background commands are held by the same sandbox as all others.", "architecture 4.4"),
     "terminal:background-does-not-hang": Requirement("A background child that keeps the pipe open does not keep the call.", "spec 9.2 C9"),
-    "terminal:background-ends": Requirement("A background command and all it started are ended on request and with the runtime.", "spec 9.2 C8, C9"),
+    "terminal:background-ends": Requirement("A background command and all it started, and no other, are ended on request, and with the runtime.", "spec 9.2 C8, C9"),
     "terminal:background-foreign": Requirement("Another conversation's background command is not found.", "spec 9.1 S8"),
     "terminal:background-limit": Requirement("A background command has no time limit unless it is given one.", "issue 3.3"),
     "terminal:background-list": Requirement("Background commands are listed with their state, and the session beside them.", "spec 9.2 C9"),

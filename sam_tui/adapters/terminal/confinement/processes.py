@@ -94,7 +94,8 @@ class Tracking:
     def run(self, confined_run: ConfinedRun | None) -> "TrackedRun":
         """Make ready to start a command."""
         self._runs += 1
-        return TrackedRun(self, confined_run, f"{self._mark}-{self._runs}")
+        # The stop behind the number keeps run 2 from being the beginning of run 20.
+        return TrackedRun(self, confined_run, f"{self._mark}-{self._runs}.")
 
     def watches(self, confined_run: ConfinedRun | None) -> bool:
         """Whether the process beside has to end what is held like that."""

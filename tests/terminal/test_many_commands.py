@@ -1,0 +1,63 @@
+"""Many commands in the background at once, held by no sandbox. Costs about 1 s of processor time."""
+
+import asyncio
+import os
+from typing import Any
+
+import pytest
+
+from sam_tui.adapters.terminal.commands.background import PortedCommands
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.ports.processes.terminals import CommandRequest
+from tests.sandbox.test_abandoned import ends
+
+ME = ConversationId("me")
+MANY, EVERY = 30, 10
+
+
+@pytest.mark.requirement("terminal:background-ends", "terminal:background-list")
+async def test_many_are_all_listed_end_each_by_itself_and_together_with_the_program(
+    hand: Any, background: PortedCommands
+) -> None:
+    def request(number: int) -> CommandRequest:
+        command = (
+            f"sleep {600 + number} & exit 3"
+            if number % EVERY == 0
+            else f"exec sleep {600 + number}"
+        )
+        return CommandRequest(command, str(hand.workspace), False, (), 900, lambda _: None)
+
+    ended: list[str] = []
+    background.watch(lambda command: None if command.running else ended.append(command.command))
+    before = len(os.listdir("/dev/fd"))
+    all_of_them = [await background.start(ME, request(number)) for number in range(MANY)]
+    assert [one.failure for one in all_of_them] == [""] * MANY
+    first = all_of_them[1]
+    await asyncio.gather(*(one.wait(within=60) for one in all_of_them[::EVERY]))
+    listed = await hand.call("get_terminal_output")
+    rows = listed.data["terminals"]
+    assert [row["terminalId"] for row in rows] == [one.id for one in all_of_them]
+    assert [row["exitCode"] for row in rows[::EVERY]] == [3] * 3
+    assert len(listed.text) < 100_000
+    await hand.call("get_terminal_output", id=first.id, end=True)
+    assert not first.running
+    # The second run ends alone, and not the twentieth and those behind it, whose numbers begin alike.
+    assert [one for one in all_of_them if not one.running] == [
+        *all_of_them[:2],
+        *all_of_them[10::EVERY],
+    ]
+    pids = [one.pid or 0 for one in all_of_them]
+    pids += [
+        process.pid
+        for one in all_of_them[::EVERY]
+        if one.result and one.result.left
+        for process in one.result.left.processes()
+    ]
+    assert len(pids) == MANY + 3
+    await background.close_all()
+    assert [pid for pid in pids if not ends(pid, 20)] == []
+    assert background.of(ME) == []
+    assert ended == [one.command for one in (*all_of_them[::EVERY], first)]
+    assert (
+        len(os.listdir("/dev/fd")) <= before + 2
+    )  # one leads to the process that ends what is left
