@@ -31,6 +31,8 @@ class TodoListReminder:
     """
 
     name = "todo_list"
+    repeats = True
+    """In a long loop it stands again though nothing changed: near on every call."""
 
     def __init__(self, board: TodoBoard | None = None) -> None:
         self._board = board

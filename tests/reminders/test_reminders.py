@@ -8,6 +8,7 @@ from sam_reminders.documents import DocumentsReminder
 from sam_reminders.memories import WINDOW, MemoriesReminder
 from sam_reminders.mini_prompts import MiniPromptsReminder
 from sam_reminders.status_signal import StatusSignalReminder
+from sam_reminders.todo_list import TodoListReminder
 from sam_reminders.user_defined import LONGEST, UserDefinedReminder
 from sam_tui.adapters.prompts import FilePrompts, FileReminders
 from sam_tui.adapters.storage import Storage
@@ -21,7 +22,8 @@ from sam_tui.core.messages import (
     UserMessage,
 )
 from sam_tui.core.ports.memory import ImportedDocument, MemoryDraft
-from sam_tui.core.prompt.reminders import Reminder, TurnView, due_reminders
+from sam_tui.core.prompt.reminders import AGAIN_CALLS, Reminder, TurnView, due_reminders
+from sam_tui.core.todos.item import Todo
 
 C = ConversationId("c")
 OTHER = ConversationId("other")
@@ -217,3 +219,27 @@ def test_broken_and_oversized_files_are_told_and_the_rest_is_bounded(tmp_path: P
     text = UserDefinedReminder(files).content(view()) or ""
     assert len(text) <= LONGEST + 100 and "Too long to be sent here: ok2" in text
     assert UserDefinedReminder(FileReminders(str(tmp_path / "none"))).content(view()) is None
+
+
+@pytest.mark.requirement("reminders:again")
+@pytest.mark.parametrize(
+    ("rounds", "size", "again"), [(3, 10, False), (AGAIN_CALLS, 10, True), (2, 60_000, True)]
+)
+def test_the_todo_list_stands_again_in_a_long_loop_though_nothing_changed(
+    rounds: int, size: int, *, again: bool
+) -> None:
+    todos = (Todo(1, "write it", "", "not-started"),)
+    before = TurnView(C, [UserMessage("go")], todos, NOW, new_message=False)
+    (first,) = due_reminders([TodoListReminder()], before, new_message=False)
+    messages: list[Message] = [UserMessage("go"), first]
+    for n in range(rounds):
+        call = ToolCall(CallId(f"k{n}"), "t", "{}")
+        messages += [
+            AssistantMessage("", calls=(call,)),
+            ToolMessage(call.id, "t", "x" * size, ok=True),
+        ]
+    later = TurnView(C, messages, todos, NOW, new_message=False)
+    due = due_reminders([TodoListReminder()], later, new_message=False)
+    assert due == ([first] if again else [])
+    told = TurnView(C, [*messages, *due], todos, NOW, new_message=False)
+    assert not again or not due_reminders([TodoListReminder()], told, new_message=False)

@@ -46,6 +46,21 @@ class Reminder(Protocol):
         ...
 
 
+AGAIN_CALLS, AGAIN_TOKENS = 25, 20_000
+"""Model calls, and tokens at four characters each, after which a repeating reminder stands again."""
+
+
+def _repeats(reminder: Reminder) -> bool:
+    """Whether a reminder stands again in a long loop though nothing changed (``repeats``)."""
+    return bool(getattr(reminder, "repeats", False))
+
+
+def _far(messages: Sequence[Message]) -> bool:
+    """Whether what was said since a reminder is so much that the model may have lost sight of it."""
+    calls = sum(message.kind == "assistant" for message in messages)
+    return calls >= AGAIN_CALLS or sum(len(m.text) for m in messages) // 4 >= AGAIN_TOKENS
+
+
 def due_reminders(
     reminders: Sequence[Reminder],
     view: TurnView,
@@ -58,7 +73,8 @@ def due_reminders(
     tally = view.tally
     for reminder in reminders:
         text = neutralise(clean(reminder.content(view) or ""))
-        if text and (new_message or text != tally.last(reminder.name)):
+        fresh = new_message or text != tally.last(reminder.name)
+        if text and (fresh or (_repeats(reminder) and _far(tally.since(reminder.name)))):
             due.append(ReminderMessage(reminder.name, text))
     return due
 

@@ -16,6 +16,7 @@ class Tally:
         self._counted = 0
         self._prompts = 0
         self._reminders: dict[str, list[str]] = {}
+        self._newest: dict[str, int] = {}
         self._collected: dict[str, tuple[int, set[str]]] = {}
 
     @property
@@ -39,6 +40,12 @@ class Tally:
         texts = self.reminders(name)
         return texts[-1] if texts else None
 
+    def since(self, name: str) -> Sequence[Message]:
+        """The messages behind the newest reminder of that name; none where there is none."""
+        self._count()
+        index = self._newest.get(name)
+        return () if index is None else self._messages[index + 1 :]
+
     def collect(self, name: str, of: Callable[[Message], Iterable[str]]) -> Set[str]:
         """All that ``of`` gives for the messages; it always is the same function for a name."""
         start, values = self._collected.get(name, (0, set[str]()))
@@ -54,3 +61,4 @@ class Tally:
                 self._prompts += 1
             elif isinstance(message, ReminderMessage):
                 self._reminders.setdefault(message.name, []).append(message.text)
+                self._newest[message.name] = self._counted - 1
