@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
@@ -27,8 +27,31 @@ class _Form(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+_NEEDS: dict[str, Any] = {
+    "anyOf": [
+        {
+            "required": ["task"],
+            "properties": {
+                "task": {"pattern": r"\S"},
+                "mode": {"enum": ["EXECUTE_FULL_PLAN", "PLAN_ONLY"]},
+            },
+        },
+        {
+            "required": ["mode", "taskIdToLoad"],
+            "properties": {
+                "mode": {"enum": ["SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK"]},
+                "taskIdToLoad": {"minLength": 1},
+            },
+        },
+    ]
+}
+"""What the modes need, for the document; ``PlannedTasks`` refuses what lacks it."""
+
+
 class PlanRequest(_Form):
     """The body of ``POST /api/generate-plan``, as seed 002 has it."""
+
+    model_config = ConfigDict(json_schema_extra=_NEEDS)
 
     task: Annotated[str, Field(max_length=200_000)] = ""
     mode: Literal["EXECUTE_FULL_PLAN", "PLAN_ONLY", "SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK"] = (
@@ -79,6 +102,8 @@ class PlanRoutes:
     async def generate(self, request: Request) -> Response:
         """Begin a task: its end as JSON, its progress as events, or at once where that is preferred."""
         form = await _body(request, PlanRequest)
+        if form.aiService and (fault := self._tasks.service_fault(form.aiService)):
+            raise HTTPException(404, fault)
         served = self._tasks.begin(form.task, form.mode, form.taskIdToLoad, form.aiService)
         if EVENTS in request.headers.get("accept", ""):
             return self._stream(served)

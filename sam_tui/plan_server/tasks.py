@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
+from sam_tui.core.errors import UsageError
 from sam_tui.core.events import InquiryClosed, InquiryOpened
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Reply, chosen
@@ -62,8 +63,6 @@ class ServedTasks:
         running = [served for served in self.served.values() if not served.work.done()]
         if len(running) >= MOST_RUNNING:
             raise TooMany
-        if service:
-            self._runtime.catalog.service(service)
         execution = self.planned.begin(task, mode, task_id=task_id, service=service)
         if (served := self.served.get(execution)) and not served.work.done():
             return served
@@ -74,6 +73,14 @@ class ServedTasks:
         served = self.served[execution] = ServedTask(execution, work)
         work.add_done_callback(lambda _: served.wake())
         return served
+
+    def service_fault(self, name: str) -> str:
+        """Why an AI service cannot be had; empty where it can."""
+        try:
+            self._runtime.catalog.service(name)
+        except UsageError as error:
+            return error.explain()
+        return ""
 
     def running(self, id: str) -> bool:
         """Whether it is driven now."""

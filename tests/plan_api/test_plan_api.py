@@ -77,6 +77,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
             "when": {"user": "ponder"},
             "wait_for": {"file": "never"},
         },
+        {
+            **planned(
+                "FileSystemTool",
+                operation="create_file",
+                params={"filename": "AGENTS.md", "content": "approved"},
+            ),
+            "when": {"user": "keep a file"},
+        },
         {"text": "Greetings.", "when": {"user": "Salute them."}},
         planned("LLMStepExecutor", prompt="Salute them.", isFinalAnswer=True),
     ]
@@ -115,7 +123,7 @@ def test_who_may_call_and_what_is_no_request(server: Server) -> None:
         (400, "POST", PLAN, {"task": "x", "mode": "EVERYTHING"}, {}),
         (400, "POST", PLAN, {"task": "x", "shell": "y"}, {}),
         (400, "POST", PLAN, {"task": 5}, {}),
-        (400, "POST", PLAN, {"task": "x", "aiService": "nobody"}, {}),
+        (404, "POST", PLAN, {"task": "x", "aiService": "nobody"}, {}),
         (400, "POST", PLAN, {"mode": "SYNTHESIZE_ONLY"}, {}),
         (400, "POST", PLAN, b"{", {}),
         (404, "POST", PLAN, {"mode": "EXECUTE_PLANNED_TASK", "taskIdToLoad": "exec_x"}, {}),
@@ -176,6 +184,38 @@ def test_progress_is_streamed_and_a_task_can_be_cancelled(server: Server) -> Non
     following.close()
     assert server.call("GET", where)[1]["running"] is False
     assert server.call("POST", f"{where}/cancel")[0] == 409
+
+
+@pytest.mark.requirement("plan-api:approvals")
+def test_what_a_step_needs_approved_is_answered_over_the_wire(server: Server) -> None:
+    begun = server.call("POST", PLAN, {"task": "keep a file"}, {"Prefer": "respond-async"})
+    where = begun[2]["location"]
+    following = server.open("GET", f"{where}/events")
+    lines = iter(following.getresponse())
+
+    def waiting() -> dict[str, Any]:
+        """The inquiry that the progress tells of next."""
+        told = next(m for line in lines if (m := re.search(rb"inquiry (\S+) waits", line)))
+        listed = server.call("GET", "/api/inquiries")[1]["inquiries"]
+        (asked,) = [inquiry for inquiry in listed if inquiry["id"] == told[1].decode()]
+        return asked
+
+    def kept() -> list[Path]:
+        return list((server.folder / "ws").rglob("AGENTS.md"))
+
+    asked = waiting()
+    assert (asked["kind"], asked["choices"]) == ("approval", ["approve", "deny"])
+    assert asked["targets"][0].endswith("AGENTS.md") and not kept()
+    answered = f"/api/inquiries/{asked['id']}"
+    assert server.call("POST", answered, {"reply": "deny"})[0] == 200
+    assert server.call("POST", answered, {"reply": "approve"})[0] == 404
+    again = waiting()  # the plan was made anew, and asks anew
+    assert again["id"] != asked["id"] and not kept()
+    server.call("POST", f"/api/inquiries/{again['id']}", {"reply": "approve"})
+    assert any(b"event: result" in line for line in lines)
+    following.close()
+    assert [file.read_text() for file in kept()] == ["approved"]
+    assert server.call("GET", where)[1]["success"] is True
 
 
 @pytest.mark.requirement("plan-api:approvals")
