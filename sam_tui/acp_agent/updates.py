@@ -160,6 +160,7 @@ class SessionUpdates:
                 yield from self._called(event)
             case (
                 events.TurnStarted()
+                | events.Steered()
                 | events.RequestSent()
                 | events.InquiryOpened()
                 | events.InquiryClosed()
