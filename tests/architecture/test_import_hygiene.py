@@ -81,7 +81,7 @@ ENTRIES = {
     ),
     "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 290),
     "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),
-    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 480),
+    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 475),
     "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 310),
     "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 200),
     "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 200),

@@ -29,6 +29,7 @@ OWNERS = {
     "sam_tui/cli/commands/tools.py": "a call that signals cancel",
     "sam_tui/cli/commands/workflows/execution.py": "a run that signals cancel",
     "sam_tui/core/agent/lease.py": "the look for another writer ends with the block",
+    "sam_tui/core/agent/notes/notetaker.py": "notes taken beside the work end with their conversation",
     "sam_tui/headless/run.py": "the turn that signals cancel, and what tells of it",
     "sam_tui/mcp_server/calls.py": "a call goes on while its client is away; the table of calls ends it",
     "sam_tui/mcp_server/follower.py": "what follows a call ends before its answer is sent",

@@ -30,8 +30,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environ(home: Path) -> dict[str, str]:
-    """What the runtimes of a test are built with; no keys, no endpoints."""
-    return {"HOME": str(home)}
+    """What the runtimes of a test are built with: no keys, no endpoints, no requests for notes."""
+    return {"HOME": str(home), "SAM_TUI_COMPACTION": "rules"}
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ tasks.result(task)["plan"]                                # the seed's response 
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal, get_args
 
 from sam_tui.core.errors import UsageError
 from sam_tui.core.workflow.definitions.stages import sub_task, to_stages
@@ -15,10 +14,8 @@ from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.records import SERVICE_CHOSEN, SYNTHESIZE
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import Advanced, ExecutionView, StepView
+from sam_tui.core.workflow.views import MODES, Advanced, ExecutionView, StepView
 
-Mode = Literal["EXECUTE_FULL_PLAN", "PLAN_ONLY", "SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK"]
-MODES: Final[tuple[str, ...]] = get_args(Mode)
 PLAN = "plan"
 """The bundled workflow that plans."""
 _STATUS = {"completed": "COMPLETED", "failed": "FAILED", "running": "RUNNING", "skipped": "SKIPPED"}

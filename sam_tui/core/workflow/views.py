@@ -9,6 +9,9 @@ from sam_tui.core.ports.workflows import ExecutionState, StepStatus, TaskStatus
 RUNNER = "sam-tui run"
 """The driver of a step that has a conversation of its own."""
 
+MODES = ("EXECUTE_FULL_PLAN", "PLAN_ONLY", "SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK")
+"""How far a planned task goes (seed 002)."""
+
 Outcome = Literal[
     "started", "continued", "completed", "retried", "rolled_back", "replanned", "asked",
     "failed", "diverged", "waiting",

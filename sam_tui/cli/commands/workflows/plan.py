@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -13,11 +13,14 @@ from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_consol
 from sam_tui.cli.options import Values, agent_options, open_runtime, responder_of
 from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import StorageError, UsageError
-from sam_tui.core.workflow.definitions.roles import capabilities_json
-from sam_tui.core.workflow.planned import MODES, PlannedTasks
 from sam_tui.core.workflow.refusals import WorkflowRefused
+from sam_tui.core.workflow.views import MODES
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.prompt_input import read_prompt
+
+if TYPE_CHECKING:
+    from sam_tui.core.workflow.planned import PlannedTasks
+    from sam_tui.core.workflow.service import Workflows
 
 _MARKS = {"COMPLETED": "x", "RUNNING": ">", "FAILED": "!", "SKIPPED": "-"}
 _LARGEST = 1_000_000
@@ -60,7 +63,7 @@ def run_command(**values: Any) -> int:
     """Approve and carry out the plan ID, or go on with it; else plan and carry out TASK."""
     service = values["ai_service"] or ""
 
-    def begin(tasks: PlannedTasks) -> str:
+    def begin(tasks: "PlannedTasks") -> str:
         try:
             return tasks.begin("", "EXECUTE_PLANNED_TASK", task_id=values["task"], service=service)
         except WorkflowRefused as refusal:
@@ -82,11 +85,11 @@ def replan_command(**values: Any) -> int:
     """Have the plan of ID made anew, or put the stages of a file in its place; what is done is kept."""
     if values["file"]:
         with open_console(values) as at:
-            tasks = PlannedTasks(at.workflows)
+            tasks = _tasks(at.workflows)
             tasks.replace(values["task"], _stages(values["file"]))
             return _show(at, tasks, values["task"])
 
-    def begin(tasks: PlannedTasks) -> str:
+    def begin(tasks: "PlannedTasks") -> str:
         tasks.replan(values["task"], values["because"])
         return values["task"]
 
@@ -99,7 +102,7 @@ def replan_command(**values: Any) -> int:
 def show_command(**values: Any) -> int:
     """Show a plan and what its steps came to."""
     with open_console(values) as at:
-        return _show(at, PlannedTasks(at.workflows), values["task"])
+        return _show(at, _tasks(at.workflows), values["task"])
 
 
 @plan_group.command("export", short_help="Write a plan in the form of seed 002.")
@@ -113,7 +116,7 @@ def export_command(**values: Any) -> int:
     The memory bank is written as files: FOLDER/tasks_MMDDYYYY/ID/memory_bank.
     """
     with open_console(values) as at:
-        tasks = PlannedTasks(at.workflows)
+        tasks = _tasks(at.workflows)
         task = values["task"]
         if values["form"] == "bank":
             at.print(_write_bank(at, task, values["output"] or "saved_tasks"))
@@ -129,6 +132,7 @@ def export_command(**values: Any) -> int:
 def capabilities_command(**values: Any) -> int:
     """Print ``agentCapabilities.json``: the worker roles with those of their tools that can be called."""
     from sam_tui.adapters.workflows.saved_tasks import SavedTasks
+    from sam_tui.core.workflow.definitions.roles import capabilities_json
 
     runtime = open_runtime(values, program="sam-tui plan")
     try:
@@ -147,14 +151,20 @@ def capabilities_command(**values: Any) -> int:
     return 0
 
 
-def _agent(values: Values, begin: Callable[[PlannedTasks], str]) -> int:
+def _tasks(workflows: "Workflows") -> "PlannedTasks":
+    from sam_tui.core.workflow.planned import PlannedTasks  # with it comes the engine
+
+    return PlannedTasks(workflows)
+
+
+def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
     """Begin with our agent at hand, drive, and show what it came to."""
     runtime = open_runtime(values, responder=responder_of(values), program="sam-tui plan")
     interrupts = Interrupts()
     interrupts.install()
     try:
         with open_console(values, runtime.workflows.workflows) as at:
-            tasks = PlannedTasks(at.workflows)
+            tasks = _tasks(at.workflows)
             if values.get("ai_service"):
                 runtime.catalog.service(values["ai_service"])
 
@@ -174,7 +184,7 @@ def _agent(values: Values, begin: Callable[[PlannedTasks], str]) -> int:
         interrupts.restore()
 
 
-def _show(at: WorkflowConsole, tasks: PlannedTasks, task: str) -> int:
+def _show(at: WorkflowConsole, tasks: "PlannedTasks", task: str) -> int:
     result = tasks.result(task)
     view = at.workflows.records.execution(task)
     at.show(result, _lines(result, task))

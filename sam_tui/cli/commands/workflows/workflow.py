@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -33,19 +33,20 @@ from sam_tui.cli.options import (
     workspace_of,
 )
 from sam_tui.cli.streams import contract_output, input_descriptor
-from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.verbs import VERBS, Verb
 from sam_tui.core.workflow.views import Advanced
 from sam_tui.folders import data_folder
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.output import terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
+
+if TYPE_CHECKING:
+    from sam_tui.core.workflow.service import Workflows
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,7 +55,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class WorkflowConsole:
     """What a command works with: the service, and how to print."""
 
-    workflows: Workflows
+    workflows: "Workflows"
     as_json: bool
     print: Callable[[str], None]
 
@@ -281,7 +282,7 @@ async def _run(
         await runtime.close()
 
 
-def _started(workflows: Workflows, values: Values) -> str:
+def _started(workflows: "Workflows", values: Values) -> str:
     """The execution to run: the one that is named, going on if it was paused, or a new one."""
     name: str = values["name"]
     try:
@@ -296,7 +297,7 @@ def _started(workflows: Workflows, values: Values) -> str:
 
 @contextmanager
 def open_console(
-    values: Values, opened: Callable[[], Workflows] | None = None, *, trusting: bool = False
+    values: Values, opened: "Callable[[], Workflows] | None" = None, *, trusting: bool = False
 ) -> Generator[WorkflowConsole, None, None]:
     """The service over the data folder and the three definition folders, or the one ``opened``.
 
@@ -320,11 +321,13 @@ def open_console(
             raise click.exceptions.Exit(refusal.exit_code) from refusal
 
 
-def _stored(values: Values, stack: ExitStack, *, trusting: bool) -> Workflows:
+def _stored(values: Values, stack: ExitStack, *, trusting: bool) -> "Workflows":
     """The service alone, without an agent."""
     from sam_tui.adapters.policy.layers import AppFolders
     from sam_tui.adapters.policy.trust import FileTrust
     from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
+    from sam_tui.core.authorization.trust import FolderTrust
+    from sam_tui.core.workflow.service import Workflows
 
     folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
     root = os.path.realpath(os.path.expanduser(workspace_of(values)))
