@@ -111,9 +111,7 @@ class Agent(Providers):
             [*build_reminders(self._sources()), *self.plugins.reminders],
             self.todos,
             self.shield.redact,
-            short_system=lambda: short_prompt(
-                self.prompts, options.system_prompt, options.personality, self.workspace
-            ),
+            short_system=self._short_prompt,
         )
         return TurnEngine(
             self.executor,
@@ -221,7 +219,17 @@ class Agent(Providers):
 
     def _guidance(self) -> str:
         options = self.configuration.options
-        return guidance(self.prompts, options.system_prompt, options.personality)
+        chosen = guidance(self.prompts, options.system_prompt, options.personality)
+        parts = (options.prompt_text or chosen, options.prompt_appended)
+        return "\n\n".join(part.strip() for part in parts if part.strip())
+
+    def _short_prompt(self) -> str:
+        options = self.configuration.options
+        if options.prompt_text or options.prompt_appended:
+            return system_prompt(self._guidance(), self.workspace, short=True)
+        return short_prompt(
+            self.prompts, options.system_prompt, options.personality, self.workspace
+        )
 
     def _offered_skills(self) -> "FileSkills | None":
         return self.skills if self.has_skills else None

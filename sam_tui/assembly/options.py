@@ -47,6 +47,10 @@ class Options:
     request_timeout: float | None = None
     context_tokens: int | None = None
     system_prompt: str = "built-in:default"
+    prompt_text: str = ""
+    """The system prompt in words, in place of the one of that id."""
+    prompt_appended: str = ""
+    """What is said behind it."""
     personality: str = ""
     topic: str = ""
     workflow_mode: bool = False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sam_tui.cli.claude import SHARED, claude_options, disabled
 from sam_tui.cli.log import log_to
 from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
@@ -130,9 +131,9 @@ _PROFILE = click.option(
 _BEHAVIOUR = (
     click.option(
         "--system-prompt",
-        metavar="ID",
+        metavar="ID|TEXT",
         default="built-in:default",
-        help="One of the system prompts (“sam-tui prompts list”).",
+        help="One of the system prompts (“sam-tui prompts list”), or words of your own.",
     ),
     click.option(
         "--personality",
@@ -145,10 +146,13 @@ _BEHAVIOUR = (
     ),
     click.option(
         "--disallowed-tools",
+        "--disallowedTools",
+        "disallowed_tools",
         multiple=True,
-        metavar="TOOL",
-        help="Do not offer or run this tool; repeatable.",
+        metavar="TOOLS",
+        help="Do not offer or run these tools; repeatable.",
     ),
+    *SHARED,
 )
 _SERVERS = (
     click.option(
@@ -208,6 +212,9 @@ RUN_ONLY = (
     "wait_stdin",
     "verbose",
     "output_last_message",
+    "allowed_tools",
+    "json_schema",
+    "compat",
 )
 """What makes no sense in the workbench."""
 
@@ -250,7 +257,7 @@ def fleet_options(command: F) -> F:
 
 def run_options(command: F) -> F:
     """What only a headless run takes."""
-    return _with(command, _RUN)
+    return _with(claude_options(command), _RUN)
 
 
 def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
@@ -272,7 +279,9 @@ def settings(
     from sam_tui.assembly import Options
 
     data_dir = os.path.abspath(os.path.expanduser(values["data_dir"] or data_folder()))
-    log_to(data_dir, debug=os.environ.get("SAM_TUI_DEBUG") == "1")
+    log_to(data_dir, debug=bool(values.get("debug")) or os.environ.get("SAM_TUI_DEBUG") == "1")
+    prompt = values.get("system_prompt") or ""
+    own_words = any(map(str.isspace, prompt))
     return Options(
         workspace=workspace_of(values),
         data_dir=data_dir,
@@ -289,11 +298,13 @@ def settings(
         responder=responder,
         request_timeout=values.get("request_timeout"),
         context_tokens=values.get("context_tokens"),
-        system_prompt=values.get("system_prompt") or "built-in:default",
+        system_prompt="built-in:default" if own_words else prompt or "built-in:default",
+        prompt_text=prompt if own_words else "",
+        prompt_appended=values.get("append_system_prompt") or "",
         personality=values.get("personality") or "",
         topic=values.get("topic") or "",
         workflow_mode=bool(values.get("workflow_mode")),
-        disabled_tools=tuple(values.get("disallowed_tools") or ()),
+        disabled_tools=disabled(values),
         sandbox=values.get("sandbox"),
         rehearse=bool(values.get("rehearse")),
         network=values.get("network"),
@@ -329,17 +340,6 @@ def conversation_of(
             )
         return ConversationId(resume)
     return named_conversation(session) if session else None
-
-
-def responder_of(values: Values) -> "Responder | None":
-    """Who answers as ``--answers`` says. Raises ``ConfigurationError``."""
-    if not values["answers"]:
-        return None
-    from sam_tui.assembly.catalogue import adverts
-    from sam_tui.headless.answers import read_answers
-
-    names = [f"{a.name}.{name}" for a in adverts().values() for name in a.operations]
-    return read_answers(values["answers"], names)
 
 
 def opening_of(values: Values) -> "Opening":

@@ -1,5 +1,6 @@
 """Events as Claude-compatible JSON objects, one a line; what Claude has no word for is ``system``."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Literal, assert_never
 
@@ -34,6 +35,7 @@ from sam_tui.core.events import (
 )
 from sam_tui.core.ids import ConversationId, InquiryId
 from sam_tui.core.inquiry import Question
+from sam_tui.core.messages import ToolCall
 from sam_tui.core.usage import Usage
 from sam_tui.headless.ledger import CallLedger, tool_input
 from sam_tui.headless.outcome import RunOutcome
@@ -76,10 +78,22 @@ class Partials:
         delta = {"type": _DELTA[block], block: text}
         return [*events, {"type": "content_block_delta", "index": self._index, "delta": delta}]
 
-    def end(self, stop_reason: str) -> list[dict[str, Any]]:
-        """The message is whole."""
+    def _call(self, call: ToolCall) -> list[dict[str, Any]]:
+        """A call, whole: its arguments are told once they are."""
+        block: dict[str, Any] = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": call.arguments}
+        index, self._index = self._index, self._index + 1
+        return [
+            {"type": "content_block_start", "index": index, "content_block": block},
+            {"type": "content_block_delta", "index": index, "delta": delta},
+            {"type": "content_block_stop", "index": index},
+        ]
+
+    def end(self, stop_reason: str, calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+        """The message is whole, with its calls."""
         return [
             *self._end_block(),
+            *(event for call in calls for event in self._call(call)),
             {"type": "message_delta", "delta": {"stop_reason": stop_reason}},
             {"type": "message_stop"},
         ]
@@ -236,7 +250,7 @@ class Lines:
         stop_reason = "tool_use" if message.calls else "end_turn"
         ended: list[Line] = []
         if self._partial:
-            ended = self._stream_events(self._partials_of(event).end(stop_reason))
+            ended = self._stream_events(self._partials_of(event).end(stop_reason, message.calls))
         line = self._message("assistant", content)
         line["message"] |= {
             "model": self._model,

@@ -1,7 +1,7 @@
 """What a headless run is asked to do."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sam_tui.core.ids import ConversationId
 
@@ -31,3 +31,7 @@ class HeadlessRequest:
     last_message: str = ""
     warnings: tuple[str, ...] = ()
     version: str = ""
+    schema: dict[str, Any] | None = None
+    """What the answer has to be: JSON of this schema."""
+    compat: bool = False
+    """Whether fields have the names of ``claude -p``, and a blocked run that answered ends with 0."""

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import sys
 from dataclasses import replace
-from typing import TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from sam_tui.core.agent.session import Session
 from sam_tui.core.bus import Subscription
@@ -23,6 +23,7 @@ from sam_tui.core.inquiry import Question
 from sam_tui.core.local_files.bounded import UnusableFile, write_named
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.text.invisible import foreign_letters
+from sam_tui.headless.compat import ClaudeOutput, claude_code
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.ledger import CallLedger
 from sam_tui.headless.lines import Lines, result_line
@@ -34,6 +35,9 @@ from sam_tui.headless.outcome import (
 )
 from sam_tui.headless.output import HeadlessOutput
 from sam_tui.headless.request import HeadlessRequest
+
+if TYPE_CHECKING:
+    from sam_tui.headless.structure import Schema
 
 
 def progress_of(event: Event, *, verbose: bool) -> list[str]:
@@ -77,23 +81,22 @@ async def run_headless(
     want to know. ``interrupts`` are signals to obey. An unexpected exception is raised again after
     its result was told.
     """
-    return await _Run(runtime, request, HeadlessOutput(out), HeadlessOutput(err or sys.stderr)).run(
-        interrupts or Interrupts()
-    )
+    streams = _output(request, out), HeadlessOutput(err or sys.stderr)
+    return await _Run(runtime, request, *streams).run(interrupts or Interrupts())
 
 
 def report_failure(
     request: HeadlessRequest, outcome: RunOutcome, out: TextIO, err: TextIO | None = None
 ) -> int:
     """Tell of a run that never began, in the form that was asked for, and return its exit code."""
-    session = request.conversation or ""
-    return _tell(
-        request,
-        outcome,
-        session,
-        CallLedger(),
-        (HeadlessOutput(out), HeadlessOutput(err or sys.stderr)),
-    )
+    streams = _output(request, out), HeadlessOutput(err or sys.stderr)
+    line = result_line(request.conversation or "", CallLedger(), outcome)
+    return _tell(request, outcome, line, streams)
+
+
+def _output(request: HeadlessRequest, out: TextIO) -> HeadlessOutput:
+    """Standard output, in the names that were asked for."""
+    return ClaudeOutput(out) if request.compat else HeadlessOutput(out)
 
 
 class _Run:
@@ -111,6 +114,9 @@ class _Run:
         self._begun = False
         self._early: list[Event] = []
         """What happened before the run was introduced."""
+        self._value: object = None
+        self._fault = ""
+        """What the answer holds by the schema, or why it holds nothing."""
 
     async def run(self, interrupts: Interrupts) -> int:
         session, outcome = self._open()
@@ -162,7 +168,40 @@ class _Run:
         if not self._begun and arrivals is not None:
             await arrivals(session.conversation)
         self._begin(session)
-        return await session.run(self._request.prompt)
+        schema = self._request.schema
+        if schema is None:
+            return await session.run(self._request.prompt)
+        return await self._structured_turn(session, schema)
+
+    async def _structured_turn(self, session: Session, schema: "Schema") -> TurnFinished:
+        """The turn, and those in which a wrong answer is asked for again."""
+        from sam_tui.headless.structure import (
+            REPAIRS,
+            WrongStructure,
+            repair,
+            structured,
+            with_schema,
+        )
+
+        finished = await session.run(with_schema(self._request.prompt, schema))
+        for left in range(REPAIRS, -1, -1):
+            if finished.reason != "finished":
+                break
+            try:
+                self._value, self._fault = structured(finished.answer, schema), ""
+                break
+            except WrongStructure as fault:
+                self._fault = str(fault)
+                if left:
+                    self._warn(f"The answer is asked for again: {fault}")
+                    finished = await session.run(repair(fault))
+        return finished
+
+    def _warn(self, text: str) -> None:
+        if self._lines is not None:
+            self._out.line(self._lines.system("notice", level="warning", text=text))
+        else:
+            self._err.text(f"warning: {text}")
 
     def _begin(self, session: Session) -> None:
         """Introduce the run, once."""
@@ -195,10 +234,7 @@ class _Run:
                 )
             )
         for warning in request.warnings:
-            if self._lines is not None:
-                self._out.line(self._lines.system("notice", level="warning", text=warning))
-            else:
-                self._err.text(f"warning: {warning}")
+            self._warn(warning)
         if request.verbose:
             self._err.text(f"conversation {session.conversation}, model {model or 'none'}")
         early, self._early = self._early, []
@@ -250,12 +286,23 @@ class _Run:
             return RunOutcome(interrupts.subtype, _partial(finished), "Cancelled", why)
         if finished is None:
             return RunOutcome("cancelled", "", "Cancelled", "Interrupted before it began.")
-        return outcome_of_turn(finished, unattended=self._ledger.unattended)
+        outcome = outcome_of_turn(finished, unattended=self._ledger.unattended)
+        if finished.reason == "finished" and self._fault:
+            return replace(
+                outcome,
+                subtype="error_max_structured_output_retries",
+                title="Not of the schema",
+                message=f"The answer is not JSON of the schema: {self._fault}",
+            )
+        return outcome
 
     def _end(self, outcome: RunOutcome, session: str) -> int:
         if self._request.last_message:
             outcome = self._keep(outcome)
-        return _tell(self._request, outcome, session, self._ledger, (self._out, self._err))
+        line = result_line(session, self._ledger, outcome)
+        if self._request.schema is not None:
+            line["structured_output"] = self._value
+        return _tell(self._request, outcome, line, (self._out, self._err))
 
     def _keep(self, outcome: RunOutcome) -> RunOutcome:
         """Write the last message to its file; not being able to is an error of the run."""
@@ -275,8 +322,7 @@ class _Run:
 def _tell(
     request: HeadlessRequest,
     outcome: RunOutcome,
-    session: str,
-    ledger: CallLedger,
+    line: dict[str, Any],
     streams: tuple[HeadlessOutput, HeadlessOutput],
 ) -> int:
     """The result, in the form that was asked for. The exit code, unless nobody could read it."""
@@ -285,7 +331,7 @@ def _tell(
         if outcome.answer:
             out.text(outcome.answer)
     else:
-        out.line(result_line(session, ledger, outcome))
+        out.line(line)
     if isinstance(out.failure, BrokenPipeError):
         return 0
     if outcome.is_error:
@@ -293,7 +339,7 @@ def _tell(
     if out.failure is not None:
         err.text(f"Standard output could not be written: {out.failure.strerror}.")
         return 1
-    return outcome.exit_code
+    return claude_code(outcome.subtype) if request.compat else outcome.exit_code
 
 
 async def _settle(

@@ -9,13 +9,13 @@ from typing import Any, TextIO
 import click
 
 from sam_tui import __version__
+from sam_tui.cli.claude import responder_of
 from sam_tui.cli.options import (
     Values,
     agent_options,
     conversation_of,
     open_runtime,
     opening_of,
-    responder_of,
     run_options,
 )
 from sam_tui.cli.streams import contract_output, input_descriptor
@@ -51,6 +51,8 @@ def run_once(values: Values) -> int:
         verbose=values["verbose"],
         last_message=values["output_last_message"] or "",
         version=__version__,
+        schema=values["json_schema"],
+        compat=values["compat"] == "claude",
     )
     interrupts = Interrupts()
     interrupts.install()

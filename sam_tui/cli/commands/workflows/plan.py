@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from sam_tui.cli.claude import responder_of
 from sam_tui.cli.commands.workflows.execution import WAITS, drive, exit_code
 from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_console, workflow_options
-from sam_tui.cli.options import Values, agent_options, open_runtime, responder_of
+from sam_tui.cli.options import Values, agent_options, open_runtime
 from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import StorageError, UsageError
 from sam_tui.core.workflow.refusals import WorkflowRefused

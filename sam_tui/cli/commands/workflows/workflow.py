@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from sam_tui.cli.claude import responder_of
 from sam_tui.cli.commands.workflows.execution import DONE, FAILED, drive, exit_code
 from sam_tui.cli.commands.workflows.lines import (
     advanced_lines,
@@ -29,7 +30,6 @@ from sam_tui.cli.options import (
     agent_options,
     open_runtime,
     place_options,
-    responder_of,
     workspace_of,
 )
 from sam_tui.cli.streams import contract_output, input_descriptor

@@ -1,0 +1,206 @@
+"""Options of ``claude -p`` under their own names: what each means here, or the word that says why not."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sam_tui.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from sam_tui.core.inquiries import Responder
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+TOOLS: Mapping[str, tuple[str, ...]] = {
+    "Agent": ("run_subagent",),
+    "AskUserQuestion": ("user_collaboration",),
+    "Bash": ("terminal_operations",),
+    "Edit": tuple(
+        f"file_operations.{name}"
+        for name in ("replace_string", "multi_replace_string", "insert_edit", "apply_patch")
+    ),
+    "Glob": ("file_operations.file_search",),
+    "Grep": ("file_operations.grep_search",),
+    "LS": ("file_operations.list_dir",),
+    "Read": ("file_operations.read_file",),
+    "Task": ("run_subagent",),
+    "TodoWrite": ("todo_operations",),
+    "WebFetch": ("web_operations.fetch", "web_operations.scrape"),
+    "WebSearch": ("web_operations.web_search", "web_operations.research"),
+    "Write": ("file_operations.create_file",),
+}
+"""Claude Code's tools, and the tools or ``tool.operation`` here that do the same."""
+REFUSED: Mapping[str, str] = {
+    "--settings": "settings are the policy files (docs/guard.md), hooks.json and variables",
+    "--setting-sources": "a folder's own files count once it is trusted (sam-tui trust)",
+    "--fallback-model": "run again with another --model where the run ends with 75",
+    "--permission-prompt-tool": "approvals are answered by --answers FILE",
+    "--no-session-persistence": "give a --data-dir of its own, and remove it afterwards",
+    "--input-format": "a run has one prompt; go on with --resume ID and the next",
+    "--replay-user-messages": "it goes with --input-format stream-json, which is not there",
+    "--agents": "roles of subagents are personas (docs/workflows.md)",
+    "--plugin-dir": "plug-ins are installed packages (docs/configuration.md)",
+    "--ide": "editors start sam-tui acp (docs/acp.md)",
+    "--betas": "the provider's own headers are not passed on",
+}
+"""What has no meaning here: option -> what does the same, or why there is nothing."""
+_FLAGS = ("--no-session-persistence", "--replay-user-messages", "--ide")
+_SPLIT = re.compile(r"[,\s]\s*(?![^(]*\))")
+_CALL = re.compile(r"(\w[\w.-]*)\((.*)\)")
+
+
+def _refuse(context: click.Context, option: click.Parameter, value: object) -> None:
+    """Say what does the same, once an option without meaning is given."""
+    name = option.opts[0]
+    if value and not (name == "--input-format" and value == "text"):
+        raise UsageError(f"{name} has no meaning here: {REFUSED[name]}.")
+
+
+def _schema(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> dict[str, Any] | None:
+    """The schema of a text or a file."""
+    if value is None:
+        return None
+    from sam_tui.headless.structure import read_schema
+
+    return read_schema(value)
+
+
+SHARED = (
+    click.option(
+        "--append-system-prompt", metavar="TEXT", help="Say this to the model beside its prompt."
+    ),
+    click.option(
+        "--tools",
+        multiple=True,
+        metavar="TOOLS",
+        help="Offer only these built-in tools; '' is none.",
+    ),
+    click.option(
+        "--dangerously-skip-permissions",
+        "mode",
+        flag_value="bypass",
+        help="As --permission-mode bypass.",
+    ),
+    click.option("--debug", is_flag=True, help="As SAM_TUI_DEBUG=1: log more."),
+)
+"""Those that hold for the workbench, too."""
+_OPTIONS = (
+    click.option(
+        "--allowed-tools",
+        "--allowedTools",
+        "allowed_tools",
+        multiple=True,
+        metavar="TOOLS",
+        help="What is approved without a question: tools, operations, or Bash(a whole command).",
+    ),
+    click.option(
+        "--json-schema",
+        metavar="JSON|FILE",
+        callback=_schema,
+        help="The answer is JSON of this schema, asked for again where it is not.",
+    ),
+    click.option(
+        "--compat", type=click.Choice(["claude"]), help="Field names and codes of claude -p."
+    ),
+    *(
+        click.option(name, hidden=True, expose_value=False, callback=_refuse, is_flag=True)
+        if name in _FLAGS
+        else click.option(name, hidden=True, expose_value=False, callback=_refuse)
+        for name in REFUSED
+    ),
+)
+
+
+def claude_options(command: F) -> F:
+    """All of them, for a headless run."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def names(values: Iterable[str]) -> list[str]:
+    """The entries of options that take several, with commas or blanks between them."""
+    return [name for value in values for name in _SPLIT.split(value.strip()) if name]
+
+
+def disabled(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Tools that are not offered: those disallowed, and the built-in ones that ``--tools`` does not name.
+
+    Raises ``UsageError`` for a part of a tool.
+    """
+    refused, only = values.get("disallowed_tools") or (), values.get("tools") or ()
+    return (*_tools(refused), *_others(only))
+
+
+def _tools(values: Iterable[str]) -> tuple[str, ...]:
+    """Tools here by their names or Claude Code's."""
+    return tuple(dict.fromkeys(tool for name in names(values) for tool in _whole(name)))
+
+
+def _others(values: Iterable[str]) -> tuple[str, ...]:
+    wanted = names(values)
+    if not values or wanted == ["default"]:
+        return ()
+    from sam_tui.assembly.catalogue import adverts
+
+    known, kept = list(adverts()), _tools(wanted)
+    for tool in kept:
+        if tool not in known:
+            raise UsageError(f"No tool is called {tool!r}.", hint=f"There are: {', '.join(known)}.")
+    return tuple(tool for tool in known if tool not in kept)
+
+
+def _whole(name: str) -> tuple[str, ...]:
+    here = TOOLS.get(name, (name,))
+    if "(" in name or any("." in tool for tool in here):
+        raise UsageError(
+            f"{name} is a part of a tool here ({', '.join(here)}), and tools are offered whole.",
+            hint="A rule of the policy file refuses a part (docs/guard.md).",
+        )
+    return here
+
+
+def responder_of(values: Mapping[str, Any]) -> "Responder | None":
+    """Who answers as ``--answers`` and then ``--allowedTools`` say. Raises ``SamError``."""
+    allowed = _allowing(values.get("allowed_tools") or ())
+    if not values["answers"]:
+        return allowed
+    from sam_tui.assembly.catalogue import adverts
+    from sam_tui.headless.answers import read_answers
+
+    names = [f"{a.name}.{name}" for a in adverts().values() for name in a.operations]
+    answers = read_answers(values["answers"], names)
+    if allowed is None:
+        return answers
+    return lambda inquiry: answers(inquiry) or allowed(inquiry)
+
+
+def _allowing(values: Iterable[str]) -> "Responder | None":
+    """Who approves, each time anew, what ``--allowedTools`` names; None where that is nothing.
+
+    Raises ``UsageError`` for a pattern of commands: what else a line does that begins as allowed is a
+    matter of rules, which know the shell.
+    """
+    allowed: dict[str, set[str] | None] = {}
+    for name in names(values):
+        match = _CALL.fullmatch(name)
+        if match is None:
+            allowed |= dict.fromkeys(TOOLS.get(name, (name,)))
+        elif match[1] != "Bash" or "*" in match[2]:
+            raise UsageError(
+                f"{name} is a pattern; here a pattern is a rule of the policy file.",
+                hint="Name the tool, or one whole command: --allowedTools 'Bash(npm test)'.",
+            )
+        else:
+            commands = allowed.setdefault("terminal_operations.run_command", set())
+            if commands is not None:
+                commands.add(f"$ {match[2]}")  # as approvals name it
+    if not allowed:
+        return None
+    from sam_tui.headless.answers import allow_named
+
+    return allow_named(allowed)

@@ -1,0 +1,77 @@
+"""Answers of a given JSON schema: asked for, judged, and asked for again."""
+
+import json
+import os
+import re
+from typing import Any, cast
+
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.validators import validator_for
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from sam_tui.core.errors import UsageError
+from sam_tui.core.local_files.bounded import UnusableFile, read_named
+
+REPAIRS = 2
+"""How often a wrong answer is asked for again."""
+_MOST = 1_000_000
+_LONGEST_FAULT = 500
+_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
+Schema = dict[str, Any]
+
+
+class WrongStructure(ValueError):
+    """An answer that is not JSON of the schema, and why."""
+
+
+def read_schema(given: str) -> Schema:
+    """The schema that a text or a file holds. Raises ``UsageError``."""
+    try:
+        text = given if given.lstrip()[:1] == "{" else _text_of(given)
+        value: object = json.loads(text)
+        if not isinstance(value, dict):
+            raise UsageError("--json-schema must hold an object.")
+        schema = cast("Schema", value)
+        validator_for(schema).check_schema(schema)
+    except UnusableFile as error:
+        raise UsageError(f"--json-schema: {given} {error}.") from error
+    except (ValueError, RecursionError, SchemaError) as error:
+        why = error.message if isinstance(error, SchemaError) else str(error)
+        raise UsageError(f"--json-schema is no JSON schema: {why}.") from error
+    return schema
+
+
+def _text_of(path: str) -> str:
+    return read_named(os.path.expanduser(path), most=_MOST).decode("utf-8-sig")
+
+
+def with_schema(prompt: str, schema: Schema) -> str:
+    """A prompt that asks for such an answer."""
+    asked = "When you are done, answer with JSON of this schema alone, without any other text:"
+    return f"{prompt}\n\n{asked}\n{json.dumps(schema)}"
+
+
+def structured(answer: str, schema: Schema) -> object:
+    """The value that an answer holds. Raises ``WrongStructure``.
+
+    What a schema refers to elsewhere is never fetched.
+    """
+    fenced = _FENCE.fullmatch(answer)
+    try:
+        value = json.loads(fenced[1] if fenced else answer, parse_constant=_no_number)
+        validator_for(schema)(schema, registry=Registry()).validate(value)
+    except ValidationError as error:
+        raise WrongStructure(f"{error.json_path}: {error.message[:_LONGEST_FAULT]}") from error
+    except (ValueError, RecursionError, Unresolvable) as error:
+        raise WrongStructure(str(error)[:_LONGEST_FAULT]) from error
+    return value
+
+
+def repair(fault: WrongStructure) -> str:
+    """What is said to the model of a wrong answer."""
+    return f"That is not JSON of the schema: {fault}\nAnswer with the corrected JSON alone."
+
+
+def _no_number(name: str) -> object:
+    raise ValueError(f"{name} is no JSON")

@@ -1,0 +1,100 @@
+"""Options of ``claude -p`` under their own names, and its field names and codes. Costs some 4 s of CPU."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sam_tui.cli.claude import REFUSED
+from sam_tui.cli.program import program as cli
+from sam_tui.core.errors import UsageError
+from tests.fakes.openai_server import Call, Reply, background
+from tests.headless.conftest import Program
+
+DOCS = Path(__file__).parents[2] / "docs" / "headless.md"
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+SAYS_NO = {
+    **{f"{name} x": words.split(";")[0][:30] for name, words in REFUSED.items()},
+    "--allowedTools Bash(git:*)": "is a pattern",
+    "--disallowedTools Bash(rm:*)": "is a part of a tool here",
+    "--tools Read": "is a part of a tool here (file_operations.read_file)",
+    "--tools nothing": "No tool is called 'nothing'",
+    '--json-schema {"type":7}': "is no JSON schema",
+    "--json-schema [": "--json-schema: [",
+}
+"""A wrong word on the command line, and what is said of it."""
+
+
+@pytest.mark.requirement("headless:claude-flags")
+@pytest.mark.parametrize("words", SAYS_NO)
+def test_what_has_no_meaning_here_is_refused_in_words_that_say_what_has(
+    words: str, tmp_path: Path
+) -> None:
+    option, _, value = words.partition(" ")
+    flags = ("--no-session-persistence", "--replay-user-messages", "--ide")
+    given = [option] if option in flags else [option, value]
+    place = ["-C", str(tmp_path), "--data-dir", str(tmp_path / "data")]
+    with pytest.raises(UsageError) as refused:
+        cli.main(["run", "go", *place, "--model", "x", *given], standalone_mode=False)
+    assert SAYS_NO[words] in str(refused.value)
+
+
+@pytest.mark.requirement("headless:claude-flags")
+def test_each_option_stands_in_the_table_of_the_docs() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    named = ("--allowedTools", "--disallowedTools", "--tools", "--append-system-prompt")
+    more = ("--system-prompt", "--dangerously-skip-permissions", "--json-schema", "--debug")
+    assert [name for name in (*named, *more, *REFUSED) if f"`{name}" not in text] == []
+
+
+def _run(command: str) -> Reply:
+    arguments = {"operation": "run_command", "command": command}
+    return Reply(calls=(Call("terminal_operations", arguments),))
+
+
+@pytest.mark.requirement("headless:claude-flags", "headless:compat")
+def test_a_script_for_claude_is_understood_and_told_in_its_names(program: Program) -> None:
+    with background() as server:
+        server.replies += [_run("touch asked-for"), _run("touch other"), Reply(text="Done.")]
+        ended = program.stream(
+            "go", "--model", "fake", "--provider", "direct", "--api-base", server.base,
+            "--sandbox", "off", "--allowedTools", "Bash(touch asked-for),Read Grep",
+            "--tools", "Bash TodoWrite", "--disallowedTools", "TodoWrite",
+            "--system-prompt", "You are a tester.", "--append-system-prompt", "Say little.",
+            "--debug", "--compat", "claude", "--include-partial-messages",
+        )  # fmt: skip
+        sent = json.loads(server.posts[0].body)
+    assert [tool["function"]["name"] for tool in sent["tools"]] == ["terminal_operations"]
+    system = sent["messages"][0]["content"]
+    assert system.startswith("You are a tester.\n\nSay little.\n\nWhat holds")
+    assert (program.workspace / "asked-for").exists()
+    assert not (program.workspace / "other").exists()
+    # Something was refused and an answer came: for claude that is a success.
+    result = ended.result
+    assert (ended.code, result["subtype"], result["is_error"]) == (0, "success", False)
+    assert [denial["tool_name"] for denial in result["permission_denials"]]
+    assert ended.lines[0]["permissionMode"] == "default"
+    assert len({line["uuid"] for line in ended.lines}) == len(ended.lines)
+    first = ended.of_kind("assistant")[0]
+    assert first["message"]["id"].startswith("msg_") and first["message"]["type"] == "message"
+    events = [line["event"] for line in ended.of_kind("stream_event")]
+    started = [e["content_block"] for e in events if e["type"] == "content_block_start"]
+    uses = [block for block in started if block["type"] == "tool_use"]
+    assert [use["id"] for use in uses][:1] == [first["message"]["content"][0]["id"]]
+    pieces = [e["delta"] for e in events if e["type"] == "content_block_delta"]
+    arguments = [p["partial_json"] for p in pieces if p["type"] == "input_json_delta"]
+    assert json.loads(arguments[0])["command"] == "touch asked-for"
+
+
+@pytest.mark.requirement("headless:json-schema")
+def test_an_answer_of_another_form_is_asked_for_again_and_then_an_error(program: Program) -> None:
+    asked = ("go", "--json-schema", json.dumps(SCHEMA))
+    model = program.script({"text": "It is 7."}, {"text": '```json\n{"n": 7}\n```'})
+    ended = program.stream(*asked, "--model", model)
+    assert (ended.code, ended.result["structured_output"]) == (0, {"n": 7})
+    assert "is asked for again" in ended.of_kind("notice")[0]["text"]
+    model = program.script(*({"text": text} for text in ("7", '{"n": "7"}', '{"n": NaN}')))
+    ended = program.stream(*asked, "--model", model)
+    assert (ended.code, ended.result["structured_output"]) == (65, None)
+    assert ended.result["subtype"] == "error_max_structured_output_retries"
+    assert "NaN is no JSON" in ended.result["error"]["message"]
