@@ -7,12 +7,33 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from sam_tui.core.text.invisible import show_unseen
+from sam_tui.headless.outcome import Subtype
 
 _CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
 """Terminal sequences, and control characters but tab and newline."""
+
+_MODES = {
+    "ask": "default",
+    "accept-edits": "acceptEdits",
+    "auto": "dontAsk",
+    "bypass": "bypassPermissions",
+}
+_SUBTYPES: dict[Subtype, str] = {
+    "success": "success",
+    "error_blocked": "success",
+    "error_max_turns": "error_max_turns",
+    "error_max_cost": "error_max_budget_usd",
+    "error_max_structured_output_retries": "error_max_structured_output_retries",
+}
+_CODES: dict[Subtype, int] = {
+    "success": 0,
+    "error_blocked": 0,
+    "cancelled": 130,
+    "terminated": 143,
+}
 
 
 class HeadlessOutput:
@@ -52,6 +73,44 @@ class HeadlessOutput:
             silence(self._stream)
             if self._on_failure is not None:
                 self._on_failure()
+
+
+def claude_code(subtype: Subtype) -> int:
+    """The exit code: a run that was refused something and answered ends with 0, a failed one with 1."""
+    return _CODES.get(subtype, 1)
+
+
+def claude_line(line: dict[str, Any]) -> dict[str, Any]:
+    """A line with the other names beside ours; what its readers judge by has their values."""
+    named = {**line, "uuid": _uuid()}
+    match line["type"]:
+        case "assistant":
+            identity = {"id": f"msg_{os.urandom(12).hex()}", "type": "message"}
+            named["message"] = {**identity, **line["message"]}
+        case "system" if line["subtype"] == "init":
+            mode = line["permission_mode"]
+            named["permissionMode"] = _MODES.get(mode, mode)
+        case "result":
+            code = claude_code(line["subtype"])
+            subtype = _SUBTYPES.get(line["subtype"], "error_during_execution")
+            named |= {"subtype": subtype, "is_error": code != 0, "exit_code": code}
+        case _:
+            pass
+    return named
+
+
+def _uuid() -> str:
+    """A random UUID, without the module that Python has for them: runs start fast."""
+    text = os.urandom(16).hex()
+    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
+
+
+class ClaudeOutput(HeadlessOutput):
+    """Standard output, each line so."""
+
+    def line(self, value: dict[str, Any]) -> None:
+        """Write one object."""
+        super().line(claude_line(value))
 
 
 def silence(stream: TextIO) -> None:

@@ -23,7 +23,6 @@ from sam_tui.core.inquiry import Question
 from sam_tui.core.local_files.bounded import UnusableFile, write_named
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.text.invisible import foreign_letters
-from sam_tui.headless.compat import ClaudeOutput, claude_code
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.ledger import CallLedger
 from sam_tui.headless.lines import Lines, result_line
@@ -33,7 +32,7 @@ from sam_tui.headless.outcome import (
     outcome_of_fault,
     outcome_of_turn,
 )
-from sam_tui.headless.output import HeadlessOutput
+from sam_tui.headless.output import ClaudeOutput, HeadlessOutput, claude_code
 from sam_tui.headless.request import HeadlessRequest
 
 if TYPE_CHECKING:

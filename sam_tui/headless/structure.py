@@ -5,11 +5,6 @@ import os
 import re
 from typing import Any, cast
 
-from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema.validators import validator_for
-from referencing import Registry
-from referencing.exceptions import Unresolvable
-
 from sam_tui.core.errors import UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
 
@@ -27,6 +22,9 @@ class WrongStructure(ValueError):
 
 def read_schema(given: str) -> Schema:
     """The schema that a text or a file holds. Raises ``UsageError``."""
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
     try:
         text = given if given.lstrip()[:1] == "{" else _text_of(given)
         value: object = json.loads(text)
@@ -57,6 +55,11 @@ def structured(answer: str, schema: Schema) -> object:
 
     What a schema refers to elsewhere is never fetched.
     """
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
     fenced = _FENCE.fullmatch(answer)
     try:
         value = json.loads(fenced[1] if fenced else answer, parse_constant=_no_number)

@@ -79,7 +79,7 @@ ENTRIES = {
         | {"sam_tui.core.events", "sam_tui.core.inquiry", "sam_tui.core.messages"},
         500,
     ),
-    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 290),
+    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 292),
     "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),
     "--help": Entry(run("--help"), OUTSIDE - {"click"}, 475),
     "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 310),
