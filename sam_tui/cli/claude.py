@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+DEFAULT = "built-in:default"
 TOOLS: Mapping[str, tuple[str, ...]] = {
     "Agent": ("run_subagent",),
     "AskUserQuestion": ("user_collaboration",),
@@ -141,27 +142,35 @@ def _tools(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tool for name in names(values) for tool in _whole(name)))
 
 
+def system_prompt(values: Mapping[str, Any]) -> tuple[str, str]:
+    """The id of a system prompt, and words in its place: those with a blank in them."""
+    text = values.get("system_prompt") or DEFAULT
+    return (DEFAULT, text) if any(map(str.isspace, text)) else (text, "")
+
+
 def _others(values: Iterable[str]) -> tuple[str, ...]:
-    wanted = names(values)
-    if not values or wanted == ["default"]:
+    entries = names(values)
+    if not values or entries == ["default"]:
         return ()
     from sam_tui.assembly.catalogue import adverts
 
-    known, kept = list(adverts()), _tools(wanted)
-    for tool in kept:
-        if tool not in known:
-            raise UsageError(f"No tool is called {tool!r}.", hint=f"There are: {', '.join(known)}.")
-    return tuple(tool for tool in known if tool not in kept)
+    catalogue, chosen = list(adverts()), _tools(entries)
+    for tool in chosen:
+        if tool not in catalogue:
+            raise UsageError(
+                f"No tool is called {tool!r}.", hint=f"There are: {', '.join(catalogue)}."
+            )
+    return tuple(tool for tool in catalogue if tool not in chosen)
 
 
 def _whole(name: str) -> tuple[str, ...]:
-    here = TOOLS.get(name, (name,))
-    if "(" in name or any("." in tool for tool in here):
+    equivalents = TOOLS.get(name, (name,))
+    if "(" in name or any("." in tool for tool in equivalents):
         raise UsageError(
-            f"{name} is a part of a tool here ({', '.join(here)}), and tools are offered whole.",
+            f"{name} is a part of a tool here ({', '.join(equivalents)}), and tools are offered whole.",
             hint="A rule of the policy file refuses a part (docs/guard.md).",
         )
-    return here
+    return equivalents
 
 
 def responder_of(values: Mapping[str, Any]) -> "Responder | None":

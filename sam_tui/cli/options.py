@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sam_tui.cli.claude import SHARED, claude_options, disabled
+from sam_tui.cli.claude import DEFAULT, SHARED, claude_options, disabled, system_prompt
 from sam_tui.cli.log import log_to
 from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
@@ -132,7 +132,7 @@ _BEHAVIOUR = (
     click.option(
         "--system-prompt",
         metavar="ID|TEXT",
-        default="built-in:default",
+        default=DEFAULT,
         help="One of the system prompts (“sam-tui prompts list”), or words of your own.",
     ),
     click.option(
@@ -280,8 +280,7 @@ def settings(
 
     data_dir = os.path.abspath(os.path.expanduser(values["data_dir"] or data_folder()))
     log_to(data_dir, debug=bool(values.get("debug")) or os.environ.get("SAM_TUI_DEBUG") == "1")
-    prompt = values.get("system_prompt") or ""
-    own_words = any(map(str.isspace, prompt))
+    prompt, prompt_text = system_prompt(values)
     return Options(
         workspace=workspace_of(values),
         data_dir=data_dir,
@@ -298,8 +297,8 @@ def settings(
         responder=responder,
         request_timeout=values.get("request_timeout"),
         context_tokens=values.get("context_tokens"),
-        system_prompt="built-in:default" if own_words else prompt or "built-in:default",
-        prompt_text=prompt if own_words else "",
+        system_prompt=prompt,
+        prompt_text=prompt_text,
         prompt_appended=values.get("append_system_prompt") or "",
         personality=values.get("personality") or "",
         topic=values.get("topic") or "",

@@ -1,4 +1,4 @@
-"""Answers of a given JSON schema: asked for, judged, and asked for again."""
+"""Answers of a JSON schema: asked for, judged, and asked for again."""
 
 import json
 import os
@@ -20,20 +20,20 @@ class WrongStructure(ValueError):
     """An answer that is not JSON of the schema, and why."""
 
 
-def read_schema(given: str) -> Schema:
+def read_schema(source: str) -> Schema:
     """The schema that a text or a file holds. Raises ``UsageError``."""
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
 
     try:
-        text = given if given.lstrip()[:1] == "{" else _text_of(given)
+        text = source if source.lstrip()[:1] == "{" else _text_of(source)
         value: object = json.loads(text)
         if not isinstance(value, dict):
             raise UsageError("--json-schema must hold an object.")
         schema = cast("Schema", value)
         validator_for(schema).check_schema(schema)
     except UnusableFile as error:
-        raise UsageError(f"--json-schema: {given} {error}.") from error
+        raise UsageError(f"--json-schema: {source} {error}.") from error
     except (ValueError, RecursionError, SchemaError) as error:
         why = error.message if isinstance(error, SchemaError) else str(error)
         raise UsageError(f"--json-schema is no JSON schema: {why}.") from error
@@ -46,8 +46,10 @@ def _text_of(path: str) -> str:
 
 def with_schema(prompt: str, schema: Schema) -> str:
     """A prompt that asks for such an answer."""
-    asked = "When you are done, answer with JSON of this schema alone, without any other text:"
-    return f"{prompt}\n\n{asked}\n{json.dumps(schema)}"
+    instruction = (
+        "When you are done, answer with JSON of this schema alone, without any other text:"
+    )
+    return f"{prompt}\n\n{instruction}\n{json.dumps(schema)}"
 
 
 def structured(answer: str, schema: Schema) -> object:
