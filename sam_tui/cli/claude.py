@@ -36,7 +36,6 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 REFUSED: Mapping[str, str] = {
     "--settings": "settings are the policy files (docs/guard.md), hooks.json and variables",
     "--setting-sources": "a folder's own files count once it is trusted (sam-tui trust)",
-    "--fallback-model": "run again with another --model where the run ends with 75",
     "--permission-prompt-tool": "approvals are answered by --answers FILE",
     "--no-session-persistence": "give a --data-dir of its own, and remove it afterwards",
     "--input-format": "a run has one prompt; go on with --resume ID and the next",
@@ -71,6 +70,13 @@ def _schema(
 
 
 SHARED = (
+    click.option(
+        "--fallback-model",
+        "fallback_models",
+        multiple=True,
+        metavar="NAMES",
+        help="Models that answer while the first is overloaded or gone, in this order.",
+    ),
     click.option(
         "--append-system-prompt", metavar="TEXT", help="Say this to the model beside its prompt."
     ),

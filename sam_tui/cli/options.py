@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sam_tui.cli.claude import DEFAULT, SHARED, claude_options, disabled, system_prompt
+from sam_tui.cli.claude import DEFAULT, SHARED, claude_options, disabled, names, system_prompt
 from sam_tui.cli.log import log_to
 from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
@@ -288,6 +288,7 @@ def settings(
         api_base=values.get("api_base") or "",
         api_key=values.get("api_key") or "",
         provider=values.get("provider") or "auto",
+        fallback_models=tuple(names(values.get("fallback_models") or ())),
         mode=MODES[values["mode"]] if values.get("mode") else None,
         add_dirs=tuple(values.get("add_dir") or ()),
         max_turns=values.get("max_turns"),

@@ -33,6 +33,11 @@ def test_another_model_answers_while_the_first_is_overloaded(
     words = ("run", "hello", "-o", "answer.txt", "--model", f"scripted:{workspace}/first.json")
     assert sam(*words)[0] == 0
     assert (workspace / "answer.txt").read_text() == "Second here."
+    monkeypatch.delenv("SAM_TUI_FALLBACK_MODEL")
+    sam(*words)
+    assert (workspace / "answer.txt").read_text() != "Second here."
+    sam(*words, "--fallback-model", f"scripted:{workspace}/second.json")
+    assert (workspace / "answer.txt").read_text() == "Second here."
 
 
 @pytest.mark.requirement("model:fallback")
