@@ -264,7 +264,8 @@ async def test_a_plan_is_made_changed_in_the_editor_approved_and_carried_out(
     going = asyncio.Event()
     step = thought("look") | {"sub_task_input": {"prompt": "look at bees"}}
     model.answers += [
-        [TextDelta(json.dumps([[step]]))], [going, TextDelta("seen")], [TextDelta("the answer")],
+        [TextDelta(json.dumps([[step]]))], [going, TextDelta("seen")],
+        [TextDelta("the context in other words")], [TextDelta("the answer")],
     ]  # fmt: skip
     async with driven(app_over(stage)) as me:
         await me.ready()

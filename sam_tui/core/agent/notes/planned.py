@@ -101,7 +101,7 @@ class CompactionPlanner:
         """What it comes to. Raises ``UsageError`` where nothing can leave."""
         messages = list(self._history.messages)
         compacted = self._compacted(messages, leaving)
-        if not compacted.changed:
+        if not compacted.dropped:
             raise UsageError("There is nothing that could leave: the conversation is short.")
         context = self._room.context(model) if model is not None else None
         written = WrittenNotes(None, Usage(), "As you asked.")
