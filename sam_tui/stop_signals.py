@@ -3,8 +3,9 @@
 import asyncio
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
+from typing import Any
 
 from sam_tui import signals
 
@@ -32,3 +33,18 @@ def signals_stop() -> Generator[asyncio.Event]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
+
+
+async def until_stopped(work: Coroutine[Any, Any, object], stopped: asyncio.Event) -> None:
+    """Do the work of a server to its end, or until it shall stop."""
+    loop = asyncio.get_running_loop()
+    tasks = (
+        loop.create_task(work, name="serving"),
+        loop.create_task(stopped.wait(), name="stopping"),
+    )
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -21,7 +21,7 @@ from sam_tui.core.runtime import Opening, Runtime
 from sam_tui.core.todos.item import one_line
 from sam_tui.json_rpc import MessageWire
 from sam_tui.line_pipes import LinePipes
-from sam_tui.stop_signals import signals_stop
+from sam_tui.stop_signals import signals_stop, until_stopped
 
 Request = TypeVar("Request", bound=BaseModel)
 _Opening = (
@@ -55,20 +55,14 @@ Openers = Callable[[SessionTerms, Callable[[Inquiry], bool]], Runtime]
 async def serve(source: int, sink: int, opens: Openers, version: str) -> None:
     """Serve one client on two descriptors until it closes its end or a signal comes."""
     agent = EditorAgent(opens, version)
-    loop = asyncio.get_running_loop()
     with signals_stop() as stopped:
         connection = Connection(
             agent.handle, MessageWire(LinePipes(source, sink, "acp")), listening=False
         )
         agent.connect(connection)
-        work = loop.create_task(connection.main_loop(), name="acp")
-        stop = loop.create_task(stopped.wait(), name="acp-stop")
         try:
-            await asyncio.wait((work, stop), return_when=asyncio.FIRST_COMPLETED)
+            await until_stopped(connection.main_loop(), stopped)
         finally:
-            stop.cancel()
-            work.cancel()
-            await asyncio.gather(work, stop, return_exceptions=True)
             await agent.close()
             await connection.close()
 

@@ -1,6 +1,5 @@
 """Serves a runtime to MCP clients until its time is over: on stdio, or on loopback HTTP."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +11,7 @@ from sam_tui.loopback.serving import listen, serve_until
 from sam_tui.mcp_server.http.sessions import McpSessions
 from sam_tui.mcp_server.protocol import SamServer
 from sam_tui.mcp_server.stdio import wire
-from sam_tui.stop_signals import signals_stop
+from sam_tui.stop_signals import signals_stop, until_stopped
 
 PATH: Final = "/mcp"
 
@@ -31,19 +30,10 @@ class ListenAddress:
 
 async def serve_stdio(server: SamServer, source: int, sink: int) -> None:
     """Serve one client on two descriptors until it closes its end or a signal comes."""
-    loop = asyncio.get_running_loop()
+    options = server.create_initialization_options()
     with signals_stop() as stopped:
         async with wire(source, sink) as (reads, writes):
-            work = loop.create_task(
-                server.run(reads, writes, server.create_initialization_options()), name="mcp"
-            )
-            stop = loop.create_task(stopped.wait(), name="mcp-stop")
-            try:
-                await asyncio.wait((work, stop), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                stop.cancel()
-                work.cancel()
-                await asyncio.gather(work, stop, return_exceptions=True)
+            await until_stopped(server.run(reads, writes, options), stopped)
 
 
 async def serve_http(server: SamServer, address: ListenAddress) -> None:

@@ -9,7 +9,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("sam_tui", "tools/sam_tools", "reminders/sam_reminders")
 OWNERS = {
-    "sam_tui/acp_agent/agent.py": "the transport and the wish to stop end together",
     "sam_tui/acp_agent/session.py": "turns, questions and what tells of them end with their session",
     "sam_tui/adapters/acp_client/model.py": "a prompt ends with its answer, what listens with the agent",
     "sam_tui/adapters/acp_client/requests.py": "a command of the agent's ends with it",
@@ -34,7 +33,7 @@ OWNERS = {
     "sam_tui/mcp_server/calls.py": "a call goes on while its client is away; the table of calls ends it",
     "sam_tui/mcp_server/follower.py": "what follows a call ends before its answer is sent",
     "sam_tui/mcp_server/server.py": "watches end with the server",
-    "sam_tui/mcp_server/transports.py": "the transport and the wish to stop end together",
+    "sam_tui/stop_signals.py": "the work of a server and the wish to stop end together",
     "sam_tui/loopback/serving.py": "the server's, awaited when its time is over",
     "sam_tui/plan_server/tasks.py": "a TaskGroup of its server",
     "tools/sam_tools/terminal_operations/handing.py": "the question and the hand-over end together",

@@ -62,3 +62,13 @@ async def test_how_much_is_left_decides_how_far_back_verify_leads(
     assert answer["payload"].get("current_task_index") == index
     assert answer["payload"]["verification_failure_reason"]
     assert answer["payload"]["rollbacks_left"] == 3
+
+
+@pytest.mark.requirement("ironmanus:knowledge-list")
+async def test_knowledge_may_be_a_list_as_the_seed_has_it(desk: Desk) -> None:
+    await desk.begin()
+    for phase, payload in PHASES[:2]:
+        await desk.done(phase, payload)
+    await desk.done("KNOWLEDGE", {"knowledge_gathered": ["first", {"fact": "second"}]})
+    answer = await desk.jarvis(session_id="s")
+    assert answer["payload"]["knowledge_gathered"] == '- first\n- {"fact": "second"}'

@@ -293,16 +293,6 @@ async def test_odd_text_and_nested_payloads_survive(desk: Desk) -> None:
     assert told["payload"]["knowledge_gathered"] == ODD
 
 
-@pytest.mark.requirement("ironmanus:knowledge-list")
-async def test_knowledge_may_be_a_list_as_the_seed_has_it(desk: Desk) -> None:
-    await desk.begin()
-    for phase, payload in PHASES[:2]:
-        await desk.done(phase, payload)
-    await desk.done("KNOWLEDGE", {"knowledge_gathered": ["first", {"fact": "second"}]})
-    answer = await desk.jarvis(session_id="s")
-    assert answer["payload"]["knowledge_gathered"] == '- first\n- {"fact": "second"}'
-
-
 async def test_a_call_that_says_nothing_or_too_much_is_an_answer_and_no_crash(desk: Desk) -> None:
     assert (await desk.refused())["code"] == "objective_missing"
     executed = await desk.call("JARVIS", session_id="s", initial_objective="x", unheard="of")
