@@ -386,6 +386,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "house:no-network": Requirement("A test that reaches for anything but loopback fails, also where the code under test hides the refusal.", "style"),
     "house:nothing-unfinished": Requirement("The source holds no note of unfinished work and no method that only raises NotImplementedError.", "style"),
     "house:nouns": Requirement("No module is named utils, helpers, manager, base or common.", "style"),
+    "house:placeholders": Requirement("No statement binds numbered placeholders by position, which Python 3.14 refuses.", "issue 11.1"),
     "house:packages-are-packages": Requirement("Every folder with modules is a package, so that the checks see it and the wheel carries it.", "architecture 1"),
     "house:ports-only": Requirement("Tools and reminders open no file, start no process and reach no network except through the ports.", "architecture 4"),
     "house:processes-held": Requirement("No module starts a process around the sandbox; a planted one is seen.", "issue 4.3, Show"),

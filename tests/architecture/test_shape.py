@@ -130,3 +130,12 @@ def test_the_locked_versions_name_no_place_and_have_hashes() -> None:
     assert len(pinned) > 50
     assert [entry for entry in pinned if "==" not in entry or "--hash=sha256:" not in entry] == []
     assert re.findall(r"https?:|file:|index-url|find-links|^-", text, re.MULTILINE) == []
+
+
+@pytest.mark.requirement("house:placeholders")
+def test_no_statement_binds_numbered_placeholders_by_position() -> None:
+    numbered = re.compile(r"(?:[=(,]|\b(?:LIKE|MATCH|LIMIT)) *\?[1-9]\b")
+    assert numbered.search("WHERE conversation = ?1") and not numbered.search("\\x1b[?1l")
+    stores = [file for file in modules("sam_tui/adapters") if "terminal" not in file.parts]
+    bound = [shown(file) for file in stores if numbered.search(file.read_text(encoding="utf-8"))]
+    assert bound == []

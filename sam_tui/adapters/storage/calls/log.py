@@ -36,8 +36,9 @@ class SqliteCalls:
         """Where a conversation stands."""
         rows = self._database.query(
             "SELECT (SELECT coalesce(max(number), 0) FROM compactions"
-            "  WHERE conversation = ?1 AND undone = 0),"
-            " (SELECT coalesce(max(position), 0) FROM messages WHERE conversation = ?1)",
+            "  WHERE conversation = ? AND undone = 0),"
+            " (SELECT coalesce(max(position), 0) FROM messages WHERE conversation = ?)",
+            storable(conversation),
             storable(conversation),
         )
         return RequestPoint(*rows[0])
