@@ -71,7 +71,7 @@ ENTRIES = {
     "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 560),
     "all reminders": Entry(SUBMODULES + "load('sam_reminders')", OUTSIDE, 220),
     "a runtime that nobody asked anything": Entry(
-        BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 390
+        BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 392
     ),
     "the screen": Entry(
         "import sam_tui.ui.app",
@@ -79,7 +79,7 @@ ENTRIES = {
         | {"sam_tui.core.events", "sam_tui.core.inquiry", "sam_tui.core.messages"},
         500,
     ),
-    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 292),
+    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 294),
     "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),
     "--help": Entry(run("--help"), OUTSIDE - {"click"}, 475),
     "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 310),

@@ -2,15 +2,19 @@
 
 import json
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sam_tui.adapters.workflows import DefinitionFiles, SqliteWorkflows, open_workflows
 from sam_tui.core.clock import SystemClock
+from sam_tui.core.inquiries import Responder
 from sam_tui.core.ports.workflows import EventQuery, EventRow
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import Advanced, Ticket
+from tests.fakes import engine_kit
+from tests.fakes.engine_kit import Kit
 
 DONE = {"summary": "done"}
 
@@ -26,6 +30,17 @@ class HandClock(SystemClock):
         return self.time
 
 
+OPENED: list[Callable[[], None]] = []
+"""What closes the databases that a test opened: Python 3.13 warns of those that are left."""
+
+
+def open_kit(folder: Path, responder: Responder | None = None) -> Kit:
+    """A kit whose storage is closed at the end of the test."""
+    kit = engine_kit.open_kit(folder, responder)
+    OPENED.append(kit.storage.close)
+    return kit
+
+
 class Bench:
     """One data folder, one project; definitions are written as the test needs them."""
 
@@ -38,6 +53,7 @@ class Bench:
         (self.workspace / ".sam" / "personas").mkdir(parents=True, exist_ok=True)
         self._package = "" if package else str(folder / "no-package")
         self.store: SqliteWorkflows = open_workflows(folder / "data", flushed=flushed)
+        OPENED.append(self.store.close)
         self.workflows = self.another(self.store)
 
     def another(self, store: SqliteWorkflows) -> Workflows:

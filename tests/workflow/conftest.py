@@ -5,7 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.bench import Bench
+from tests.workflow.bench import OPENED, Bench
+
+
+@pytest.fixture(autouse=True)
+def closed_databases() -> Iterator[None]:
+    """No database of a test stays open."""
+    yield
+    while OPENED:
+        OPENED.pop()()
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from sam_tui.core.ports.model import Model
 from sam_tui.core.workflow.drivers.run import RunContext
 from sam_tui.core.workflow.drivers.runner import Runner
 from sam_tui.core.workflow.views import ExecutionView
-from tests.fakes.engine_kit import Hand, Kit, open_engine, open_kit
-from tests.workflow.bench import Bench
+from tests.fakes.engine_kit import Hand, Kit, open_engine
+from tests.workflow.bench import Bench, open_kit
 
 Play = dict[str, Any]
 

@@ -23,8 +23,8 @@ from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
 from sam_tui.core.workflow.gate import GROUPS, UNGATED, allows, covers, spelled
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from tests.fakes.engine_kit import Kit, example_tools, open_kit
-from tests.workflow.bench import DONE, Bench
+from tests.fakes.engine_kit import Kit, example_tools
+from tests.workflow.bench import DONE, Bench, open_kit
 
 GATED = """
     steps:

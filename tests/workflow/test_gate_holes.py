@@ -21,8 +21,8 @@ from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta
 from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.workflow.lazy import LazyWorkflows, WorkflowPlaces
-from tests.fakes.engine_kit import Piece, RawModel, calls, example_tools, open_engine, open_kit
-from tests.workflow.bench import Bench
+from tests.fakes.engine_kit import Piece, RawModel, calls, example_tools, open_engine
+from tests.workflow.bench import Bench, open_kit
 
 PHASES = """
     steps:
