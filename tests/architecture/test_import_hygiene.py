@@ -65,8 +65,8 @@ def run(*arguments: str) -> str:
 
 
 # The limits leave room of some percent: Python's own versions differ by as much.
-NEWER = int(sys.version_info >= (3, 13))
-"""A module more that the standard library itself loads from there on."""
+NEWER = 3 if sys.version_info >= (3, 13) else 0
+"""How many modules more the standard library itself loads from there on."""
 ENTRIES = {
     "the package root": Entry("import sam_tui", OUTSIDE | {"asyncio", "pydantic", "typing"}, 45),
     "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 480),
@@ -81,7 +81,7 @@ ENTRIES = {
         | {"sam_tui.core.events", "sam_tui.core.inquiry", "sam_tui.core.messages"},
         500,
     ),
-    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 292),
+    "headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 290),
     "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),
     "--help": Entry(run("--help"), OUTSIDE - {"click"}, 475),
     "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 310),
