@@ -1,5 +1,8 @@
 """Tool calls, reasoning, reminders: cards that fold, and what the keyboard does with them."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from sam_tui.core.display import Diff, Display, Table, Terminal, Text, Todos
@@ -14,6 +17,7 @@ from sam_tui.core.messages import (
 )
 from sam_tui.core.todos.item import Todo
 from sam_tui.ui.transcript import Transcript
+from sam_tui.ui.transcript.tense import past_tense
 from tests.transcript.hosting import Host, source_text
 
 CALL = CallId("call_1")
@@ -114,6 +118,31 @@ async def test_a_refused_call_that_never_started_has_a_finished_card() -> None:
         assert "denied by you" in host.text()
 
 
+@pytest.mark.requirement("transcript:card-past")
+async def test_what_is_done_is_told_in_the_past_and_nothing_else_is() -> None:
+    host = Host()
+    async with host.run_test(size=(80, 24)):
+        for state in ("reads", "fails", "goes on"):
+            call, output = CallId(state), Terminal("sleep", "", None, 0.0, running=True)
+            host.pane.start_tool(call, "tool.run", "Reading: a.py", "{}")
+            shown = (output,) if state == "goes on" else ()
+            summary, ok = "Reading: a.py", state != "fails"
+            host.pane.finish_tool(finished(*shown, call=call, summary=summary, ok=ok))
+        host.pane.start_tool(CALL, "tool.run", "Reading: a.py", "{}")
+        rows = [row.split("  1.2s")[0].strip() for row in host.seen() if row.strip()]
+        assert rows == [
+            "✓ Read: a.py", "✗ Reading: a.py", "✓ Reading: a.py  in the background",
+            "● Reading: a.py ▸",
+        ]  # fmt: skip
+    assert past_tense("String: theory") == "String: theory"
+    assert past_tense("") == ""
+    tools = Path(__file__).parents[2] / "tools" / "sam_tools"
+    summary = re.compile(r'(?:lambda \w+: |return )f?"([A-Z][a-z]+ing)\b')
+    verbs = {verb for path in tools.rglob("*.py") for verb in summary.findall(path.read_text())}
+    assert len(verbs) > 20
+    assert [verb for verb in verbs if past_tense(verb) == verb] == []
+
+
 @pytest.mark.requirement("transcript:card-todos")
 async def test_todos_show_what_is_being_done_and_tables_are_open() -> None:
     host = Host()
@@ -171,7 +200,7 @@ async def test_a_reminder_is_one_line_until_it_is_opened() -> None:
         host.pane.add_reminder("todo", "line one\n" + "word " * 100)
         rows = [row for row in host.seen() if row.strip()]
         assert len(rows) == 1
-        assert rows[0].strip() == "↻ todo ▸"
+        assert rows[0].strip() == "↻ 1 ▸"
         await pilot.click(host.pane, offset=(5, host.seen().index(rows[0])))
         assert len([row for row in host.seen() if row.strip()]) > 5
         assert [type(m).__name__ for m in host.messages] == ["CardToggled"]
@@ -252,7 +281,7 @@ async def test_a_stored_conversation_shows_calls_with_their_results() -> None:
         await pilot.pause()
         rows = [row.strip() for row in host.seen() if row.strip()]
         assert rows == [
-            "▌ do it", "↻ todos ▸", "∴ thought · 2 words ▸", "I will.", '✓ read {"p": 1} ▸',
+            "▌ do it", "↻ 1 ▸", "∴ thought · 2 words ▸", "I will.", '✓ read {"p": 1} ▸',
             "○ write {}  no result ▸", "Done.",
         ]  # fmt: skip
         assert source_text(host.pane).startswith(
@@ -300,7 +329,7 @@ async def test_reminders_that_stand_together_are_one_line_live_and_stored() -> N
         host.pane.add_reminder("todo_list", "a list")
         await pilot.pause()
         rows = [row.strip() for row in host.seen() if row.strip()]
-        assert rows == ["▌ go", "↻ user_context, todo_list ▸"]
+        assert rows == ["▌ go", "↻ 2 ▸"]
         host.pane.load([
             ReminderMessage("user_context", "a day"),
             ReminderMessage("todo_list", "a list"),
@@ -308,8 +337,9 @@ async def test_reminders_that_stand_together_are_one_line_live_and_stored() -> N
         ])
         await pilot.pause()
         assert [row.strip() for row in host.seen() if row.strip()] == rows
-        row = next(n for n, line in enumerate(host.seen()) if "user_context" in line)
+        row = next(n for n, line in enumerate(host.seen()) if "↻" in line)
         await pilot.click(host.pane, offset=(5, row))
+        assert "↻ user_context, todo_list ▾" in host.text()
         assert "a day" in host.text() and "a list" in host.text()
 
 

@@ -281,9 +281,10 @@ async def test_hostile_text_is_shown_and_never_obeyed(text: str, shown: str) -> 
         pane.end_answer()
         pane.add_notice("error", text)
         pane.add_reminder(text, text)
+        pane.toggle_block(len(pane.ledger) - 1)
         pane.add_decision(text, allowed=False)
         rows = [row for row in host.seen() if shown in row]
-        assert len(rows) == 5, host.seen()
+        assert len(rows) == 6, host.seen()
         assert not any(ord(c) < 32 or 0x7F <= ord(c) < 0xA0 for row in host.seen() for c in row)
 
 

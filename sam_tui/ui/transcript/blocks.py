@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from sam_tui.core.ids import CallId
+from sam_tui.ui.transcript.tense import past_tense
 
 if TYPE_CHECKING:
     from sam_tui.core.display import Display
@@ -90,6 +91,13 @@ class Card:
     displays: "tuple[Display, ...]" = ()
     seconds: float | None = None
 
+    @property
+    def title(self) -> str:
+        """What is being done, in the past once it is done; a command in the background is not."""
+        title = self.summary or self.operation
+        runs = any(getattr(display, "running", False) for display in self.displays)
+        return past_tense(title) if self.state == "done" and not runs else title
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -105,10 +113,12 @@ class ReminderContent:
 
     name: str
     text: str
+    count: int = 1
 
     def joined(self, other: "ReminderContent") -> "ReminderContent":
         """This and the next, as one."""
-        return ReminderContent(f"{self.name}, {other.name}", f"{self.text.rstrip()}\n{other.text}")
+        name, text = f"{self.name}, {other.name}", f"{self.text.rstrip()}\n{other.text}"
+        return ReminderContent(name, text, self.count + other.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +208,7 @@ def plain(content: Content) -> str:
 
 def plain_card(card: Card) -> str:
     """A tool call as text: what was called, and what came of it."""
-    parts = [f"[{card.operation}] {card.summary}"]
+    parts = [f"[{card.operation}] {card.title}"]
     if not card.displays and card.output:
         parts.append(card.output.rstrip("\n"))
     parts += [plain_display(display) for display in card.displays]

@@ -85,7 +85,7 @@ def draw_card(canvas: Canvas, card: Card, *, opened: bool | None) -> None:
         "failed": ("✗", palette.bad),
         "unanswered": ("○", palette.dim),
     }[card.state]
-    spans: list[Span] = [(one_line(card.summary) or one_line(card.operation), palette.text)]
+    spans: list[Span] = [(one_line(card.title), palette.text)]
     spans += _badges(canvas, card)
     if opened is not None or card.displays or card.arguments or card.output:
         spans.append((" ▾" if opened else " ▸", palette.faint))
@@ -278,16 +278,14 @@ def draw_reasoning(canvas: Canvas, content: Reasoning, *, opened: bool) -> None:
 
 
 def draw_reminder(canvas: Canvas, content: ReminderContent, *, opened: bool) -> None:
-    """Reminders: which, in the faintest ink, for they are the model's to read; opened, all of it."""
+    """Reminders: a faint mark and how many, for they are the model's to read; opened, all of it."""
     palette = canvas.palette
     canvas.push(Lead(("↻ ", palette.faint), ("  ", palette.faint)))
-    name, text = one_line(content.name, 60), clean(content.text).strip("\n")
-    if not opened:
-        canvas.line([(f"{name} ▸", palette.faint)], wrapped=False)
-        canvas.pop()
-        return
-    canvas.line([(name, palette.dim), (" ▾", palette.faint)])
-    _lines(canvas, text, palette.dim, limit=MOST_LINES)
+    if opened:
+        canvas.line([(one_line(content.name), palette.dim), (" ▾", palette.faint)])
+        _lines(canvas, clean(content.text).strip("\n"), palette.dim, limit=MOST_LINES)
+    else:
+        canvas.line([(f"{content.count} ▸", palette.faint)])
     canvas.pop()
 
 
