@@ -843,6 +843,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:background-foreign": Requirement("Another conversation's background command is not found.", "spec 9.1 S8"),
     "terminal:background-limit": Requirement("A background command has no time limit unless it is given one.", "issue 3.3"),
     "terminal:background-list": Requirement("Background commands are listed with their state, and the session beside them.", "spec 9.2 C9"),
+    "terminal:background-looks": Requirement("Commands that end together are looked for together: the number of looks at all processes does not grow with them.", "issue 12 A19"),
     "terminal:background-news": Requirement("That a background command ended is told to the agent until it has read so.", "issue 5.5"),
     "terminal:background-streams": Requirement("A background command returns at once with an id and is read from an absolute index while it runs.", "spec 1.14, 9.2 C9"),
     "terminal:background-waits": Requirement("A background command can be waited for; giving up leaves it running.", "spec 9.2 C9"),

@@ -15,9 +15,11 @@ ME = ConversationId("me")
 MANY, EVERY = 30, 10
 
 
-@pytest.mark.requirement("terminal:background-ends", "terminal:background-list")
+@pytest.mark.requirement(
+    "terminal:background-ends", "terminal:background-list", "terminal:background-looks"
+)
 async def test_many_are_all_listed_end_each_by_itself_and_together_with_the_program(
-    hand: Any, background: PortedCommands
+    hand: Any, background: PortedCommands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def request(number: int) -> CommandRequest:
         command = (
@@ -54,7 +56,17 @@ async def test_many_are_all_listed_end_each_by_itself_and_together_with_the_prog
         for process in one.result.left.processes()
     ]
     assert len(pids) == MANY + 3
+    looks = list[str]()
+    listdir = os.listdir
+
+    def looked(path: str = ".") -> list[str]:
+        looks.append(path)
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", looked)
     await background.close_all()
+    assert 0 < looks.count("/proc") < MANY  # one for all who end together, not four for each
+    monkeypatch.undo()
     assert [pid for pid in pids if not ends(pid, 20)] == []
     assert background.of(ME) == []
     assert ended == [one.command for one in (*all_of_them[::EVERY], first)]

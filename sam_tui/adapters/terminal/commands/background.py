@@ -326,10 +326,10 @@ class PortedCommands:
     async def close_all(self) -> None:
         """End all, at the same time."""
         self._watchers.clear()
-        running = [command for command in (*self._attended, *self._all.values()) if command.lasts]
+        stopped = [*self._attended, *self._all.values()]
         self._all.clear()
         async with asyncio.TaskGroup() as group:
-            for command in running:
+            for command in stopped:
                 group.create_task(command.stop())
 
     def _keep(self, command: RunningCommand) -> None:

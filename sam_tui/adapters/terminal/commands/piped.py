@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from sam_tui.adapters.terminal.confinement.processes import TrackedRun
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun, Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.adapters.terminal.processes.ends import ProcessEnd, end_session
+from sam_tui.adapters.terminal.processes.ends import ProcessEnd
 from sam_tui.adapters.terminal.processes.environment import command_environment
 from sam_tui.adapters.terminal.processes.groups import strike
 from sam_tui.adapters.terminal.processes.launch import Launch, start
@@ -130,7 +130,7 @@ class RunningProgram:
         except TimeoutError:
             pass
         # Until it is reaped its number names nobody else, so what it left behind is found by it.
-        await end_session(self._process.pid, _STAGES)
+        await self._run.end_session(_STAGES)
         await self._run.end()
         self._hear()
         if self._pause is not None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from sam_tui.adapters.terminal.confinement.processes import TrackedRun, words
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun, Wanted, refusals
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.adapters.terminal.processes.ends import ProcessEnd, end_session
+from sam_tui.adapters.terminal.processes.ends import ProcessEnd
 from sam_tui.adapters.terminal.processes.environment import command_environment
 from sam_tui.adapters.terminal.processes.groups import strike
 from sam_tui.adapters.terminal.processes.launch import Launch, start
@@ -320,11 +320,11 @@ class _Execution:
 
     async def _end_all(self) -> None:
         """End its session, and those that its processes began."""
-        self._run.terminate()
         try:
-            await end_session(self._process.pid, _STAGES)
+            await self._run.terminate()
+            await self._run.end_session(_STAGES)
         finally:
-            self._run.kill()
+            await self._run.end(grace=0.0)
 
     def _on_exit(self) -> None:
         self._exited.set_result(None)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import resource
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -13,9 +14,17 @@ from functools import cache
 from typing import TypeVar
 
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun
+from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, end_session, gone
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import tasks_of_the_system
-from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE, MARK, Census, name_of
+from sam_tui.adapters.terminal.sandbox.supervised.processes import (
+    GRACE,
+    MARK,
+    Census,
+    ProcessTable,
+    name_of,
+    send,
+)
 from sam_tui.core.ports.processes.sandbox import CommandLimits, RunningProcess
 
 _FIRST_TO_GO = 500
@@ -87,6 +96,8 @@ class Tracking:
         self.limits = limits
         self.apart = False
         """Whether the supervisor outlives the program."""
+        self.look = SharedLook().take
+        """Look at all processes, together with whoever else wants to."""
         self._mark = secrets.token_hex(8)
         self._runs = 0
         self._control: socket.socket | None = None
@@ -94,8 +105,7 @@ class Tracking:
     def run(self, confined_run: ConfinedRun | None) -> "TrackedRun":
         """Make ready to start a command."""
         self._runs += 1
-        # The stop behind the number keeps run 2 from being the beginning of run 20.
-        return TrackedRun(self, confined_run, f"{self._mark}-{self._runs}.")
+        return TrackedRun(self, confined_run, f"{self._mark}-{self._runs}")
 
     def watches(self, confined_run: ConfinedRun | None) -> bool:
         """Whether the process beside has to end what is held like that."""
@@ -154,28 +164,58 @@ class TrackedRun:
     def processes(self) -> tuple[RunningProcess, ...]:
         """What still runs of it."""
         # Only what came later is looked at: a system has hundreds of others.
-        living = self._looked(lambda: self._census.living(after=self._leader))
+        living = self._looked(lambda: self._census.living(ProcessTable(after=self._leader)))
         return tuple(RunningProcess(pid, name_of(pid)) for pid in living)
 
-    def terminate(self) -> None:
+    async def terminate(self) -> None:
         """Ask all of it to end."""
-        self._looked(self._census.terminate)
+        send(await self._living(), signal.SIGTERM)
 
     def kill(self) -> None:
-        """End all of it at once."""
+        """End all of it before anything else is done."""
         self._looked(self._census.end)
         self._over()
 
-    async def end(self) -> None:
-        """Ask what still runs of it to end, and kill it when it does not."""
-        self._learn()
+    async def end(self, *, grace: float = GRACE) -> None:
+        """End what still runs of it: at once, or first asked to and killed after ``grace`` seconds.
+
+        Cancelling kills it.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + grace
+        try:
+            living = await self._living()
+            if grace:
+                send(living, signal.SIGTERM)
+            while living and (left := deadline - loop.time()) > 0:
+                await gone(living, left)
+                living = await self._living()
+            for _ in range(_MOST_LOOKS):
+                if not living:
+                    break
+                send(living, signal.SIGKILL)
+                living = await self._living()
+        except asyncio.CancelledError:
+            self._looked(self._census.end)
+            raise
+        finally:
+            self._over()
+
+    async def _living(self) -> list[int]:
+        """What runs of it, looked for anew while some left for sessions of their own."""
+        living: list[int] = []
         for _ in range(_MOST_LOOKS):
+            self._learn()
             count = len(self._told)
-            await asyncio.to_thread(self._census.end, grace=GRACE)
+            living = self._census.living(await self._tracking.look())
             self._learn()
             if len(self._told) == count:
                 break
-        self._over()
+        return living
+
+    async def end_session(self, stages: Stages) -> None:
+        """Signal the session of its shell, which is not reaped yet, until nobody is left there."""
+        await end_session(self._leader, stages, look=self._tracking.look)
 
     def _over(self) -> None:
         if self._tracking.watches(self._confined_run):

@@ -6,13 +6,48 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from sam_tui.adapters.terminal.processes.groups import members, strike
+from sam_tui.adapters.terminal.sandbox.supervised.processes import ProcessTable
 
 Stages = Sequence[tuple[signal.Signals, float]]
 """Signals in order, each with the seconds that it is given to work."""
 _MOMENT = 0.02
+_REST = 4
+"""So many times as long as a look took, no other is made."""
+
+
+class SharedLook:
+    """One look at all processes for all who want one at the same time.
+
+    Many commands that end together cost a number of looks that does not grow with them.
+    """
+
+    def __init__(self) -> None:
+        self._next: asyncio.Future[ProcessTable] | None = None
+        self._rests_until = 0.0
+
+    async def take(self) -> ProcessTable:
+        """The processes at a moment after this call."""
+        if self._next is None:
+            loop = asyncio.get_running_loop()
+            self._next = loop.create_future()
+            loop.call_at(max(loop.time(), self._rests_until), self._look, loop, self._next)
+        return await asyncio.shield(self._next)
+
+    def _look(
+        self, loop: asyncio.AbstractEventLoop, wanted: "asyncio.Future[ProcessTable]"
+    ) -> None:
+        self._next = None
+        began = loop.time()
+        table = ProcessTable()
+        self._rests_until = loop.time() + _REST * (loop.time() - began)
+        wanted.set_result(table)
+
+
+async def _look_alone() -> ProcessTable:
+    return ProcessTable()
 
 
 def end_descriptor(pid: int) -> int:
@@ -73,23 +108,30 @@ class ProcessEnd:
         self._ended()
 
 
-async def end_session(leader: int, stages: Stages, foreground: int = 0) -> None:
+async def end_session(
+    leader: int,
+    stages: Stages,
+    foreground: int = 0,
+    *,
+    look: Callable[[], Awaitable[ProcessTable]] = _look_alone,
+) -> None:
     """Signal all groups of a session, stage after stage, until nobody is left.
 
-    Cancelling kills at once. Processes that moved to a session of their own are not reached.
+    ``look`` gives the processes that there are. Cancelling kills at once. Processes that moved to a
+    session of their own are not reached.
     """
     try:
         for sent, seconds in stages:
-            if not await _gone(strike(leader, sent, foreground), seconds):
+            if not await gone(strike(leader, sent, foreground, await look()), seconds):
                 continue
-            if not members(leader) or sys.platform != "linux":
+            if not members(leader, await look()) or sys.platform != "linux":
                 return
     except asyncio.CancelledError:
         strike(leader, signal.SIGKILL, foreground)
         raise
 
 
-async def _gone(pids: dict[int, int], seconds: float) -> bool:
+async def gone(pids: Collection[int], seconds: float) -> bool:
     """Wait until all processes ended; False when the time was too short."""
     left = len(pids)
     done = asyncio.Event()

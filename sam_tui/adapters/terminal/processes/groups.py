@@ -3,36 +3,27 @@
 import os
 import signal
 
+from sam_tui.adapters.terminal.sandbox.supervised.processes import ProcessTable
 
-def members(leader: int) -> dict[int, int]:
+
+def members(leader: int, table: ProcessTable | None = None) -> dict[int, int]:
     """The living processes of the session that ``leader`` leads: pid to process group.
 
     Where the system has no /proc only the leader itself is known.
     """
     if not os.path.exists("/proc/self/stat"):
         return {leader: leader}
-    groups: dict[int, int] = {}
-    for name in os.listdir("/proc"):
-        if not name.isdecimal():
-            continue
-        try:
-            with open(f"/proc/{name}/stat", "rb") as stat:
-                line = stat.read()
-        except OSError:
-            continue
-        # The command name stands in brackets and may hold anything, so look behind the last one.
-        state, _, group, session = line[line.rfind(b")") + 2 :].split(None, 4)[:4]
-        if int(session) == leader and state not in b"ZX":
-            groups[int(name)] = int(group)
-    return groups
+    return (table or ProcessTable()).members(leader)
 
 
-def strike(leader: int, sent: signal.Signals, foreground: int = 0) -> dict[int, int]:
+def strike(
+    leader: int, sent: signal.Signals, foreground: int = 0, table: ProcessTable | None = None
+) -> dict[int, int]:
     """Signal every process group of a session; returns who was there.
 
     Call it only while the leader is not reaped: until then its number cannot name another.
     """
-    alive = members(leader)
+    alive = members(leader, table)
     groups = set(alive.values()) | {leader}
     if foreground > 1:
         groups.add(foreground)

@@ -14,6 +14,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 
 MARK = "SAM_TUI_RUN"
 """The variable that marks what a run starts, where no filter tells which sessions it begins."""
+_MARKED = f"{MARK}=".encode()
 _STATE, _GROUP, _SESSION, _FLAGS, _STARTED = 0, 2, 3, 6, 19
 """Where these stand among the fields of ``stat_fields``."""
 _KERNEL_THREAD = 0x00200000
@@ -28,13 +29,52 @@ _EMPTY = 8
 _HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 
 
+class ProcessTable:
+    """The processes that there are at one moment, or those with a greater number than ``after``.
+
+    One look at the system answers for as many runs as want to know theirs.
+    """
+
+    def __init__(self, *, after: int = 0) -> None:
+        self.fields: dict[int, list[bytes]] = {}
+        """What ``stat_fields`` tells of each."""
+        for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
+            pid = int(entry) if entry.isdecimal() else 0
+            if pid > after and (fields := stat_fields(pid)):
+                self.fields[pid] = fields
+
+    @functools.cached_property
+    def sessions(self) -> dict[int, list[int]]:
+        """Who is in each session."""
+        sessions: dict[int, list[int]] = {}
+        for pid, fields in self.fields.items():
+            sessions.setdefault(int(fields[_SESSION]), []).append(pid)
+        return sessions
+
+    @functools.cached_property
+    def marked(self) -> dict[str, list[int]]:
+        """Who carries each mark."""
+        marked: dict[str, list[int]] = {}
+        for pid, fields in self.fields.items():
+            for mark in _marks(pid, fields):
+                marked.setdefault(mark, []).append(pid)
+        return marked
+
+    def members(self, session: int) -> dict[int, int]:
+        """The living processes of a session: pid to process group."""
+        pids = self.sessions.get(session, ())
+        living = {pid: fields for pid in pids if (fields := self.fields[pid])[_STATE] not in b"ZX"}
+        return {pid: int(fields[_GROUP]) for pid, fields in living.items()}
+
+
 class Census:
     """The processes of one run. ``limits`` are how much of what they may have together, by the names
     in the policy file; what is not among them is not counted.
 
     A process leaves its session only by ``setsid``. Where that waits for the supervisor the sessions of
     a run are known, and with them every process, whoever its parent is. Elsewhere the processes carry
-    ``mark`` in their environment, which one can take off; with ``held`` only those under a filter count.
+    ``mark`` in their environment, which one can take off, or that and what follows a ``-``; with ``held``
+    only those under a filter count.
     """
 
     def __init__(
@@ -42,7 +82,7 @@ class Census:
     ) -> None:
         self._limits = dict(limits or {})
         self._bounds = {name: Bound(most) for name, most in self._limits.items()}
-        self._mark = f"{MARK}={mark}".encode() if mark else b""
+        self._mark = mark
         self._held = filtered
         self._sessions: dict[int, int] = {}
 
@@ -83,17 +123,18 @@ class Census:
         return ""
 
     def _amount(self, limit: str) -> int:
-        pids = [pid for pid, _ in self._members(0)]
+        pids = [pid for pid, _ in self._members(ProcessTable())]
         return len(pids) if limit == "processes" else memory_of(pids, self._limits[limit])
 
-    def living(self, *, after: int = 0) -> list[int]:
-        """The processes that have not ended, of those with a greater number than ``after``."""
-        return [pid for pid, state in self._members(after) if state not in b"ZX"]
+    def living(self, table: ProcessTable | None = None) -> list[int]:
+        """The processes that have not ended, of those in ``table``; without it, of all."""
+        members = self._members(table or ProcessTable())
+        return [pid for pid, state in members if state not in b"ZX"]
 
     def terminate(self) -> list[int]:
         """Ask them all to end; gives who was there."""
         living = self.living()
-        _signal(living, signal.SIGTERM)
+        send(living, signal.SIGTERM)
         return living
 
     def end(self, *, grace: float = 0.0) -> None:
@@ -106,7 +147,7 @@ class Census:
         for _ in range(_MOST_ROUNDS):
             if not living:
                 return
-            _signal(living, signal.SIGKILL)
+            send(living, signal.SIGKILL)
             living = self.living()
 
     def end_at_once(self) -> None:
@@ -116,7 +157,8 @@ class Census:
         is left out.
         """
         for _ in range(_MOST_ROUNDS):
-            groups = {group for pid, _ in self._members(0) if (group := self._group(pid)) > 1}
+            members = self._members(ProcessTable())
+            groups = {group for pid, _ in members if (group := self._group(pid)) > 1}
             if not groups:
                 return
             for group in groups:
@@ -131,30 +173,40 @@ class Census:
         mine = fields is not None and int(fields[_SESSION]) in self._sessions
         return int(fields[_GROUP]) if fields is not None and mine else 0
 
-    def _members(self, after: int) -> Iterator[tuple[int, bytes]]:
+    def _members(self, table: ProcessTable) -> Iterator[tuple[int, bytes]]:
         """Number and state of each."""
-        supervisor = os.getpid()
-        for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
-            pid = int(entry) if entry.isdecimal() else 0
-            if pid > after and pid != supervisor and (state := self.state_of(pid)):
-                yield pid, state
+        marked = set(table.marked.get(self._mark, ())) if self._mark else set[int]()
+        inside = {pid for session in self._sessions for pid in table.sessions.get(session, ())}
+        for pid in (marked | inside) - {os.getpid()}:
+            fields = table.fields[pid]
+            if pid in marked or self._is_inside(pid, fields):
+                yield pid, fields[_STATE]
 
     def state_of(self, pid: int) -> bytes:
         """The state of one of its processes; empty for any other number."""
         fields = stat_fields(pid)
         if fields is None:
             return b""
+        member = self._is_inside(pid, fields) or (self._mark and self._mark in _marks(pid, fields))
+        return fields[_STATE] if member else b""
+
+    def _is_inside(self, pid: int, fields: Sequence[bytes]) -> bool:
+        """Whether a process is in a session of this run."""
         began = self._sessions.get(int(fields[_SESSION]))
         # The number of a session is given anew only once nobody is in it; whoever came before the
         # session was known is none of it.
         mine = began is not None and int(fields[_STARTED]) >= began
-        member = (mine and (not self._held or is_held(pid))) or self._marked(pid, fields)
-        return fields[_STATE] if member else b""
+        return mine and (not self._held or is_held(pid))
 
-    def _marked(self, pid: int, fields: Sequence[bytes]) -> bool:
-        if not self._mark or fields[_STATE] in b"ZX" or int(fields[_FLAGS]) & _KERNEL_THREAD:
-            return False
-        return any(value.startswith(self._mark) for value in _environment(pid))
+
+def _marks(pid: int, fields: Sequence[bytes]) -> Iterator[str]:
+    """What a process is marked with: each mark, and its beginning that all runs of a program share."""
+    if fields[_STATE] in b"ZX" or int(fields[_FLAGS]) & _KERNEL_THREAD:
+        return
+    for value in _environment(pid):
+        if value.startswith(_MARKED):
+            mark = os.fsdecode(value.removeprefix(_MARKED))
+            yield from {mark, mark.partition("-")[0]}
 
 
 def _environment(pid: int) -> list[bytes]:
@@ -175,7 +227,8 @@ def _environment(pid: int) -> list[bytes]:
     return []
 
 
-def _signal(pids: Sequence[int], number: signal.Signals) -> None:
+def send(pids: Sequence[int], number: signal.Signals) -> None:
+    """Signal each that is still there."""
     for pid in pids:
         with suppress(OSError):
             os.kill(pid, number)
