@@ -1052,6 +1052,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "turn:streams": Requirement("An answer streams, is stored and ends the turn.", "issue 2.2"),
     "turn:text-calls": Requirement("Calls written as text count in three strict forms only, and only for tools that exist.", "spec/sam.md 6.8, 10.4"),
     "ui:agent-terminal": Requirement("The agent's terminal appears when opened, can be watched and typed into, and goes with its conversation.", "architecture 8"),
+    "ui:allow-comment": Requirement("A yes can carry a comment, which the model reads before the result.", "issue 17.6"),
+    "ui:approval-whole": Requirement("In a question a path takes one row, shortened in its middle, and is whole on a key; another key tells the rule that asks; at 80x24 the change is in view.", "issue 17.6"),
     "ui:approve": Requirement("An approval shows operation, targets, reason, place and change, and offers only what was offered, at every usable size.", "peers 4.3"),
     "ui:audit": Requirement("Decisions are browsed page by page, narrowed by words, folder and outcome, each with all that is known and the state of its seal.", "issue 4.11"),
     "ui:audit-broken": Requirement("A log of decisions that was changed is told at the start, in the bottom line and by the doctor.", "issue 4.11"),

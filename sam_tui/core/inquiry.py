@@ -72,6 +72,10 @@ class ApprovalRequest:
     asker: str = ""
     choices: tuple[ScopeChoice, ...] = ()
     words: str = ""
+    rule: str = ""
+    """The rule that has it asked, by the name that ``guard explain`` gives it."""
+    trace: tuple[str, ...] = ()
+    """Which stage of the guard asks, and which had nothing to say, in words; empty where none asks."""
     kind: Literal["approval"] = "approval"
 
     @property
@@ -90,6 +94,7 @@ class ApprovalRequest:
             why=redact(self.why),
             timed_scope=redact(self.timed_scope),
             words=redact(self.words),
+            trace=tuple(map(redact, self.trace)),
             preview=tuple(
                 replace(d, path=redact(d.path), unified=redact(d.unified)) for d in self.preview
             ),
@@ -144,7 +149,7 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """The answer to an ``ApprovalRequest``; ``comment`` reaches the model when denied.
+    """The answer to an ``ApprovalRequest``; ``comment`` reaches the model beside either answer.
 
     ``scope`` is the id of one of the request's ``choices`` where ``choice`` is ``scope``.
     """

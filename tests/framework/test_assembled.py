@@ -317,7 +317,7 @@ async def test_each_stage_of_the_guard_decides_what_it_is_for(
         used = row.access
         operation = f"mcp__{used.server}__{used.tool}" if isinstance(used, Use) else "x.y"
         where = located(runtime.guard, used, home, port)
-        ((*_, said),) = runtime.guard.trace(row.operation or operation, where)
+        said = runtime.guard.policy.trace(where[0], row.operation or operation)[-1]
         if (said.stage, said.outcome) != (row.stage, row.outcome):
             wrong.append(f"{row}: {said}")
     assert wrong == []

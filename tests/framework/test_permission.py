@@ -13,7 +13,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply
 from sam_tui.headless.answers import read_answers
 from sam_tui.mcp_server.elicitation import form_of
-from sam_tui.ui.widgets.inquiries.approval import approval_lines
+from sam_tui.ui.widgets.inquiries.card import approval_lines
 from tests.framework.bench import Bench, Person
 
 pytestmark = pytest.mark.requirement("collaboration:permission")

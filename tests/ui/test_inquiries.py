@@ -11,7 +11,7 @@ from sam_tui.core.inquiry import Approval, ApprovalRequest, Question, Reply
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.text.invisible import foreign_letters
 from sam_tui.ui.key_guard import Patience
-from sam_tui.ui.widgets.inquiries.approval import approval_lines
+from sam_tui.ui.widgets.inquiries.card import approval_lines
 from sam_tui.ui.widgets.inquiries.question import InquiryPanel, QuestionPanel
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import (
@@ -67,7 +67,7 @@ def outside(stage: Stage) -> dict[str, str]:
     return {"operation": "create_file", "filePath": str(target), "content": "new [text]\n"}
 
 
-@pytest.mark.requirement("ui:approve")
+@pytest.mark.requirement("ui:approve", "ui:approval-whole", "ui:allow-comment")
 @pytest.mark.parametrize("size", [(40, 10), (40, 12), (60, 16), (80, 24), (120, 40), (200, 50)])
 async def test_an_approval_shows_what_would_happen_and_lets_it_happen_once(
     stage: Stage, model: RawModel, size: tuple[int, int]
@@ -78,7 +78,18 @@ async def test_an_approval_shows_what_would_happen_and_lets_it_happen_once(
         await me.send("write it")
         found = await shown(me)
         target = stage.workspace.parent / "outside.txt"
-        assert str(target) in words(found) and "+new [text]" in words(found)
+        assert "+new [text]" in words(found)
+        row = next(line for line in words(found).splitlines() if line.startswith("target"))
+        assert len(row) <= found.size.width and row.endswith("outside.txt")
+        if size[1] >= 24:
+            await me.until(lambda: "+new [text]" in me.drawn())
+        assert "write-outside" not in words(found)
+        await me.pilot.press("question_mark")
+        await me.until(lambda: "rule    write-outside" in words(found))
+        await me.pilot.press("question_mark", "w")
+        await me.until(lambda: str(target) in words(found) and "write-outside" not in words(found))
+        await me.pilot.press("c", *"1 mind it", "enter")
+        await me.until(lambda: "you say 1 mind it" in words(found))
         assert me.app.chat.status.activity.words(0) == "waiting for you"
         assert not target.exists()
         if size[1] > 10:  # before anything is scrolled
@@ -93,6 +104,8 @@ async def test_an_approval_shows_what_would_happen_and_lets_it_happen_once(
         assert target.read_text() == "new [text]\n"
         await me.until(lambda: panel(me) is None and me.app.chat.prompt.area.has_focus)
         assert "You allowed" in me.transcript()
+        result = next(m.text for m in model.seen[-1] if m.kind == "tool")
+        assert result.startswith("The person allowed this and said: 1 mind it\n\nCREATED")
 
 
 @pytest.mark.requirement("ui:deny-comment")

@@ -254,7 +254,8 @@ class _Explainer:
 
     def _explain(self, key: str, located: Sequence[LocatedAccess]) -> dict[str, Any]:
         explained = self._runtime.guard.explain(self._conversation, key, located)
-        traces = self._runtime.guard.trace(key, located)
+        policy = self._runtime.guard.policy
+        traces = [policy.trace(access, key) for access in located]
         hooking = self._runtime.executor.hooks()
         hooks = hooking.hooks.awaiting("PreToolUse", key) if hooking is not None else ()
         hook_lines = (

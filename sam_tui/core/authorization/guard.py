@@ -34,7 +34,7 @@ from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.authorization.paths.places import place_of
 from sam_tui.core.authorization.policy.command_stages import wants_network
 from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT
-from sam_tui.core.authorization.policy.policy import Judgement, PermissionMode, Policy, TraceStep
+from sam_tui.core.authorization.policy.policy import Judgement, PermissionMode, Policy
 from sam_tui.core.authorization.request import Explanation as Explanation
 from sam_tui.core.authorization.request import GuardTerms, Refusals, no_preview
 from sam_tui.core.authorization.request import Request as Request
@@ -235,12 +235,6 @@ class Guard:
         if withdrawn:
             self.policy = replace(self.policy, rules=self.policy.rules.without(withdrawn))
 
-    def trace(
-        self, operation: str, accesses: Sequence[LocatedAccess]
-    ) -> tuple[tuple[TraceStep, ...], ...]:
-        """For each access every stage that had a say, up to the one that decided."""
-        return tuple(self.policy.trace(access, operation) for access in accesses)
-
     async def decide(self, request: Request) -> Decision:
         """The decision on a call. Waits for the person where one must be asked."""
         decision = await self._decide(request)
@@ -334,6 +328,8 @@ class Guard:
             asker=request.asker,
             choices=tuple(offer.choice for offer in on_offer),
             words=request.words,
+            rule=explained.rule,
+            trace=self.policy.trace_words(request.accesses, request.operation),
         )
         outcome = await self._put(request.conversation, request.call, question)
         verdict = replace(

@@ -16,6 +16,8 @@ from sam_tui.core.verdict import Decision, decision_words
 
 IGNORED = "ignoredArguments"
 """Of a result that is a JSON object, and of the data for programs."""
+REMARK = "commentOfThePerson"
+"""Of a result that is a JSON object."""
 
 
 def with_ignored(result: ToolResult, words: Collection[str], *, key: str, limit: int) -> ToolResult:
@@ -27,21 +29,31 @@ def with_ignored(result: ToolResult, words: Collection[str], *, key: str, limit:
         return result
     data = {**result.data, IGNORED: list(words)}
     if result.mime_type == "application/json":
-        return replace(result, text=_in_json(result.text, words), data=data)
+        return replace(result, text=_in_json(result.text, IGNORED, list(words)), data=data)
     note = f"Ignored, because {key} has no such argument: {', '.join(words)}."
     parts = (note, result.text) if len(result.text) > limit else (result.text, note)
     return replace(result, text="\n\n".join(filter(None, parts)), data=data)
 
 
-def _in_json(text: str, words: Collection[str]) -> str:
-    """A JSON object with the names as its first member; any other text as it is."""
+def remarked(result: ToolResult, decision: Decision) -> ToolResult:
+    """The result, before it what the person said when they allowed the call."""
+    if decision.by != "user" or not decision.comment:
+        return result
+    if result.mime_type == "application/json":
+        return replace(result, text=_in_json(result.text, REMARK, decision.comment))
+    remark = f"The person allowed this and said: {decision.comment}"
+    return replace(result, text="\n\n".join(filter(None, (remark, result.text))))
+
+
+def _in_json(text: str, name: str, member: object) -> str:
+    """A JSON object with one more member before the others; any other text as it is."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
     if not isinstance(value, dict):
         return text
-    extended = {IGNORED: list(words), **cast("dict[str, object]", value)}
+    extended = {name: member, **cast("dict[str, object]", value)}
     return json.dumps(extended, ensure_ascii=False, indent=2 if text[1:2] == "\n" else None)
 
 

@@ -90,6 +90,15 @@ class Policy(PolicyState):
             steps.append(TraceStep(name, "", "nothing to say"))
         return (*steps, TraceStep("located", "deny", "unlocated: the path could not be resolved"))
 
+    def trace_words(self, accesses: Sequence[LocatedAccess], operation: str) -> tuple[str, ...]:
+        """Which stage asks about the first access that is asked about, and which were silent before."""
+        for located in accesses:
+            *before, last = self.trace(located, operation)
+            if last.outcome == "ask":
+                silent = ", ".join(step.stage for step in before)
+                return f"{last.stage}: {last.detail}", f"nothing to say before it: {silent}"
+        return ()
+
     def with_rules(self, rules: Sequence[Rule]) -> "Policy":
         """The same policy with more rules."""
         return replace(self, rules=RuleSet(ordered((*self.rules.rules, *rules))))

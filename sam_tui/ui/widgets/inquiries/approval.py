@@ -1,8 +1,7 @@
 """Asks whether a call may run, and how much more may run without asking."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import Literal
 
 from textual import events
 from textual.app import ComposeResult
@@ -10,41 +9,20 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.widgets import Button, Static
 
-from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, ScopeChoice
-from sam_tui.core.text.plain import gist
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import InquiryAnswered
-from sam_tui.ui.plain import visible, visible_line
+from sam_tui.ui.plain import visible_line
+from sam_tui.ui.widgets.inquiries.buttons import buttons_of, covered_lines
+from sam_tui.ui.widgets.inquiries.card import (
+    CardWidth,
+    approval_lines,
+    diffs_content,
+    why_lines,
+)
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
-from sam_tui.ui.widgets.inquiries.scopes import ScopeMarked, ScopeView, figures_of
+from sam_tui.ui.widgets.inquiries.scopes import ScopeMarked, ScopeView
 from sam_tui.ui.widgets.line_input import LineInput
-
-if TYPE_CHECKING:
-    from sam_tui.core.display import Diff
-
-
-_STYLES = {"+": "$success", "-": "$error", "@": "$primary"}
-
-
-def diff_content(diff: "Diff") -> Content:
-    """One file's change: its path, the counts, and the lines; nothing in them is hidden."""
-    head = Content.assemble(
-        (visible_line(diff.heading), "bold"),
-        (f"  +{diff.added}", "$success"),
-        (f" -{diff.removed}", "$error"),
-    )
-    lines = [
-        Content(line).stylize(_STYLES.get(line[:1], "$foreground"))
-        for line in visible(diff.unified).expandtabs(4).split("\n")
-        if line
-    ]
-    return Content("\n").join([head, *lines])
-
-
-def diffs_content(diffs: "Sequence[Diff]") -> Content:
-    """Several files' changes, one below the other."""
-    return Content("\n\n").join(diff_content(diff) for diff in diffs)
-
 
 _SCROLLS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
 _MOVES = {"left": -1, "shift+tab": -1, "right": 1, "tab": 1}
@@ -53,144 +31,21 @@ _AROUND_LABEL = 4
 _SHORT, _SHORT_GRID = 20, 30
 """Rows of a terminal below which what a button covers scrolls with the details; the latter where
 the buttons stand in columns, as there it takes more rows."""
-_SUMMARY = 160
-"""Characters of a call beside its operation; the whole of a longer one stands below."""
-_BRIEF = 8
-"""Characters of a label where there is little room."""
+_SCROLLBAR = 2
+"""Columns for it beside the text."""
 _PASSED_ON = frozenset({"f1", "f2", "f3", "f4", "ctrl+right_square_bracket", "ctrl+q"})
 """Keys that show other things and answer nothing."""
 _HINTS = {
-    "choices": "digit chooses · Esc denies · ↑↓ scroll",
-    "comment": "Enter denies with this · Esc goes back",
+    "choices": "w whole · ? why asked · c comment · Esc denies",
+    "denial": "Enter denies with this · Esc goes back",
+    "comment": "Enter keeps it for your answer · Esc drops it",
     "scopes": "↑↓ or digit looks · Enter allows · Esc goes back",
+    "why": "Esc or ? goes back",
 }
-_SPANS = {"session": "conversation", "project": "folder", "user": "everywhere"}
+_PLACEHOLDERS = {"denial": "What should be done instead?", "comment": "What should the agent know?"}
 
-View = Literal["choices", "comment", "scopes"]
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalButton:
-    """What a button does: its name, its words, and its words where there is little room."""
-
-    name: str
-    words: str
-    brief: str
-
-
-def buttons_of(request: ApprovalRequest) -> dict[str, ApprovalButton]:
-    """The buttons of a request by their keys.
-
-    1 to 4 always mean the same: once, for some minutes, deny, deny with a comment; 5 opens what is
-    wider; from 6 on stand other ways to say yes that the request brings.
-    """
-    offered = request.choices or (ScopeChoice("once", "this call only", "once"),)
-    names = {choice.id for choice in offered}
-    minutes = max(1, round(request.seconds / 60))
-    span = "1 minute" if minutes == 1 else f"{minutes} minutes"
-    buttons: dict[str, ApprovalButton] = {}
-    if "once" in names:
-        buttons["1"] = ApprovalButton("once", "1 Once", "1 Once")
-    if request.timed_scope or "timed" in names:
-        buttons["2"] = ApprovalButton("timed", f"2 For {span}", f"2 {minutes} min")
-    buttons["3"] = ApprovalButton("deny", "3 Deny", "3 Deny")
-    buttons["4"] = ApprovalButton("comment", "4 Deny, and say why", "4 Why")
-    if any(choice.span in _SPANS for choice in offered):
-        buttons["5"] = ApprovalButton("wider", "5 Wider …", "5 More")
-    return buttons | _other_buttons(offered)
-
-
-def _other_buttons(offered: Sequence[ScopeChoice]) -> dict[str, ApprovalButton]:
-    """Those for ways to say yes that have no key of their own."""
-    others = [c for c in offered if c.id not in ("once", "timed") and c.span not in _SPANS]
-    buttons: dict[str, ApprovalButton] = {}
-    for key, choice in zip("6789", others, strict=False):
-        label = visible_line(choice.label or choice.id.capitalize())
-        buttons[key] = ApprovalButton(choice.id, f"{key} {label}", f"{key} {label[:_BRIEF]}")
-    return buttons
-
-
-def covered_lines(request: ApprovalRequest) -> Content:
-    """What each way to say yes would cover, by its key."""
-    rows: list[Content] = []
-    choices = {choice.id: choice for choice in request.choices}
-    for key, button in buttons_of(request).items():
-        choice = choices.get(button.name)
-        words = _covered_words(request, button, choice)
-        if not words or words == "this call only":
-            continue
-        figures = figures_of(choice) if choice else ""
-        rows.append(
-            Content.assemble(
-                (f"{key} {'offers' if button.name == 'wider' else 'covers'} ", "$text-muted"),
-                visible_line(words),
-                (f"  {figures}" if figures else "", "$text-muted"),
-            )
-        )
-    return Content("\n").join(rows)
-
-
-def _covered_words(
-    request: ApprovalRequest, button: ApprovalButton, choice: ScopeChoice | None
-) -> str:
-    words = choice.words if choice else ""
-    match button.name:
-        case "timed":
-            return request.timed_scope or words
-        case "wider":
-            return _wider_words(request)
-        case _:
-            return words
-
-
-def _wider_words(request: ApprovalRequest) -> str:
-    """The wider scopes on one line, each with its figures."""
-    # Of several that last alike the first is the narrowest.
-    every = {c.span: c for c in reversed(request.choices) if c.span in _SPANS}
-    wider = list(reversed(every.values()))
-    options = [
-        f"{_SPANS[c.span]} ({c.covered} of {c.considered})" if c.considered else _SPANS[c.span]
-        for c in wider
-    ]
-    past = " past calls" if any(choice.considered for choice in wider) else ""
-    return ", ".join(options) + past
-
-
-def approval_lines(request: ApprovalRequest) -> Content:
-    """What is asked, line by line: operation, what it touches, why it is asked, where.
-
-    What may be long stands last: no command pushes the reason and the target out of view.
-    """
-    summary = visible_line(request.summary)
-    rows = [Content.assemble((visible_line(request.operation), "bold $accent"), "  ")]
-    rows[0] = rows[0].append(Content(gist(summary, _SUMMARY)))
-    if request.asker:
-        rows.append(Content.assemble(("from    ", "$text-muted"), visible_line(request.asker)))
-    short = [target for target in request.targets if len(target) <= _SUMMARY]
-    rows.extend(_target_line(target) for target in short)
-    rows.append(Content.assemble(("why     ", "$text-muted"), visible_line(request.why)))
-    rows.extend(
-        Content.assemble(("letters ", "$warning"), visible_line(words)) for words in request.letters
-    )
-    if request.cwd:
-        rows.append(Content.assemble(("in      ", "$text-muted"), visible_line(request.cwd)))
-    rows.extend(_target_line(target) for target in request.targets if target not in short)
-    if len(summary) > _SUMMARY:
-        rows.append(Content.assemble(("call    ", "$text-muted"), summary))
-    rows.extend(
-        Content.assemble(("agent   │ ", "$text-muted"), (line, "italic"))
-        for line in visible(request.words).splitlines()
-    )
-    return Content("\n").join(rows)
-
-
-def _target_line(target: str) -> Content:
-    return Content.assemble(("target  ", "$text-muted"), _indented(visible(target)))
-
-
-def _indented(text: str) -> str:
-    """Later lines under the first one, so that none can pass for a line of ours."""
-    return text.replace("\n", "\n        ")
+View = Literal["choices", "denial", "comment", "scopes", "why"]
+_WRITING: tuple[View, ...] = ("denial", "comment")
 
 
 class ApprovalPanel(InquiryPanel, can_focus=True):
@@ -209,22 +64,28 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         super().__init__(inquiry, patience, grabs=grabs)
         self._request = request
         self._details = VerticalScroll(id="details", classes="scrolls", can_focus=False)
+        self._lines = Static(markup=False)
+        self._preview = Static(markup=False, id="preview")
+        self._covered = [
+            Static(markup=False, classes=f"covered -{at}") for at in ("inner", "outer")
+        ]
         self._scopes: ScopeView | None = None
-        self._comment = LineInput(
-            self._deny_with, placeholder="What should be done instead?", id="reason"
-        )
+        self._comment = LineInput(self._written, id="reason")
+        self._remark = ""
+        """What goes with the answer."""
+        self._whole = False
+        """Whether every path is said whole."""
         self._view: View = "choices"
         self._buttons = buttons_of(request)
 
     def compose(self) -> ComposeResult:
         """Details with the preview, what the buttons cover, the buttons, the comment line."""
-        covered = covered_lines(self._request)
+        inner, outer = self._covered
         with self._details:
-            yield Static(approval_lines(self._request), markup=False)
-            yield Static(covered, markup=False, classes="covered -inner")
-            if self._request.preview:
-                yield Static(diffs_content(self._request.preview), markup=False, id="preview")
-        yield Static(covered, markup=False, classes="covered -outer")
+            yield self._lines
+            yield self._preview
+            yield inner
+        yield outer
         with Horizontal(id="choices"):
             for button in self._buttons.values():
                 yield Button(Content(button.words), id=button.name, compact=True)
@@ -238,6 +99,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         """Long words on the buttons where they fit, else short ones, else those in three columns."""
         self.around = 4 if self._view == "scopes" else 6
         super().on_resize()
+        self._write()
         width = self.size.width
         tight = sum(len(button.words) + _AROUND_LABEL for button in self._buttons.values()) > width
         grid = tight and sum(len(button.brief) + 2 for button in self._buttons.values()) > width
@@ -245,12 +107,12 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         self.set_class(grid, "-grid")
         self.set_class(self.screen.size.height < (_SHORT_GRID if grid else _SHORT), "-short")
         for button in self._buttons.values():
-            label = button.brief if tight else button.words
+            label = button.least if grid else button.brief if tight else button.words
             self.query_one(f"#{button.name}", Button).label = Content(label)
 
     def on_key(self, event: events.Key) -> None:
         """Digits choose, Esc denies, arrows scroll or move; nothing else means anything."""
-        if self._view == "comment":
+        if self._view in _WRITING:
             self._comment_key(event)
             return
         on_button = isinstance(self.screen.focused, Button)
@@ -261,17 +123,35 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self._move(_MOVES[event.key])
         elif self._view == "scopes":
             self._scope_key(event.key)
-        else:
+        elif not self._look(event.key):
             self._choice_key(event.key)
 
     def leaves(self, key: str) -> bool:
         """Only keys that answer nothing, but for those beside a comment."""
-        return self._view == "comment" or key in _PASSED_ON
+        return self._view in _WRITING or key in _PASSED_ON
 
-    def _choice_key(self, key: str) -> None:
+    def _look(self, key: str) -> bool:
+        """Do what shows more and answers nothing; False for any other key."""
         if key in _SCROLLS:
             self._details.scroll_relative(y=_SCROLLS[key], animate=False)
-        elif key in self._buttons or key in ("escape", "ctrl+c"):
+            return True
+        match key:
+            case "w":
+                self._whole = not self._whole
+                self._write()
+            case "question_mark":
+                self._turn_to("choices" if self._view == "why" else "why")
+            case "escape" if self._view == "why":
+                self._turn_to("choices")
+            case "c":
+                self._turn_to("comment")
+            case _:
+                return False
+        self.guard.rearm()
+        return True
+
+    def _choice_key(self, key: str) -> None:
+        if key in self._buttons or key in ("escape", "ctrl+c"):
             if self.guard.hears():
                 self._choose(self._buttons[key].name if key in self._buttons else "deny")
         else:
@@ -289,16 +169,20 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         if self._scopes is not None:
             self._scopes.listed.mark(event.index)
 
-    def _deny_with(self, comment: str) -> None:
-        self._answer(Approval("deny", comment.strip()))
+    def _written(self, comment: str) -> None:
+        """A comment is done: it denies at once, or waits for the answer that it goes with."""
+        self._remark = comment.strip()
+        if self._view == "denial":
+            self._answer(Approval("deny", self._remark))
+        else:
+            self._leave_comment()
 
     def _choose(self, name: str) -> None:
         match name:
             case "once" | "timed" | "deny":
-                self._answer(Approval(name))
+                self._answer(Approval(name, self._remark))
             case "comment":
-                self._turn_to("comment")
-                self.screen.set_focus(self._comment)
+                self._turn_to("denial")
             case "wider":
                 self._turn_to("scopes")
             case "back":
@@ -306,7 +190,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             case "allow-scope":
                 self._take_marked()
             case _:
-                self._answer(Approval("scope", scope=name))
+                self._answer(Approval("scope", self._remark, scope=name))
 
     def _take_marked(self) -> None:
         marked = self._scopes.listed.marked if self._scopes is not None else None
@@ -324,11 +208,28 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self._scopes = ScopeView(self._request.choices)
             self.mount(self._scopes, before=self._comment)
             self.call_after_refresh(self.on_resize)
-        self._comment.display = view == "comment"
+        self._comment.display = view in _WRITING
         self.border_subtitle = Content(_HINTS[view])
         self.guard.rearm()
-        if view != "comment" and self.has_focus_within:
+        self._write()
+        self._details.scroll_home(animate=False)
+        if view in _WRITING:
+            self._comment.placeholder = _PLACEHOLDERS[view]
+            self.screen.set_focus(self._comment)
+        elif self.has_focus_within:
             self.screen.set_focus(self)
+
+    def _write(self) -> None:
+        """What the card says, as wide as it is now."""
+        request, why = self._request, self._view == "why"
+        width = CardWidth(max(self.size.width - _SCROLLBAR, 1), whole=self._whole)
+        remark = Content.assemble(("you say ", "$text-muted"), visible_line(self._remark))
+        lines = why_lines(request, width) if why else approval_lines(request, width)
+        self._lines.update(Content("\n").join([lines, remark]) if self._remark else lines)
+        self._preview.display = bool(request.preview) and not why
+        self._preview.update(diffs_content(request, width))
+        for covered in self._covered:
+            covered.update(covered_lines(request, width))
 
     def _answer(self, approval: Approval) -> None:
         self.post_message(InquiryAnswered(self.inquiry, approval))
@@ -355,8 +256,8 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
     def _comment_key(self, event: events.Key) -> None:
         if event.key in ("escape", "ctrl+c"):
             swallow(event)
-            self.screen.set_focus(self)
-            self._turn_to("choices")
+            self._remark = ""
+            self._leave_comment()
         elif event.is_printable:
             # Typed right behind the key that leads to the comment: the line itself keeps all others.
             swallow(event)
@@ -369,3 +270,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         at = buttons.index(focused) if isinstance(focused, Button) and focused in buttons else None
         to = (at + step) % len(buttons) if at is not None else (0 if step > 0 else -1)
         self.screen.set_focus(buttons[to])
+
+    def _leave_comment(self) -> None:
+        self.screen.set_focus(self)
+        self._turn_to("choices")

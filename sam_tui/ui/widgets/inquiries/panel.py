@@ -15,6 +15,8 @@ _LEFT = 3
 """Rows left to transcript and status bar at the least."""
 _ENOUGH = 13
 """Rows up to which a question may leave no more than that."""
+_LITTLE = 30
+"""Rows of a terminal up to which a question has a larger share, so that a change is in view."""
 
 
 class InquiryPanel(Vertical):
@@ -49,7 +51,8 @@ class InquiryPanel(Vertical):
         Where there are few rows the question has nearly all of them.
         """
         height = self.screen.size.height
-        room = max(height * 6 // 10, min(height - _LEFT, _ENOUGH)) - self.around
+        share = height * 7 // 10 if height <= _LITTLE else height * 6 // 10
+        room = max(share, min(height - _LEFT, _ENOUGH)) - self.around
         for scrolling in self.query(".scrolls"):
             scrolling.styles.max_height = max(1, room)
 
