@@ -241,11 +241,11 @@ class Runtime:
         conversation: ConversationId | None = None,
         *,
         how: Opening = "continue",
-        before: int | None = None,
+        at: int | None = None,
     ) -> Session:
         """A new conversation, or a stored one continued, copied or taken from another program.
 
-        With ``before`` a copy ends ahead of the prompt at that position.
+        ``at`` is the message that a copy ends at, see ``fork``.
 
         Raises ``UsageError`` for one of another workspace, ``ConversationInUse`` where another
         program writes to it.
@@ -253,7 +253,7 @@ class Runtime:
         identifier = named_conversation(conversation) if conversation else mint_conversation()
         broken = INTERRUPTED
         if how == "fork":
-            identifier, broken = self._fork(identifier, before), COPIED
+            identifier, broken = self.fork(identifier, at), COPIED
         elif self.engine.budgets.get(identifier) is not None:
             # Opening closes calls without a result as broken off; these still get theirs.
             raise UsageError(
@@ -305,11 +305,15 @@ class Runtime:
             )
         return record
 
-    def _fork(self, conversation: ConversationId, before: int | None) -> ConversationId:
+    def fork(self, conversation: ConversationId, at: int | None = None) -> ConversationId:
+        """Copy a conversation of this workspace; returns the copy's id.
+
+        With ``at`` it ends at the message of that position, see ``ConversationStore.fork``.
+        """
         if self._own(conversation) is None:
             raise UsageError(f"There is no conversation {conversation} to copy.")
         copy = mint_conversation()
-        self.conversations.fork(conversation, copy, before=before)
+        self.conversations.fork(conversation, copy, at=at)
         return copy
 
     def open_runner(self, report: Callable[[str], None]) -> "Runner":

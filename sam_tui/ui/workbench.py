@@ -14,6 +14,7 @@ from sam_tui.ui.controllers.authorization import Authorization
 from sam_tui.ui.controllers.background import Background
 from sam_tui.ui.controllers.completion import Completion
 from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.controllers.conversation.forks import Forks
 from sam_tui.ui.controllers.conversation_actions import ConversationActions
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
@@ -65,6 +66,7 @@ class Workbench:
         self._about = ConversationActions(context, self.current, self.conversations)
         self._compaction = CompactionActions(context, self.current)
         self._rewind = Rewind(context, self.current, self.conversations)
+        self._forks = Forks(context, self.conversations)
         self._shells = Shells(context)
         self._requests = TerminalRequests(context, front.emit)
         self.terminal_status = TerminalStatus(front.screen)
@@ -83,7 +85,8 @@ class Workbench:
             "interrupt": lambda _: screen_actions.interrupt(turns.cancel),
             "new": lambda _: self._when_idle(conversations.new),
             "resume": lambda _: self._when_idle(conversations.choose),
-            "fork": lambda _: self._when_idle(conversations.fork),
+            "fork": lambda _: self._when_idle(self._forks.whole),
+            "fork_block": lambda _: self._when_idle(self._forks.at_block),
             "take_over": lambda _: conversations.take_over(),
             "model": lambda name: self._when_idle(lambda: self._models.choose(name)),
             "next_mode": lambda _: authorization.next_mode(),

@@ -67,6 +67,24 @@ def drop_last_compaction(connection: Connection, key: str) -> bool:
     return True
 
 
+def copy_chunks(connection: Connection, key: str, copy: str) -> None:
+    """Give a copy of a conversation what left the context of the original."""
+    query = f"SELECT {_COLUMNS} FROM archive a WHERE conversation = ? ORDER BY number"
+    for row in connection.execute(query, (key,)).fetchall():
+        insert_chunk(connection, _chunk((copy, *row[1:])))
+
+
+def drop_compactions_after(connection: Connection, key: str, position: int) -> None:
+    """Take compactions of messages behind a position away, and what they archived."""
+    later = "conversation = ? AND through > ?"
+    (archived,) = connection.execute(
+        f"SELECT min(archived) FROM compactions WHERE {later} AND undone = 0", (key, position)
+    ).fetchone()
+    if archived is not None:
+        _delete(connection, key, "number > ?", archived)
+    connection.execute(f"DELETE FROM compactions WHERE {later}", (key, position))
+
+
 def _delete(connection: Connection, key: str, condition: str, number: int) -> None:
     rows = f"SELECT row FROM archive WHERE conversation = ? AND {condition}"
     connection.execute(f"DELETE FROM archive_words WHERE rowid IN ({rows})", (key, number))

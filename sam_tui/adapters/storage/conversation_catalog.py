@@ -1,9 +1,11 @@
 """The stored conversations as people handle them: named, pinned, archived, searched, copied, deleted."""
 
+import sys
 import time
 from collections.abc import Sequence
 from sqlite3 import Connection
 
+from sam_tui.adapters.storage.archive import copy_chunks, drop_compactions_after
 from sam_tui.adapters.storage.conversation_folders import ConversationFolders
 from sam_tui.adapters.storage.database import Database, Row
 from sam_tui.adapters.storage.plain_text import storable, title_of
@@ -202,14 +204,14 @@ def fork(
     folders: ConversationFolders,
     conversation: ConversationId,
     copy: ConversationId,
-    before: int | None,
+    at: int | None,
 ) -> None:
     """Make ``copy`` in one transaction. Raises ``StorageError`` where there is nothing to copy."""
     key, new = storable(conversation), storable(copy)
     with database.transaction() as connection:
         inserted = connection.execute(
-            "INSERT INTO conversations (id, workspace, title, created_at, updated_at, messages)"
-            " SELECT ?, workspace, title, ?, ?, messages FROM conversations WHERE id = ?",
+            "INSERT INTO conversations (id, workspace, title, created_at, updated_at, messages, pins)"
+            " SELECT ?, workspace, title, ?, ?, messages, pins FROM conversations WHERE id = ?",
             (new, time.time(), time.time(), key),
         )
         if inserted.rowcount != 1:
@@ -220,22 +222,43 @@ def fork(
                 " WHERE conversation = ? ORDER BY rowid",
                 (new, key),
             )
-        if before is not None:
-            _cut(connection, new, before)
+        copy_chunks(connection, key, new)
+        if at is not None:
+            _cut(connection, new, at)
         _copy_files(connection, folders, conversation, copy)
 
 
-def _cut(connection: Connection, key: str, before: int) -> None:
-    """Take the messages from a position on away, and the reminders right ahead of them."""
+def _end_of_step(connection: Connection, key: str, position: int) -> int:
+    """The first position that a copy ending at a message leaves out: the prompt itself, else what comes
+    behind the results of its step. Raises ``UsageError`` where there is no such message."""
+    row = connection.execute(
+        "SELECT kind FROM messages WHERE conversation = ? AND position = ?", (key, position)
+    ).fetchone()
+    if row is None:
+        raise UsageError(
+            f"There is no message {position}.",
+            hint="“sam-tui sessions show ID --numbers” shows them.",
+        )
+    if row[0] == "user":
+        return position
+    return connection.execute(
+        "SELECT coalesce(min(position), ?) FROM messages WHERE conversation = ? AND position > ?"
+        " AND kind IN ('user', 'assistant')",
+        (sys.maxsize, key, position),
+    ).fetchone()[0]
+
+
+def _cut(connection: Connection, key: str, at: int) -> None:
+    """Let a copy end at a message: what comes later goes, with the reminders right ahead of it and what
+    the archive has of it."""
+    before = _end_of_step(connection, key, at)
     last = connection.execute(
         "SELECT coalesce(max(position), 0) FROM messages"
         " WHERE conversation = ? AND position < ? AND kind <> 'reminder'",
         (key, before),
     ).fetchone()[0]
     connection.execute("DELETE FROM messages WHERE conversation = ? AND position > ?", (key, last))
-    connection.execute(
-        "DELETE FROM compactions WHERE conversation = ? AND through > ?", (key, last)
-    )
+    drop_compactions_after(connection, key, last)
     connection.execute(
         "UPDATE conversations SET messages ="
         " (SELECT count(*) FROM messages WHERE conversation = id) WHERE id = ?",

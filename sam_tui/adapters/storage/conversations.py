@@ -171,6 +171,10 @@ class SqliteConversations:
         """The whole history, as if nothing had ever been compacted."""
         return [entry.message for entry in self._entries(conversation, 0)]
 
+    def positions(self, conversation: ConversationId) -> list[int]:
+        """The position of each of ``everything``."""
+        return [entry.position for entry in self._entries(conversation, 0)]
+
     def timeline(self, conversation: ConversationId) -> list[tuple[float, Message]]:
         """The whole history, each message with the seconds since the epoch when it was stored."""
         return [(entry.at, entry.message) for entry in self._entries(conversation, 0)]
@@ -209,11 +213,8 @@ class SqliteConversations:
         through = max((entry.position for entry in view[:dropped]), default=0)
         # An opening that an earlier compaction made and this one keeps has no row of its own.
         carried = [entry.message for entry in view[dropped:] if not entry.has_row]
-        body = (
-            "["
-            + ",".join(storable(dump_message(message)) for message in (*opening, *carried))
-            + "]"
-        )
+        dumped = (storable(dump_message(message)) for message in (*opening, *carried))
+        body = f"[{','.join(dumped)}]"
         with self._writing(conversation) as connection:
             connection.execute(
                 "INSERT INTO compactions SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?,"
@@ -324,10 +325,10 @@ class SqliteConversations:
         ]
 
     def fork(
-        self, conversation: ConversationId, copy: ConversationId, *, before: int | None = None
+        self, conversation: ConversationId, copy: ConversationId, *, at: int | None = None
     ) -> None:
-        """Make ``copy`` a new conversation with the same history, up to a prompt where one is named."""
-        fork(self._database, self._folders, conversation, copy, before)
+        """Make ``copy`` a new conversation with the same history, up to a message where one is named."""
+        fork(self._database, self._folders, conversation, copy, at)
 
     def _writing(self, conversation: ConversationId) -> AbstractContextManager[Connection]:
         return self._writers.writing(conversation)

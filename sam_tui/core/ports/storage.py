@@ -136,6 +136,10 @@ class ConversationStore(Protocol):
         """The whole history, as if nothing had ever been dropped."""
         ...
 
+    def positions(self, conversation: ConversationId) -> list[int]:
+        """The position of each of ``everything``."""
+        ...
+
     def timeline(self, conversation: ConversationId) -> list[tuple[float, Message]]:
         """The whole history, each message with the seconds since the epoch when it was stored."""
         ...
@@ -208,11 +212,13 @@ class ConversationStore(Protocol):
         ...
 
     def fork(
-        self, conversation: ConversationId, copy: ConversationId, *, before: int | None = None
+        self, conversation: ConversationId, copy: ConversationId, *, at: int | None = None
     ) -> None:
-        """Make ``copy`` a new conversation with the same history, todos, choices and results.
+        """Make ``copy`` a new conversation with the same history, todos, pins, choices, results, and
+        archive of what left the context.
 
-        With ``before`` its history ends ahead of the prompt at that position.
+        With ``at`` it ends at the message of that position: ahead of it where it is a prompt, else
+        behind the results of its step. Raises ``UsageError`` where there is no such message.
         """
         ...
 

@@ -96,16 +96,16 @@ class Conversations:
         conversation: "ConversationId",
         how: "Opening" = "continue",
         *,
-        before: int | None = None,
+        at: int | None = None,
     ) -> None:
-        """Continue a stored conversation, or a copy of what came ``before`` a position in it.
+        """Continue a stored conversation, or a copy of it that ends ``at`` a message.
 
         What cannot be opened is said in the transcript.
 
         For one that another program has open the person chooses what to do.
         """
         try:
-            session = self._runtime.open_session(conversation, how=how, before=before)
+            session = self._runtime.open_session(conversation, how=how, at=at)
             conversation = session.conversation
             record = self._runtime.conversations.find(conversation)
             todos = self._runtime.todos.items(conversation)
@@ -141,11 +141,10 @@ class Conversations:
             exclusive=True,
         )
 
-    def fork(self) -> None:
-        """Go on in a copy of the conversation on show."""
-        current = self._watched or self._current.id
-        if current is not None:
-            self.open(current, "fork")
+    @property
+    def on_show(self) -> "ConversationId | None":
+        """The conversation on show, whoever writes to it."""
+        return self._watched or self._current.id
 
     def take_over(self) -> None:
         """Write to the conversation that is read along."""

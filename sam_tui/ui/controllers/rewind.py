@@ -120,7 +120,7 @@ class Rewind:
         self, conversation: "ConversationId", prompt: "UserPrompt", checkpoint: int = 0
     ) -> None:
         """Go on in a copy that ends before the message, which stands in the prompt again."""
-        self._conversations.open(conversation, "fork", before=prompt.position)
+        self._conversations.open(conversation, "fork", at=prompt.position)
         if self._current.id == conversation:
             return  # what went wrong was said
         self._return = _Return(conversation, checkpoint)

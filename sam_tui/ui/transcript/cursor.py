@@ -10,6 +10,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.transcript.blocks import Block, expanded
 from sam_tui.ui.transcript.pane import BlockPane
 
@@ -28,6 +29,7 @@ class CursorPane(BlockPane):
         Binding("shift+tab", "cursor(-1)", "previous block", show=False),
         Binding("enter", "fold", "open or close", show=False),
         Binding("alt+c", "copy_block", "copy block", show=False),
+        Binding("alt+f", "fork_block", "fork here", show=False),
     ]
 
     class CardToggled(Message):
@@ -159,6 +161,22 @@ class CursorPane(BlockPane):
         app = cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
         app.copy_to_clipboard(text)
         self.post_message(self.BlockCopied(self, text))
+
+    def action_fork_block(self) -> None:
+        """Ask for a copy of the conversation that ends at the block under the cursor."""
+        if self._cursor_index() is None:
+            raise SkipAction
+        self.post_message(ActionAsked("fork_block"))
+
+    def marked(self) -> tuple[list[Block], list[Block]]:
+        """The first block of each group: up to the cursor's, and behind it, in order."""
+        first: dict[int, Block] = {}
+        for block in self.ledger:
+            first.setdefault(block.group, block)
+        order = list(first)
+        end = order.index(self.cursor) + 1 if self.cursor in first else 0
+        blocks = list(first.values())
+        return blocks[:end], blocks[end:]
 
     def on_click(self, event: events.Click) -> None:
         """The marker leads to the end; the head of a card opens and closes it."""

@@ -19,7 +19,7 @@ from sam_tui.cli.options import closing_runtime, conversation_of, place_options
 from sam_tui.cli.streams import require_output
 from sam_tui.core.agent.lease import followed
 from sam_tui.core.errors import UsageError
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.ids import ConversationId, mint_conversation
 from sam_tui.core.ports.storage import ConversationRecord, SearchMatch
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.lines import usage_fields
@@ -88,6 +88,7 @@ def search_command(**values: Any) -> int:
 
 @sessions_group.command("show", short_help="Print a conversation.")
 @_ID
+@click.option("--numbers", is_flag=True, help="With the number of each message.")
 @click.option("--last", type=click.IntRange(min=1), help="Only so many messages at the end.")
 @place_options
 def show_command(**values: Any) -> int:
@@ -96,9 +97,36 @@ def show_command(**values: Any) -> int:
     with closing_runtime(values) as runtime:
         conversation = _named(runtime, values)
         messages = runtime.conversations.everything(conversation)
-        for message in messages[-(values["last"] or len(messages)) :]:
-            for line in stored_lines(message):
+        numbers = runtime.conversations.positions(conversation)
+        first = max(0, len(messages) - (values["last"] or len(messages)))
+        for number, message in list(zip(numbers, messages, strict=True))[first:]:
+            lines = list(stored_lines(message))
+            if lines and values["numbers"]:
+                click.echo(f"[{number}]")
+            for line in lines:
                 click.echo(terminal_safe(runtime.executor.shield.redact(line)))
+    return 0
+
+
+@sessions_group.command("fork", short_help="Copy a conversation, or its beginning.")
+@_ID
+@click.option(
+    "--at",
+    type=click.IntRange(min=1),
+    metavar="MESSAGE",
+    help="Its last message: a number of “sessions show --numbers”; a prompt is left out itself.",
+)
+@place_options
+def fork_command(**values: Any) -> int:
+    """Copy the conversation ID with todos, results, pins and archive; prints the id of the copy.
+
+    With --at it ends with the step of that message, or ahead of it where it is a prompt of yours.
+    """
+    require_output()
+    with closing_runtime(values) as runtime:
+        copy = mint_conversation()
+        runtime.conversations.fork(_named(runtime, values), copy, at=values["at"])
+        click.echo(copy)
     return 0
 
 

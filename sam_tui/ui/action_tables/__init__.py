@@ -1,0 +1,1 @@
+"""Tables of what the person can do, by subject; ``ui.actions`` joins them."""

@@ -1,0 +1,23 @@
+"""One entry of a table: how an action is called, asked for, and told."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class WorkbenchAction:
+    """One thing to do.
+
+    ``keys`` are Textual key names. ``slash`` is the command without its slash, empty for none;
+    ``argument`` what may follow it. ``local`` actions belong to one widget, which handles their
+    keys itself: they are listed in the help and nowhere else.
+    """
+
+    name: str
+    title: str
+    help: str
+    keys: tuple[str, ...] = ()
+    slash: str = ""
+    argument: str = ""
+    local: bool = False
+    listed: bool = True
+    """Whether help and palette name it; what they leave out, another action's help tells."""
