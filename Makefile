@@ -8,7 +8,7 @@ WORKERS ?= 4
 ARGS ?=
 
 .PHONY: help demo test check check-format check-lint check-types check-imports \
-	check-dependencies check-figures conformance bench mutants screenshots catalogue dist clean distclean venv constraints
+	check-dependencies check-figures conformance bench mutants screenshots catalogue declarations dist clean distclean venv constraints
 
 # The suite comes from npm; the tests need no network.
 conformance: venv
@@ -23,6 +23,7 @@ help:
 	@echo 'make mutants       break the critical modules and see which tests notice'
 	@echo 'make screenshots   draw the pictures of the README anew'
 	@echo 'make catalogue     write down anew what the built-in tools are advertised with'
+	@echo 'make declarations  compile the C declarations of the installed pyghostty anew'
 	@echo 'make dist          build the wheel and the source archive into dist/'
 	@echo 'make clean         remove what was built; distclean removes .venv as well'
 
@@ -71,6 +72,9 @@ screenshots: venv
 
 catalogue: venv
 	$(BIN)/python scripts/catalogue.py
+
+declarations: venv
+	$(BIN)/python -m scripts.ghostty_declarations
 
 dist: venv
 	$(BIN)/python -m hatchling build

@@ -914,6 +914,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:screen-cursor": Requirement("The cursor has the shape the program chose.", "issue 5.1"),
     "terminal:screen-dirty": Requirement("Only changed rows are reported, once.", "fieldnotes 5"),
     "terminal:screen-held": Requirement("What is half drawn is not shown, and not for long.", "issue 5.1"),
+    "terminal:declarations": Requirement("The emulator's C declarations are compiled ahead, from those of the installed version: the first screen of a process parses none.", "issue 17.14"),
     "terminal:screen-lazy": Requirement("The emulator is loaded when somebody looks, and shows what was printed before.", "architecture 9"),
     "terminal:screen-links": Requirement("Links are told with their text and address.", "issue 5.1"),
     "terminal:screen-robust": Requirement("No bytes break the screen, and it is freed with its last reference.", "fieldnotes 5"),

@@ -187,16 +187,12 @@ def close() -> None:
 
 
 def _preload() -> None:
-    """Import what a process of the program could import, but for ``LATER``, and draw a screen.
-
-    The emulator's declarations are parsed as they are first used, which takes longer than to load it.
-    """
+    """Import what a process of the program could import, but for ``LATER``."""
     waiting = ["sam_tui", "sam_tools", "sam_reminders", "sam_tui.__main__"]
     while waiting:
         module = importlib.import_module(waiting.pop())
         below = pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}.")
         waiting += [found.name for found in below if not found.name.startswith(LATER)]
-    sys.modules["sam_tui.adapters.terminal.emulator.screen"].EmulatedScreen(80, 24).text()
     gc.collect()
     gc.freeze()
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.core.ports.processes.terminals import CellRun, KeyPress
+from scripts import ghostty_declarations
 
 
 def shown(*pieces: str, columns: int = 20, rows: int = 4) -> EmulatedScreen:
@@ -268,3 +269,8 @@ def test_a_screen_is_freed_with_its_last_reference() -> None:
     del screen
     gc.collect()
     assert gone() is None
+
+
+@pytest.mark.requirement("terminal:declarations")
+def test_the_compiled_declarations_are_those_of_the_installed_version() -> None:
+    assert ghostty_declarations.source() == ghostty_declarations.FILE.read_text(encoding="utf-8")

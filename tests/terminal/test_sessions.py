@@ -266,7 +266,7 @@ async def test_a_shell_that_cannot_run_is_replaced_by_one_that_can(
     await until(session, "still here\r\n")
 
 
-@pytest.mark.requirement("terminal:screen-lazy")
+@pytest.mark.requirement("terminal:screen-lazy", "terminal:declarations")
 def test_a_session_nobody_looks_at_never_loads_the_emulator(workspace: Path) -> None:
     script = """
         import asyncio, sys
@@ -282,6 +282,7 @@ def test_a_session_nobody_looks_at_never_loads_the_emulator(workspace: Path) -> 
             assert not [m for m in sys.modules if m.startswith(("pyghostty", "textual", "rich"))]
             assert session.screen.text()
             assert "pyghostty" in sys.modules
+            assert not {"cffi", "pycparser"} & set(sys.modules)
         asyncio.run(main())
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(workspace)], check=True)

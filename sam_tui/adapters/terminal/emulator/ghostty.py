@@ -1,38 +1,72 @@
 """The terminal emulation library, libghostty-vt: the one place that imports ``pyghostty``.
 
-Importing this module costs about 0.1 s, so whoever needs it imports it when a screen is first looked
-at. The binding is made of C declarations at run time and has no types: everything here is ``Any``.
+Whoever needs this module imports it when a screen is first looked at. The binding is made of C
+declarations and has no types: everything here is ``Any``.
 """
 
-import importlib
+import importlib.util
+import sys
+import types
 import weakref
+from pathlib import Path
 from typing import Any
 
-import pyghostty  # pyright: ignore[reportMissingTypeStubs]
+from sam_tui.adapters.terminal.emulator import declarations
 
-ffi: Any = pyghostty.ffi
-lib: Any = pyghostty.lib
-Terminal: Any = pyghostty.Terminal
-GhosttyError = pyghostty.GhosttyError
-_core: Any = importlib.import_module("pyghostty.core")
-_kept_alive: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-_unions: Any = importlib.import_module("pyghostty._ffi").union_fn
-"""Calls functions that take a union by value, which the binding offers in this module alone."""
 
-ffi.cdef(
-    """
-    typedef struct { intptr_t delta; uint64_t rest; } SamScrollValue;
-    typedef struct { GhosttyTerminalScrollViewportTag tag; SamScrollValue value; } SamScroll;
-    """
-)
-if ffi.sizeof("SamScroll") != ffi.sizeof("GhosttyTerminalScrollViewport"):
-    raise GhosttyError("the library's scroll request has another layout than this program knows")
+class GhosttyError(RuntimeError):
+    """A call of the library failed, or it is not the one that this program knows."""
 
 
 def check(result: int, what: str) -> None:
     """Raise ``GhosttyError`` unless a call succeeded."""
     if result:
         raise GhosttyError(f"{what} failed: {result}")
+
+
+def _library() -> Any:
+    """The library that lies in ``pyghostty``."""
+    package = importlib.util.find_spec("pyghostty")
+    assert package is not None and package.origin is not None
+    folder = Path(package.origin).parent / "_lib"
+    path = next(folder.glob("libghostty-vt.*"), None)
+    if path is None:
+        raise GhosttyError(f"there is no libghostty-vt in {folder}; install pyghostty anew")
+    return ffi.dlopen(str(path))
+
+
+ffi: Any = declarations.ffi
+lib: Any = _library()
+_calls: dict[str, Any] = {}
+_kept_alive: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
+def _call(name: str, signature: str) -> Any:
+    """A function that takes a union by value, as one that takes the struct that is laid out like it."""
+    if name not in _calls:
+        _calls[name] = ffi.cast(signature, ffi.addressof(lib, name))
+    return _calls[name]
+
+
+def _binding() -> Any:
+    """The binding's own layer above the C functions, over declarations that were compiled before.
+
+    Its module for them parses 3,500 lines of C when it is imported, and the name of each type when that
+    is first used: 0.4 s in each process that draws a screen.
+    """
+    declared = types.ModuleType("pyghostty._ffi")
+    declared.__dict__.update(ffi=ffi, lib=lib, check=check, union_fn=_call)
+    declared.__dict__["GhosttyError"] = GhosttyError
+    sys.modules[declared.__name__] = declared
+    from pyghostty import __version__, core  # pyright: ignore[reportMissingTypeStubs]
+
+    if __version__ != declarations.VERSION:
+        raise GhosttyError(f"pyghostty is {__version__}, and has to be {declarations.VERSION}")
+    return core
+
+
+_core: Any = _binding()
+Terminal: Any = _core.Terminal
 
 
 def set_option(terminal: Any, option: str, value: Any) -> None:
@@ -74,7 +108,7 @@ def scroll_to_row(terminal: Any, row: int) -> None:
 
 
 def _scroll(terminal: Any, kind: int, value: int) -> None:
-    call = _unions("ghostty_terminal_scroll_viewport", "void(*)(GhosttyTerminal, SamScroll)")
+    call = _call("ghostty_terminal_scroll_viewport", "void(*)(GhosttyTerminal, SamScroll)")
     request = ffi.new("SamScroll*")
     request.tag = kind
     request.value.delta = value
@@ -119,7 +153,7 @@ def track(terminal: Any, column: int, row: int, owner: object) -> Any:
 
     ``owner`` has to keep the terminal.
     """
-    call = _unions(
+    call = _call(
         "ghostty_terminal_grid_ref_track",
         "GhosttyResult(*)(GhosttyTerminal, GhosttyPointS, GhosttyTrackedGridRef*)",
     )
