@@ -1099,6 +1099,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:one-at-a-time": Requirement("Several questions come one at a time, oldest first, and are counted.", "peers 4.2"),
     "ui:open-elsewhere": Requirement("A workbench watches, copies or takes over what another has open; that one is told, and reads along.", "issue 12.10"),
     "ui:parsed-once": Requirement("Styles are parsed once for a look: neither the first frame nor the first opening of a dialog parses all of them again.", "issue 11.3"),
+    "ui:paste-chip": Requirement("A large paste is one chip in the prompt: edited as one character, opened on Enter, sent whole.", "issue 17.3"),
     "ui:phase": Requirement("The phase and what it allows stand in the status bar.", "issue 6.4"),
     "ui:pins": Requirement("What the person pinned stands before the model after a compaction, until they take it back.", "issue 16.2"),
     "ui:question": Requirement("A question of the agent is answered in as many lines as it takes; Esc cancels the turn instead.", "seed 004 user_collaboration"),

@@ -46,6 +46,13 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         local=True,
     ),
     WorkbenchAction(
+        "open_paste",
+        "Open a paste",
+        "With the cursor within [pasted 500 lines] (a click leads there): put its lines into the prompt",
+        ("enter",),
+        local=True,
+    ),
+    WorkbenchAction(
         "complete",
         "Complete",
         "Complete a slash command, or the file named after an @",

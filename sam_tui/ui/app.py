@@ -217,7 +217,7 @@ class SamApp(App[None], inherit_bindings=False):
             return self.chat.lead(event)
         if isinstance(event, events.Key) or writes(self.focused):
             return False
-        self.chat.prompt.area.insert(event.text)
+        self.chat.prompt.area.paste(event.text)
         self.notify("What was pasted stands in the prompt.", markup=False)
         return True
 

@@ -29,7 +29,7 @@ async def test_what_is_typed_and_pasted_into_the_transcript_stands_in_the_prompt
         assert chat.transcript.has_focus
         for event in (*strike(TYPED), events.Paste(LINES), *strike("end")):
             me.app.post_message(event)
-        await me.until(lambda: chat.prompt.area.text == f"{TYPED}{LINES}end")
+        await me.until(lambda: chat.prompt.area.whole == f"{TYPED}{LINES}end")
         await me.pilot.press("enter")
         await me.until(lambda: "read" in me.transcript())
         chat.set_focus(None)

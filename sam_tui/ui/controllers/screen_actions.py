@@ -81,7 +81,7 @@ class ScreenActions:
         elif cancel_turn():
             return
         elif area.text:
-            area.remember(area.text)
+            area.remember(area.whole)
             area.put("")
         elif self._quit_armed:
             self._app.exit()
@@ -101,7 +101,7 @@ class ScreenActions:
 
     async def _edit_prompt(self) -> None:
         area = self._screen.prompt.area
-        text, trouble = await programs.edit(self._app, area.text)
+        text, trouble = await programs.edit(self._app, area.whole)
         if trouble:
             self._screen.transcript.add_notice("warning", trouble)
         else:

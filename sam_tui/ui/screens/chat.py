@@ -157,7 +157,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         if self.prompt.display:
             self.set_focus(self.prompt.area)
             return False
-        self.prompt.area.insert(text)
+        self.prompt.area.paste(text)
         return True
 
     def _taken(self, event: events.Key | events.Paste) -> bool:

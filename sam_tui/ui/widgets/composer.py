@@ -1,13 +1,23 @@
-"""A text area for writing to somebody: Enter sends, other keys make new lines."""
+"""A text area for writing to somebody: Enter sends, other keys make new lines.
 
-from collections.abc import Callable
+A large paste can stand in it as one chip, such as ``[pasted 500 lines]``, and is sent whole.
+"""
 
+import re
+from collections.abc import Callable, Iterator
+
+from rich.text import Text
 from textual import events
 from textual.binding import Binding
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
+from textual.widgets.text_area import Edit, EditResult, Location
 
+MOST_LINES, MOST_CHARACTERS = 10, 1_000
+"""Lines and characters of a paste beyond which it is a chip."""
+_CHIP = re.compile(r"\[[a-z]+ \d+ (?:lines?|characters)(?: #\d+)?\]")
+_LINE_ENDS = re.compile(r"\r\n?")
 _NEWLINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+j"})
 
 _WORD_KEYS: dict[str, Callable[[TextArea], None]] = {
@@ -71,3 +81,96 @@ class Composer(TextArea):
     def takes(self, event: events.Key) -> bool:
         """Whether the subclass handled the key."""
         return False
+
+
+class PasteArea(Composer):
+    """A composer whose chips are edited as one character; Enter within one opens it for editing."""
+
+    def __init__(self, placeholder: str, *, id: str) -> None:
+        super().__init__(placeholder, id=id)
+        self._chips: dict[str, str] = {}
+        """What each chip stands for; undo may bring one back, so none goes before the prompt is sent."""
+
+    @property
+    def whole(self) -> str:
+        """The text with what was pasted in place of the chips."""
+        return _CHIP.sub(lambda match: self._chips.get(match[0], match[0]), self.text)
+
+    def empty(self) -> None:
+        """The prompt was sent: nothing of it comes back."""
+        self.text = ""
+        self._chips.clear()
+
+    def paste(self, text: str, what: str = "pasted") -> None:
+        """Put a text in at the cursor, a large one as a chip that says ``what`` it is."""
+        text = _LINE_ENDS.sub("\n", text)
+        large = text.count("\n") >= MOST_LINES or len(text) > MOST_CHARACTERS
+        self._type(self.chip(text, what) if large else text)
+
+    def chip(self, text: str, what: str) -> str:
+        """A chip that stands for this text, to be put into the prompt."""
+        lines = text.rstrip("\n").count("\n") + 1
+        size = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
+        label = f"{what} {size}"
+        number, chip = 1, f"[{label}]"
+        while self._chips.setdefault(chip, text) != text:
+            number += 1
+            chip = f"[{label} #{number}]"
+        return chip
+
+    def _type(self, text: str) -> None:
+        start, end = self.selection
+        result = self.replace(text, start, end, maintain_selection_offset=False)
+        self.move_cursor(result.end_location)
+
+    def open_chip(self) -> bool:
+        """Put what the chip under the cursor stands for in its place; whether there was one."""
+        row, column = self.cursor_location
+        for start, end in self._places(row):
+            if start < column < end:
+                text = self._chips[self.get_text_range((row, start), (row, end))]
+                self.replace(text, (row, start), (row, end), maintain_selection_offset=False)
+                self.move_cursor((row, start))
+                return True
+        return False
+
+    def edit(self, edit: Edit) -> EditResult:
+        """As the text area does, but of a chip nothing or all: a part of one would stand for nothing."""
+        top, bottom = edit.top, edit.bottom
+        if top == bottom:
+            edit.from_location = edit.to_location = self._beside(top, after=True)
+        else:
+            edit.from_location = self._beside(top, after=False)
+            edit.to_location = self._beside(bottom, after=True)
+        return super().edit(edit)
+
+    def _beside(self, location: Location, *, after: bool) -> Location:
+        row, column = location
+        for start, end in self._places(row):
+            if start < column < end:
+                return row, end if after else start
+        return location
+
+    def _places(self, row: int) -> Iterator[tuple[int, int]]:
+        """Where the chips of a line stand."""
+        if self._chips:
+            for match in _CHIP.finditer(self.document.get_line(row)):
+                if match[0] in self._chips:
+                    yield match.span()
+
+    def get_line(self, line_index: int) -> Text:
+        """A line with its chips marked."""
+        line = super().get_line(line_index)
+        for start, end in self._places(line_index):
+            line.stylize("reverse", start, end)
+        return line
+
+    def on_paste(self, event: events.Paste) -> None:
+        """The terminal's paste."""
+        event.stop()
+        event.prevent_default()
+        self.paste(event.text)
+
+    def action_paste(self) -> None:
+        """Our own clipboard."""
+        self.paste(self.app.clipboard)  # pyright: ignore[reportUnknownMemberType]

@@ -13,7 +13,7 @@ from sam_tui.ui import mentions, slash
 from sam_tui.ui.actions import WorkbenchAction
 from sam_tui.ui.messages import ActionAsked, PromptSubmitted
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.widgets.composer import Composer
+from sam_tui.ui.widgets.composer import PasteArea
 from sam_tui.ui.widgets.menus import FileMenu, HintTaken, SlashMenu
 
 _PASSED_ON = {
@@ -62,8 +62,8 @@ class NoSource:
         return ()
 
 
-class PromptArea(Composer):
-    """Sends on Enter and goes through history at its first and last line."""
+class PromptArea(PasteArea):
+    """Sends on Enter, large pastes whole, and goes through history at its first and last line."""
 
     def __init__(self) -> None:
         super().__init__(_ASK, id="prompt")
@@ -168,8 +168,8 @@ class PromptArea(Composer):
         self.hint()
         if self.files.marked is not None:
             self.take_file(self.files.marked)
-            return
-        self._post()
+        elif not self.open_chip():
+            self._post()
 
     def _post(self, *, later: bool = False) -> None:
         text = self._meant()
@@ -177,7 +177,7 @@ class PromptArea(Composer):
             return
         self.menu.close()
         self.remember(text)
-        self.text = ""
+        self.empty()
         self.post_message(PromptSubmitted(text, later=later))
 
     def hint(self) -> None:
@@ -229,7 +229,7 @@ class PromptArea(Composer):
 
     def _meant(self) -> str:
         """What was written; of a command begun the marked one."""
-        text, marked = self.text.strip(), self.menu.marked
+        text, marked = self.whole.strip(), self.menu.marked
         chosen = marked is not None and (self.menu.moved or text != "/")
         return f"/{marked.slash}" if marked is not None and chosen else text
 

@@ -142,7 +142,7 @@ class TerminalRequests:
         self._screen.focus_bottom()
         lead = "" if not area.text or area.text.endswith("\n") else "\n"
         area.move_cursor(area.document.end)
-        area.insert(f"{lead}{fence}\n{text.strip(chr(10))}\n{fence}\n")
+        area.paste(f"{lead}{fence}\n{text.strip(chr(10))}\n{fence}\n", "output")
 
     async def _read(self, reader: programs.Reader, text: str) -> None:
         trouble = await programs.read(self._app, reader, text)
