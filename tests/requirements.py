@@ -244,6 +244,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "guard:explain-url": Requirement("Guard explain says of a URL what the door of the web tools will decide.", "issue 12 A.4"),
     "guard:folded-names": Requirement("Where two spellings name one folder, the folder counts and not its name.", "issue 4.1"),
     "guard:grant-key": Requirement("A grant is keyed by conversation, operation and path subtree.", "architecture 4.3"),
+    "guard:clock-jumps": Requirement("Setting the machine's clock ahead or back ends no permission, lease or wait and prolongs none; the time that the machine sleeps counts for permissions.", "issue 12 A19"),
     "guard:grants-elsewhere": Requirement("Live and kept grants can be listed and revoked from another process.", "issue 4.7"),
     "guard:grants-properties": Requirement("Grants are never wider than shown, whatever a path becomes, expire, and count.", "issue 4 Show"),
     "guard:guarded-files": Requirement("Writes to what later runs or instructs are asked even inside the workspace.", "issue 4.8, issue 12 A.1"),

@@ -1,12 +1,12 @@
 """Time, as something a test can replace."""
 
-import asyncio
 import time
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """Wall time for records, monotonic time for durations and expiry, and waiting."""
+    """Wall time for records and what lasts beyond a start of the machine, monotonic time for durations
+    and expiry, and waiting."""
 
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -25,6 +25,14 @@ _SLEEPING = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """On macOS the monotonic clock itself goes on in sleep."""
 
 
+def expiry_seconds() -> float:
+    """Seconds since the machine started, for all its processes the same: what permissions expire by.
+
+    The time that the machine sleeps counts, and setting its clock changes nothing.
+    """
+    return time.clock_gettime(_SLEEPING)
+
+
 class SystemClock:
     """The machine's own clock."""
 
@@ -33,9 +41,11 @@ class SystemClock:
         return time.time()
 
     def monotonic(self) -> float:
-        """Seconds since boot or so; the time that the machine sleeps counts, for a grant's minutes do."""
-        return time.clock_gettime(_SLEEPING)
+        """As ``expiry_seconds``: a grant's minutes go on while the machine sleeps."""
+        return expiry_seconds()
 
     async def sleep(self, seconds: float) -> None:
         """Wait on the event loop."""
+        import asyncio  # the supervisor of commands has none
+
         await asyncio.sleep(seconds)

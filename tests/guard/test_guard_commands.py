@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from sam_tui.adapters.policy import FileLedger, SavedRules
 from sam_tui.adapters.storage import open_storage
 from sam_tui.cli.main import main
+from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.policy import LiveGrant, SavedGrant
 from sam_tui.core.verdict import Decision
@@ -121,7 +123,9 @@ def test_lint_ends_with_1_for_findings_and_with_52_for_a_bad_file(program: Progr
 @pytest.mark.requirement("guard:grants-elsewhere")
 def test_grants_of_running_programs_and_kept_ones_are_listed_and_revoked(program: Program) -> None:
     ledger = FileLedger(str(program.folder / "data"))
-    ledger.publish([LiveGrant("grant_live", "c", "files.write", "/x", 2_000_000_000.0, None)])
+    ledger.publish([
+        LiveGrant("grant_live", "c", "files.write", "/x", expiry_seconds() + 300, None)
+    ])
     kept = SavedRules(str(program.folder / "cfg"), "/h").add(SavedGrant("run", command=("make",)))
     code, out, _ = program("guard", "grants", "--json")
     rows: list[dict[str, Any]] = json.loads(out)
@@ -130,6 +134,7 @@ def test_grants_of_running_programs_and_kept_ones_are_listed_and_revoked(program
         [("grant_live", "/x"), (kept, "$ make …")],
     )
     assert rows[0]["process"] == os.getpid()
+    assert 0 < rows[0]["until"] - time.time() <= 300
     assert "files.write" in program("guard", "grants")[1]
     for identifier in ("grant_live", kept):
         assert program("guard", "revoke", identifier)[0] == 0

@@ -236,20 +236,24 @@ async def test_a_proxy_in_the_environment_is_not_used_for_this_machine(
 @pytest.mark.requirement("model:error-table")
 async def test_retry_after_may_be_seconds_milliseconds_or_a_date(server: FakeServer) -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    their_now = datetime.now(UTC).replace(microsecond=0) - timedelta(days=365)
+    past = their_now + timedelta(seconds=40)
     model = model_at(
         server,
         failure(429, "x", retry_after="2.5"),
         failure(429, "x", retry_after_ms="1500"),
         failure(503, "x", retry_after=soon),
         failure(429, "x", retry_after="later"),
+        failure(503, "x", retry_after=format_datetime(past), date=format_datetime(their_now)),
     )
     waits: list[float | None] = []
-    for _ in range(4):
+    for _ in range(5):
         with pytest.raises(ModelError) as caught:
             await answer(model)
         waits.append(caught.value.retry_after)
     assert waits[0] == 2.5 and waits[1] == 1.5 and waits[3] is None
     assert waits[2] is not None and 60 < waits[2] <= 90
+    assert waits[4] == 40  # by the clock of the server, a year behind this one
     await model.close()
 
 

@@ -238,7 +238,8 @@ class GitCheckpoints:
 
     def _due(self, store: GitStore) -> bool:
         with suppress(FileNotFoundError):
-            return (store.folder / "pruned").stat().st_mtime < time.time() - _PRUNE_EVERY
+            since = time.time() - (store.folder / "pruned").stat().st_mtime
+            return not 0 <= since < _PRUNE_EVERY  # the clock may have been put back
         return True
 
     def _prune_now(self, *, everything: bool) -> DroppedCheckpoints:

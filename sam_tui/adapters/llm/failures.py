@@ -274,7 +274,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         moment = parsedate_to_datetime(value).timestamp()
     except (ValueError, OverflowError):
         return None
-    return max(0.0, moment - time.time())
+    try:  # by the clock that said so: this machine's may be set otherwise
+        now = parsedate_to_datetime(headers.get("date", "")).timestamp()
+    except (ValueError, OverflowError):
+        now = time.time()
+    return max(0.0, moment - now)
 
 
 def _number(text: str) -> float | None:

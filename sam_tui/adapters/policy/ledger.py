@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any, cast
 
 from sam_tui.adapters.policy.private_files import exclusive, replace_file
+from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.policy import LiveGrant
 
@@ -70,7 +71,9 @@ class FileLedger:
                 for entry in entries:
                     entry["process"] = process
                     grant = LiveGrant(**entry)
-                    if grant.id not in revoked:  # its process finds out at its next decision
+                    over = grant.expires is not None and grant.expires <= expiry_seconds()
+                    # Its process finds out at its next decision.
+                    if grant.id not in revoked and not over:
                         grants.append(grant)
         return grants
 

@@ -29,6 +29,7 @@ from sam_tui.core.accesses import (
 )
 from sam_tui.core.authorization.network.hosts import HostEntry, HostLists, with_port
 from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT, READ
+from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import SamError, ToolError, UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall
@@ -142,7 +143,7 @@ def grants_command(**values: Any) -> int:
             "operation": grant.operation,
             "target": grant.target,
             "conversation": grant.conversation,
-            "until": grant.until,
+            "until": None if grant.expires is None else time.time() + _left(grant.expires),
             "process": grant.process,
         }
         for grant in FileLedger(folders.data_dir).all()
@@ -200,6 +201,10 @@ def _saved_target(rule: "Rule") -> str:
     if rule.command is not None:
         return f"$ {rule.command.text} …"
     return rule.path.text if rule.path is not None else rule.host
+
+
+def _left(expires: float) -> float:
+    return expires - expiry_seconds()
 
 
 def _how_long(row: dict[str, Any]) -> str:

@@ -174,13 +174,13 @@ class SavedGrant:
 
 @dataclass(frozen=True, slots=True)
 class LiveGrant:
-    """A grant of a running process. ``until`` in seconds since the epoch, None without an end."""
+    """A grant of a running process. ``expires`` as ``expiry_seconds`` counts, None without an end."""
 
     id: str
     conversation: str
     operation: str
     target: str
-    until: float | None
+    expires: float | None
     uses: int | None
     process: int = 0
 

@@ -199,10 +199,9 @@ class Grants:
             self._ledger.publish([self._live(grant) for grant in self._grants])
 
     def _live(self, grant: Grant) -> LiveGrant:
-        left = self.remaining(grant)
-        until = None if math.isinf(left) else self._clock.now() + left
+        expires = None if math.isinf(grant.expires) else grant.expires
         return LiveGrant(
-            grant.id, grant.conversation, grant.operation, grant.target, until, grant.uses
+            grant.id, grant.conversation, grant.operation, grant.target, expires, grant.uses
         )
 
     def _expire(self) -> None:

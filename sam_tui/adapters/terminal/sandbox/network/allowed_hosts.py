@@ -7,12 +7,12 @@ asked for, so that the system call waits for the person, and no name leaves this
 
 import ipaddress
 import threading
-import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sam_tui.adapters.terminal.sandbox.network import dns
 from sam_tui.core.authorization.network.hosts import HostLists, loopback
+from sam_tui.core.clock import expiry_seconds
 
 _STAND_INS_4 = int(ipaddress.IPv4Address("198.18.0.0"))
 """198.18.0.0/15: for benchmarks within a laboratory (RFC 2544)."""
@@ -52,7 +52,7 @@ class Reach:
 
     def learn(self, name: str, addresses: Sequence[str], seconds: float) -> None:
         """A name was looked up."""
-        now = time.monotonic()
+        now = expiry_seconds()
         until = now + max(seconds, _LEAST_SECONDS)
         with self._lock:
             if len(self._learned) >= _MOST_ADDRESSES:
@@ -67,7 +67,7 @@ class Reach:
         """The names that an address was learned for, and those it stands in for."""
         if name := self._stood_for(address):
             return (name,)
-        now = time.monotonic()
+        now = expiry_seconds()
         with self._lock:
             return tuple(n for n, until in self._learned.get(address, {}).items() if now < until)
 

@@ -2,7 +2,6 @@
 
 import errno
 import math
-import time
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,6 +19,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.own_objects import Own
 from sam_tui.adapters.terminal.sandbox.supervised.places import PlaceChange, WatchedPlaces
 from sam_tui.adapters.terminal.sandbox.supervised.processes import Census
 from sam_tui.adapters.terminal.sandbox.supervised.rules import Inside
+from sam_tui.core.clock import expiry_seconds
 
 MOST_REFUSALS = 200
 """Different outside accesses of one run that are told; of more only the refusal is left."""
@@ -245,7 +245,7 @@ class Watch:
         if entry is None:
             return
         wish, calls = entry
-        until = math.inf if seconds is None else time.monotonic() + seconds
+        until = math.inf if seconds is None else expiry_seconds() + seconds
         if len(self._answers) >= _MOST_ANSWERS:
             self._answers.clear()
         self._answers[wish] = (allowed, until)
@@ -271,7 +271,7 @@ class Watch:
 
     def _answered(self, wish: OutsideWish) -> bool | None:
         allowed, until = self._answers.get(wish, (None, 0.0))
-        return allowed if time.monotonic() < until else None
+        return allowed if expiry_seconds() < until else None
 
     def _ask(
         self,
