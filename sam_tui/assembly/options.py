@@ -1,5 +1,6 @@
 """What a front end was asked for."""
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,21 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds a model may be silent between two bytes."""
+
+
+def is_inline(value: str) -> bool:
+    """Whether an option holds JSON itself, and no path."""
+    return value.lstrip().startswith("{")
+
+
+def names_something(value: str) -> bool:
+    """Whether an option holds JSON, or a path at which there is something."""
+    return is_inline(value) or os.path.lexists(value)
+
+
+def server_file(value: str) -> str:
+    """What ``--mcp-config`` names: JSON as it is, a path made absolute."""
+    return value if is_inline(value) else os.path.abspath(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +79,7 @@ class Options:
     """Whether they reach the internet; None leaves it to the policy files."""
     profile: str = ""
     mcp_config: tuple[str, ...] = ()
-    """Files that name MCP servers, before all others."""
+    """Files that name MCP servers, or their JSON, before all others."""
     strict_mcp_config: bool = False
     """Whether no other file counts."""
     client_servers: str = ""

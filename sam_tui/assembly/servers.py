@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sam_tui.assembly.models import Providers
+from sam_tui.assembly.options import is_inline, names_something
 from sam_tui.core.accesses import CommandAccess, Fetch, LocatedAccess
 from sam_tui.core.authorization.guard import Request
 from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
@@ -59,7 +60,7 @@ class GuardedServers:
         self._over_context7: tuple[Offer, ...] = ()
         self._patience = _GLANCE if options.attended else _PATIENCE
         if options.mcp_config:
-            self._require(options.mcp_config)
+            self._require(len(options.mcp_config))
         if self._context7:
             executor.registry.join(self._documentation())
 
@@ -139,7 +140,7 @@ class GuardedServers:
     def _made(self) -> "ServerPool | None":
         """The pool, once there is a file that may name servers."""
         handed_in = self._options.client_servers
-        if not (self._context7 or handed_in or any(map(os.path.lexists, self._paths()))):
+        if not (self._context7 or handed_in or any(map(names_something, self._paths()))):
             return None
         from sam_tui.adapters.mcp_client import ServerPool, SettingsReader
         from sam_tui.adapters.mcp_client.documentation import named_by_variable
@@ -195,7 +196,11 @@ class GuardedServers:
         environ, trust = self._parts.environ, self._trust
         paths = self._paths()
         count = len(self._options.mcp_config)
-        files = [ServerFile(path, SettingsReader("flag", environ)) for path in paths[:count]]
+        flags = SettingsReader("flag", environ)
+        files = [
+            ServerFile("--mcp-config", flags, text=v) if is_inline(v) else ServerFile(v, flags)
+            for v in paths[:count]
+        ]
         if not self._options.strict_mcp_config:
             personal, project = paths[count:]
             files.append(ServerFile(personal, SettingsReader("user", environ)))
@@ -210,14 +215,14 @@ class GuardedServers:
             )
         return files
 
-    def _require(self, paths: Sequence[str]) -> None:
+    def _require(self, count: int) -> None:
         """Whoever names a file wants it: what is wrong with it ends the start."""
-        from sam_tui.adapters.mcp_client import SettingsReader
-
-        for path in paths:
-            if not os.path.exists(path):
-                raise ConfigurationError(f"There is no file {path}.", hint="Check --mcp-config.")
-            for server in SettingsReader("flag", self._parts.environ).read(path):
+        for file in self._files()[:count]:
+            data = file.data()
+            if data is None:
+                why = f"There is no file {file.path}."
+                raise ConfigurationError(why, hint="Check --mcp-config.")
+            for server in file.reader.parse(data, file.path):
                 if server.fault:
                     raise ConfigurationError(server.fault)
 

@@ -10,6 +10,7 @@ from sam_tui.core.errors import UsageError
 
 if TYPE_CHECKING:
     from sam_tui.core.inquiries import Responder
+    from sam_tui.headless.permission_prompts import PermissionTool
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,17 +37,13 @@ TOOLS: Mapping[str, tuple[str, ...]] = {
 REFUSED: Mapping[str, str] = {
     "--settings": "settings are the policy files (docs/guard.md), hooks.json and variables",
     "--setting-sources": "a folder's own files count once it is trusted (sam-tui trust)",
-    "--permission-prompt-tool": "approvals are answered by --answers FILE",
-    "--no-session-persistence": "give a --data-dir of its own, and remove it afterwards",
-    "--input-format": "a run has one prompt; go on with --resume ID and the next",
-    "--replay-user-messages": "it goes with --input-format stream-json, which is not there",
     "--agents": "roles of subagents are personas (docs/workflows.md)",
     "--plugin-dir": "plug-ins are installed packages (docs/configuration.md)",
     "--ide": "editors start sam-tui acp (docs/acp.md)",
     "--betas": "the provider's own headers are not passed on",
 }
 """What has no meaning here: option -> what does the same, or why there is nothing."""
-_FLAGS = ("--no-session-persistence", "--replay-user-messages", "--ide")
+_FLAGS = ("--ide",)
 _SPLIT = re.compile(r"[,\s]\s*(?![^(]*\))")
 _CALL = re.compile(r"(\w[\w.-]*)\((.*)\)")
 
@@ -54,7 +51,7 @@ _CALL = re.compile(r"(\w[\w.-]*)\((.*)\)")
 def _refuse(context: click.Context, option: click.Parameter, value: object) -> None:
     """Say what does the same, once an option without meaning is given."""
     name = option.opts[0]
-    if value and not (name == "--input-format" and value == "text"):
+    if value:
         raise UsageError(f"{name} has no meaning here: {REFUSED[name]}.")
 
 
@@ -111,6 +108,24 @@ _OPTIONS = (
         help="The answer is JSON of this schema, asked for again where it is not.",
     ),
     click.option(
+        "--input-format",
+        type=click.Choice(["text", "stream-json"]),
+        help="stream-json: messages come on standard input, one JSON object a line.",
+    ),
+    click.option(
+        "--replay-user-messages", is_flag=True, help="Tell each of them again when it is taken."
+    ),
+    click.option(
+        "--permission-prompt-tool",
+        metavar="TOOL|stdio",
+        help="An MCP tool, or the program on standard input, answers approvals.",
+    ),
+    click.option(
+        "--no-session-persistence",
+        is_flag=True,
+        help="Remove the conversation at the end; the audit log keeps its decisions.",
+    ),
+    click.option(
         "--compat", type=click.Choice(["claude"]), help="Field names and codes of claude -p."
     ),
     *(
@@ -120,6 +135,16 @@ _OPTIONS = (
         for name in REFUSED
     ),
 )
+RUN_ONLY = (
+    "allowed_tools",
+    "json_schema",
+    "input_format",
+    "replay_user_messages",
+    "permission_prompt_tool",
+    "no_session_persistence",
+    "compat",
+)
+"""Those of them that make no sense in the workbench."""
 
 
 def claude_options(command: F) -> F:
@@ -192,6 +217,16 @@ def responder_of(values: Mapping[str, Any]) -> "Responder | None":
     if allowed is None:
         return answers
     return lambda inquiry: answers(inquiry) or allowed(inquiry)
+
+
+def permission_tool_of(values: Mapping[str, Any]) -> "PermissionTool | None":
+    """Who is asked about the rest, where ``--permission-prompt-tool`` says so."""
+    name = values["permission_prompt_tool"]
+    if not name:
+        return None
+    from sam_tui.headless.permission_prompts import PermissionTool
+
+    return PermissionTool(name)
 
 
 def _allowing(values: Iterable[str]) -> "Responder | None":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sam_tui.cli import claude
 from sam_tui.cli.claude import DEFAULT, SHARED, claude_options, disabled, names, system_prompt
 from sam_tui.cli.log import log_to
 from sam_tui.core.errors import UsageError, WorkspaceError
@@ -158,7 +159,7 @@ _SERVERS = (
     click.option(
         "--mcp-config",
         multiple=True,
-        metavar="FILE",
+        metavar="FILE|JSON",
         help="MCP servers for the agent, before those of other files; repeatable.",
     ),
     click.option("--strict-mcp-config", is_flag=True, help="Only servers that --mcp-config names."),
@@ -212,9 +213,7 @@ RUN_ONLY = (
     "wait_stdin",
     "verbose",
     "output_last_message",
-    "allowed_tools",
-    "json_schema",
-    "compat",
+    *claude.RUN_ONLY,
 )
 """What makes no sense in the workbench."""
 
@@ -276,7 +275,7 @@ def settings(
 
     Raises ``WorkspaceError`` when the working folder is gone.
     """
-    from sam_tui.assembly import Options
+    from sam_tui.assembly.options import Options, server_file
 
     data_dir = os.path.abspath(os.path.expanduser(values["data_dir"] or data_folder()))
     log_to(data_dir, debug=bool(values.get("debug")) or os.environ.get("SAM_TUI_DEBUG") == "1")
@@ -309,7 +308,7 @@ def settings(
         rehearse=bool(values.get("rehearse")),
         network=values.get("network"),
         profile=values.get("profile") or "",
-        mcp_config=tuple(map(os.path.abspath, values.get("mcp_config") or ())),
+        mcp_config=tuple(map(server_file, values.get("mcp_config") or ())),
         strict_mcp_config=bool(values.get("strict_mcp_config")),
         agent=values.get("agent"),
         client_servers=values.get("client_servers", ""),

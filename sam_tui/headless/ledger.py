@@ -74,6 +74,15 @@ class CallLedger:
         self._calls: dict[CallId, ToolCall] = {}
         self._subagents: dict[ConversationId, StartedSubagent] = {}
 
+    def begin_again(self) -> None:
+        """Count the next turn of the same conversation from nothing."""
+        self.started = monotonic()
+        self.finished, self._asked_at = None, None
+        self.unattended = self.turns = 0
+        self.usage, self._api_seconds = Usage(), 0.0
+        self.last_text = ""
+        self.files_changed, self.denials = [], []
+
     def take(self, event: Event) -> None:
         """Count one event."""
         if not self.concerns(event):

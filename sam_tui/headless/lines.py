@@ -39,6 +39,7 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.usage import Usage
 from sam_tui.headless.ledger import CallLedger, tool_input
 from sam_tui.headless.outcome import RunOutcome
+from sam_tui.headless.request import HeadlessRequest
 
 Block = Literal["text", "thinking"]
 _DELTA: dict[Block, str] = {"text": "text_delta", "thinking": "thinking_delta"}
@@ -114,13 +115,14 @@ class Lines:
     """Turns the events of one run into objects. The ledger has taken each event before."""
 
     def __init__(
-        self, session: str, model: str, ledger: CallLedger, *, partial: bool, hooks: bool = False
+        self, session: str, model: str, ledger: CallLedger, request: HeadlessRequest
     ) -> None:
         self._session = session
         self._model = model
         self._ledger = ledger
-        self._partial = partial
-        self._hooks = hooks
+        self._partial = request.partial_messages
+        self._hooks = request.hook_events
+        self._replay = request.replay
         self._partials: dict[ConversationId, Partials] = {}
         self._questions: dict[InquiryId, str] = {}
 
@@ -154,10 +156,10 @@ class Lines:
                 return self._question(event)
             case SubagentStarted(call=call, child=child, task=task):
                 return [self.system("subagent", tool_use_id=call, conversation=child, task=task)]
+            case TurnStarted() | Steered():
+                return self._replayed(event)
             case (
-                TurnStarted()
-                | Steered()
-                | ToolStarted()
+                ToolStarted()
                 | TerminalOpened()
                 | TerminalPassed()
                 | TerminalClosed()
@@ -166,6 +168,13 @@ class Lines:
                 return []
             case _:
                 assert_never(event)
+
+    def _replayed(self, event: TurnStarted | Steered) -> list[Line]:
+        """A message that was taken; a subagent's task is none."""
+        if not self._replay or event.conversation != self._session:
+            return []
+        line = self._message("user", [{"type": "text", "text": event.text}])
+        return [{**line, "isReplay": True}]
 
     def system(self, subtype: str, **fields: Any) -> Line:
         """A line of our own kind."""

@@ -7,6 +7,7 @@ from sam_tui.core.ids import ConversationId
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Opening
+    from sam_tui.headless.permission_prompts import PermissionTool
 
 OutputFormat = Literal["text", "json", "stream-json"]
 OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json")
@@ -33,5 +34,13 @@ class HeadlessRequest:
     version: str = ""
     schema: dict[str, Any] | None = None
     """What the answer has to be: JSON of this schema."""
+    messages: int | None = None
+    """The descriptor from which messages come as JSON lines, in place of the one prompt."""
+    replay: bool = False
+    """Whether each of them is told again when it is taken."""
+    permission_tool: "PermissionTool | None" = None
+    """Who answers approvals."""
+    ephemeral: bool = False
+    """Whether the conversation is removed at the end."""
     compat: bool = False
     """Whether fields have the names of ``claude -p``, and a blocked run that answered ends with 0."""

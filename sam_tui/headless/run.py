@@ -7,22 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from sam_tui.core.agent.session import Session
+from sam_tui.core.agent.turn import Steering
 from sam_tui.core.bus import Subscription
-from sam_tui.core.errors import SamError
+from sam_tui.core.errors import SamError, UsageError
 from sam_tui.core.events import (
-    DecisionMade,
     Event,
-    InquiryOpened,
-    ModelRetried,
-    Noticed,
-    ToolFinished,
-    ToolStarted,
     TurnFinished,
 )
-from sam_tui.core.inquiry import Question
 from sam_tui.core.local_files.bounded import UnusableFile, write_named
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.text.invisible import foreign_letters
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.ledger import CallLedger
 from sam_tui.headless.lines import Lines, result_line
@@ -32,38 +25,17 @@ from sam_tui.headless.outcome import (
     outcome_of_fault,
     outcome_of_turn,
 )
-from sam_tui.headless.output import ClaudeOutput, HeadlessOutput, claude_code
+from sam_tui.headless.output import ClaudeOutput, HeadlessOutput, claude_code, progress_of
 from sam_tui.headless.request import HeadlessRequest
 
 if TYPE_CHECKING:
-    from sam_tui.headless.structure import Schema
-
-
-def progress_of(event: Event, *, verbose: bool) -> list[str]:
-    """Lines for an event. Refusals and warnings always, the rest only when it was asked for."""
-    match event:
-        case DecisionMade(decision=decision) if not decision.allowed:
-            letters = [words for target in decision.targets for words in foreign_letters(target)]
-            line = f"refused: {decision.operation}: {decision.reason} ({decision.rule})"
-            return [line, *(f"  letters: {words}" for words in letters)]
-        case InquiryOpened(inquiry=inquiry) if isinstance(inquiry.request, Question):
-            return [f"asked: {inquiry.request.prompt}"]
-        case Noticed(level=level, text=text) if verbose or level != "info":
-            return [f"{level}: {text}"]
-        case _ if not verbose:
-            return []
-        case ToolStarted(summary=summary):
-            return [summary]
-        case ToolFinished(ok=False, summary=summary, text=text):
-            return [f"failed: {summary}: {text.partition(chr(10))[0][:200]}"]
-        case ModelRetried(attempt=attempt, attempts=attempts, delay=delay, reason=reason):
-            return [f"retrying ({attempt}/{attempts}) in {delay:g} s: {reason}"]
-        case _:
-            return []
+    from sam_tui.headless.message_input import MessageInput
 
 
 TERMINALS_SECONDS = 5.0
 """How long open terminals get to end before the result."""
+SERVER_SECONDS = 60.0
+"""How long the server whose tool answers approvals is waited for."""
 
 
 async def run_headless(
@@ -81,7 +53,7 @@ async def run_headless(
     its result was told.
     """
     streams = _output(request, out), HeadlessOutput(err or sys.stderr)
-    return await _Run(runtime, request, *streams).run(interrupts or Interrupts())
+    return await _Run(runtime, request, streams, interrupts or Interrupts()).run()
 
 
 def report_failure(
@@ -102,12 +74,16 @@ class _Run:
     """The parts of one run."""
 
     def __init__(
-        self, runtime: Runtime, request: HeadlessRequest, out: HeadlessOutput, err: HeadlessOutput
+        self,
+        runtime: Runtime,
+        request: HeadlessRequest,
+        streams: tuple[HeadlessOutput, HeadlessOutput],
+        interrupts: Interrupts,
     ) -> None:
         self._runtime = runtime
         self._request = request
-        self._out = out
-        self._err = err
+        self._out, self._err = streams
+        self._interrupts = interrupts
         self._ledger = CallLedger()
         self._lines: Lines | None = None
         self._begun = False
@@ -116,8 +92,11 @@ class _Run:
         self._value: object = None
         self._fault = ""
         """What the answer holds by the schema, or why it holds nothing."""
+        self._code: int | None = None
+        """What the last result said, where nothing was begun since."""
 
-    async def run(self, interrupts: Interrupts) -> int:
+    async def run(self) -> int:
+        interrupts = self._interrupts
         session, outcome = self._open()
         if session is None:
             return self._end(outcome, "")
@@ -125,7 +104,7 @@ class _Run:
             self._begin(session)
         events = self._runtime.bus.subscribe()
         loop = asyncio.get_running_loop()
-        turn = loop.create_task(self._turn(session), name="turn")
+        turn = loop.create_task(self._turns(session, events), name="turn")
         telling = loop.create_task(self._tell_forever(events), name="tell")
 
         def stop() -> None:
@@ -145,7 +124,11 @@ class _Run:
             await self._end_terminals()
             events.close()
             interrupts.cancel_with(_nothing)
-        code = self._end(self._judge(fault, interrupts), session.conversation)
+        code = self._code
+        if code is None or fault is not None or interrupts.subtype is not None:
+            code = self._end(self._judge(fault), session.conversation)
+        if self._request.ephemeral:
+            self._runtime.sessions.delete(session.conversation)
         if fault is not None and not isinstance(fault, SamError):
             raise fault
         return code
@@ -161,19 +144,61 @@ class _Run:
             return None, outcome_of_error(error)
         return session, RunOutcome("success")
 
-    async def _turn(self, session: Session) -> TurnFinished:
-        """The turn; where there are servers it is introduced with their tools, once they have come."""
+    async def _turns(self, session: Session, events: Subscription) -> None:
+        """The turn, or those of all messages that come; where there are servers they are introduced with
+        their tools, once they have come."""
         arrivals = self._runtime.engine.arrivals
+        if self._request.permission_tool is not None:
+            self._runtime.servers.begin()
+            await self._runtime.servers.settled(SERVER_SECONDS)
         if not self._begun and arrivals is not None:
             await arrivals(session.conversation)
         self._begin(session)
+        request = self._request
+        async with contextlib.AsyncExitStack() as stack:
+            messages = None
+            if request.messages is not None:
+                from sam_tui.headless.message_input import reading
+
+                beginning = reading(request.messages, self._out.line)
+                messages = await stack.enter_async_context(beginning)
+            if request.permission_tool is not None:
+                from sam_tui.headless.permission_prompts import permission_prompts
+
+                prompts = permission_prompts(self._runtime, request.permission_tool, messages)
+                await stack.enter_async_context(prompts)
+            if messages is None:
+                await self._turn(session, request.prompt)
+            else:
+                await self._dialogue(session, messages, events)
+
+    async def _dialogue(
+        self, session: Session, messages: "MessageInput", events: Subscription
+    ) -> None:
+        """A turn and its result for each message that does not join the turn before."""
+        while (text := await messages.next()) is not None:
+            self._code = None
+            try:
+                async with asyncio.TaskGroup() as group:
+                    turn = group.create_task(self._turn(session, text, messages.waiting))
+                    messages.interrupt_with(turn.cancel)
+            except BaseExceptionGroup as faults:
+                raise faults.exceptions[0] from None
+            finally:
+                messages.interrupt_with(None)
+            self._take(events.drain())
+            self._code = self._end(self._judge(None), session.conversation)
+            self._ledger.begin_again()
+        if self._code is None:
+            raise UsageError("There is no message on standard input.")
+
+    async def _turn(self, session: Session, prompt: str, steering: Steering = tuple) -> None:
+        """The turn for a message, and where a schema is asked for those in which a wrong answer is asked
+        for again."""
         schema = self._request.schema
         if schema is None:
-            return await session.run(self._request.prompt)
-        return await self._structured_turn(session, schema)
-
-    async def _structured_turn(self, session: Session, schema: "Schema") -> TurnFinished:
-        """The turn, and those in which a wrong answer is asked for again."""
+            await session.run(prompt, steering)
+            return
         from sam_tui.headless.structure import (
             REPAIRS,
             WrongStructure,
@@ -182,7 +207,8 @@ class _Run:
             with_schema,
         )
 
-        finished = await session.run(with_schema(self._request.prompt, schema))
+        self._value, self._fault = None, ""
+        finished = await session.run(with_schema(prompt, schema), steering)
         for left in range(REPAIRS, -1, -1):
             if finished.reason != "finished":
                 break
@@ -193,8 +219,7 @@ class _Run:
                 self._fault = str(fault)
                 if left:
                     self._warn(f"The answer is asked for again: {fault}")
-                    finished = await session.run(repair(fault))
-        return finished
+                    finished = await session.run(repair(fault), steering)
 
     def _warn(self, text: str) -> None:
         if self._lines is not None:
@@ -210,13 +235,7 @@ class _Run:
         runtime, request = self._runtime, self._request
         model = runtime.model.name if runtime.model else ""
         if request.format == "stream-json":
-            self._lines = Lines(
-                session.conversation,
-                model,
-                self._ledger,
-                partial=request.partial_messages,
-                hooks=request.hook_events,
-            )
+            self._lines = Lines(session.conversation, model, self._ledger, request)
             self._out.line(
                 self._lines.system(
                     "init",
@@ -274,8 +293,8 @@ class _Run:
             async with asyncio.timeout(TERMINALS_SECONDS):
                 await self._runtime.parts.end_processes()
 
-    def _judge(self, fault: BaseException | None, interrupts: Interrupts) -> RunOutcome:
-        finished = self._ledger.finished
+    def _judge(self, fault: BaseException | None) -> RunOutcome:
+        finished, interrupts = self._ledger.finished, self._interrupts
         if isinstance(fault, SamError):
             return outcome_of_error(fault)
         if fault is not None:
@@ -341,9 +360,7 @@ def _tell(
     return claude_code(outcome.subtype) if request.compat else outcome.exit_code
 
 
-async def _settle(
-    turn: asyncio.Task[TurnFinished], telling: asyncio.Task[None]
-) -> BaseException | None:
+async def _settle(turn: asyncio.Task[None], telling: asyncio.Task[None]) -> BaseException | None:
     """End both tasks and wait for them; the exception of the first that failed, or None."""
     turn.cancel()
     telling.cancel()

@@ -52,6 +52,7 @@ from sam_tui.headless.outcome import (
     outcome_of_turn,
 )
 from sam_tui.headless.output import HeadlessOutput
+from sam_tui.headless.request import HeadlessRequest
 
 C = ConversationId("c1")
 CALL = ToolCall(CallId("k1"), "file_operations", '{"operation": "read_file", "filePath": "/x"}')
@@ -61,7 +62,7 @@ USAGE = Usage(100, 60, 10, 5)
 
 def told(*events: Event, partial: bool = False) -> tuple[list[dict[str, Any]], CallLedger]:
     ledger = CallLedger(C)
-    lines = Lines(C, "m", ledger, partial=partial)
+    lines = Lines(C, "m", ledger, HeadlessRequest("", partial_messages=partial))
     out: list[dict[str, Any]] = []
     for event in events:
         ledger.take(event)

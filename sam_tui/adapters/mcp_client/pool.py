@@ -24,6 +24,7 @@ class ServerFile:
 
     ``trusted`` says whether what it names counts, as far as is known; ``vouches`` looks again, and
     whether this is what the file held when it was trusted. A project's lies below its ``root``.
+    ``text`` stands in place of a file where the command line holds one.
     """
 
     path: str
@@ -31,6 +32,11 @@ class ServerFile:
     trusted: Callable[[], bool] = lambda: True
     vouches: Callable[[bytes], bool] = lambda _: True
     root: str = ""
+    text: str = ""
+
+    def data(self) -> bytes | None:
+        """What it holds, None where there is none. Raises ``ConfigurationError``."""
+        return self.text.encode() if self.text else data_of(self.path, root=self.root)
 
 
 class ServerPool:
@@ -68,7 +74,7 @@ class ServerPool:
         faults: list[ServerSettings] = []
         for file in self._files:
             try:
-                data = data_of(file.path, root=file.root)
+                data = file.data()
                 settings_read = () if data is None else file.reader.parse(data, file.path)
             except ConfigurationError as error:
                 name, source = os.path.basename(file.path), file.reader.source

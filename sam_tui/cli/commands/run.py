@@ -4,12 +4,12 @@ import asyncio
 import os
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from sam_tui import __version__
-from sam_tui.cli.claude import responder_of
+from sam_tui.cli.claude import permission_tool_of, responder_of
 from sam_tui.cli.options import (
     Values,
     agent_options,
@@ -24,9 +24,12 @@ from sam_tui.core.ids import named_conversation
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.interrupts import Interrupted, Interrupts
 from sam_tui.headless.outcome import RunOutcome, outcome_of_error, outcome_of_fault
-from sam_tui.headless.prompt_input import read_prompt
+from sam_tui.headless.prompt_input import PromptInput, read_prompt
 from sam_tui.headless.request import HeadlessRequest
 from sam_tui.headless.run import report_failure, run_headless
+
+if TYPE_CHECKING:
+    from sam_tui.core.inquiries import Attends
 
 
 @click.command("run", short_help="Run one prompt without a screen.")
@@ -43,6 +46,7 @@ def run_command(**values: Any) -> int:
 
 def run_once(values: Values) -> int:
     """Run the prompt of parsed options to its exit code. Raises ``UsageError``."""
+    _check(values)
     request = HeadlessRequest(
         "",
         format=values["output_format"] or "text",
@@ -52,6 +56,8 @@ def run_once(values: Values) -> int:
         last_message=values["output_last_message"] or "",
         version=__version__,
         schema=values["json_schema"],
+        replay=values["replay_user_messages"],
+        ephemeral=values["no_session_persistence"],
         compat=values["compat"] == "claude",
     )
     interrupts = Interrupts()
@@ -82,11 +88,15 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
     """All that comes before the first event: prompt, answers, runtime, conversation."""
     if values.get("session_id"):
         request = replace(request, conversation=named_conversation(values["session_id"]))
-    prompt = read_prompt(values["prompt"], input_descriptor(), forced=values["wait_stdin"])
-    attended = values["inquiries_fd"] is not None
-    runtime = open_runtime(
-        values, attended=attended, responder=responder_of(values), program="sam-tui run"
-    )
+    prompt, messages = PromptInput(""), input_descriptor()
+    if values["input_format"] != "stream-json":
+        prompt = read_prompt(values["prompt"], messages, forced=values["wait_stdin"])
+        messages = None
+    attended: bool | Attends = values["inquiries_fd"] is not None
+    responder, tool = responder_of(values), permission_tool_of(values)
+    if tool is not None:
+        attended, responder = tool.attends, tool.responder(responder)
+    runtime = open_runtime(values, attended=attended, responder=responder, program="sam-tui run")
     root = runtime.workspace.root
     warnings = prompt.warnings
     if not os.access(root, os.W_OK):
@@ -96,11 +106,31 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
     request = replace(
         request,
         prompt=prompt.text,
+        messages=messages,
+        permission_tool=tool,
         conversation=conversation,
         opening=opening_of(values),
         warnings=warnings,
     )
     return request, runtime
+
+
+def _check(values: Values) -> None:
+    """Raise ``UsageError`` for options that do not go together."""
+    streams = values["input_format"] == "stream-json"
+    if streams and values["output_format"] != "stream-json":
+        raise UsageError("--input-format stream-json goes with --output-format stream-json.")
+    if streams and values["prompt"] not in (None, "-"):
+        raise UsageError("With --input-format stream-json every message comes on standard input.")
+    if not streams and values["replay_user_messages"]:
+        raise UsageError("--replay-user-messages goes with --input-format stream-json.")
+    if not streams and values["permission_prompt_tool"] == "stdio":
+        raise UsageError("--permission-prompt-tool stdio goes with --input-format stream-json.")
+
+    earlier = values["latest"] or values["resume"] or values["session_id"]
+    if values["no_session_persistence"] and earlier and not values["fork"]:
+        why = "--no-session-persistence goes with a new conversation, or with --fork."
+        raise UsageError(why, hint="The one that you name would be removed at the end.")
 
 
 def _unbelieved(runtime: Runtime) -> tuple[str, ...]:

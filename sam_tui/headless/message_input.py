@@ -1,0 +1,193 @@
+"""Messages on standard input while a run works, a JSON object a line (``--input-format stream-json``).
+
+A line is a message of the person, or belongs to the control protocol of ``claude -p``: the other program
+interrupts a turn, or answers what it was asked.
+"""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+from sam_tui.core.errors import UsageError
+from sam_tui.core.ids import mint
+from sam_tui.line_pipes import LinePipes
+
+LARGEST = 10 * 1024 * 1024
+"""Bytes of one line; more is refused, not cut."""
+MOST_WAITING = 1000
+"""Messages that wait to be answered."""
+_FORM = '{"type": "user", "message": {"role": "user", "content": "what to do"}}'
+_IGNORED = ("keep_alive", "system", "assistant", "result")
+Answer = dict[str, Any]
+
+
+class MessageInput:
+    """What comes on standard input. ``send`` writes a line of standard output."""
+
+    def __init__(self, lines: LinePipes, send: Callable[[dict[str, Any]], None]) -> None:
+        self._lines = lines
+        self._send = send
+        self._messages: deque[str] = deque()
+        self._open: dict[str, asyncio.Future[Answer | None]] = {}
+        self._changed = asyncio.Event()
+        self._ended = False
+        self._fault: UsageError | None = None
+        self._interrupt: Callable[[], object] | None = None
+        self._number = 0
+
+    async def next(self) -> str | None:
+        """The next message, or None once the input has ended. Raises ``UsageError`` for a wrong line."""
+        while not self._messages:
+            if self._fault is not None:
+                raise self._fault
+            if self._ended:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        return self._messages.popleft()
+
+    def waiting(self) -> Iterable[str]:
+        """Take all messages that have come: they join the turn that runs."""
+        while self._messages:
+            yield self._messages.popleft()
+
+    def interrupt_with(self, cancel: Callable[[], object] | None) -> None:
+        """What ends the turn that runs; None while there is none."""
+        self._interrupt = cancel
+
+    async def ask(self, request: dict[str, Any]) -> Answer | None:
+        """Ask the program on the other side; None where it is gone, or cannot answer."""
+        identifier = mint("ask")
+        if self._ended:
+            return None
+        answer: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+        self._open[identifier] = answer
+        self._send({"type": "control_request", "request_id": identifier, "request": request})
+        try:
+            return await answer
+        finally:
+            del self._open[identifier]
+
+    async def read(self) -> None:
+        """Take line by line to the end of the input, or to the first that is wrong."""
+        try:
+            while (line := await self._lines.read()) is not None:
+                self._number += 1
+                self._take(line)
+                self._changed.set()
+        except UsageError as fault:
+            self._fault = fault
+        self._ended = True
+        self._changed.set()
+        for answer in self._open.values():
+            _settle(answer, None)
+
+    def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        fields = _object(self._parsed(line))
+        match fields.get("type"):
+            case "user":
+                if len(self._messages) >= MOST_WAITING:
+                    raise self._wrong(f"more than {MOST_WAITING} messages wait")
+                self._messages.append(self._text(fields))
+            case "control_response":
+                self._answered(_object(fields.get("response")))
+            case "control_request":
+                self._control(fields.get("request_id"), _object(fields.get("request")))
+            case kind if kind not in _IGNORED:
+                raise self._wrong(f"its type is {json.dumps(kind)[:40]}")
+            case _:
+                pass
+
+    def _parsed(self, line: bytes) -> Any:
+        if len(line) > LARGEST:
+            raise self._wrong("it is longer than 10 MB")
+        try:
+            value: Any = json.loads(line.decode("utf-8-sig"))
+            json.dumps(value, ensure_ascii=False).encode()
+        except (ValueError, RecursionError):
+            raise self._wrong("it is no JSON in UTF-8") from None
+        if not isinstance(value, dict):
+            raise self._wrong("it is no object")
+        return cast("Any", value)
+
+    def _text(self, fields: dict[str, Any]) -> str:
+        """The text of a message. Raises ``UsageError``."""
+        content: Any = _object(fields.get("message")).get("content")
+        blocks: list[Any] = (
+            [{"type": "text", "text": content}] if isinstance(content, str) else content
+        )
+        if not isinstance(content, str | list):
+            raise self._wrong("its message has no content")
+        texts: list[str] = []
+        for block in map(_object, blocks):
+            if block.get("type") != "text" or not isinstance(block.get("text"), str):
+                raise self._wrong(
+                    f"content of the type {json.dumps(block.get('type'))[:40]} is no text"
+                )
+            texts.append(block["text"])
+        text = "\n".join(texts)
+        if not text.strip():
+            raise self._wrong("its message is empty")
+        return text
+
+    def _answered(self, response: dict[str, Any]) -> None:
+        answer = self._open.get(str(response.get("request_id")))
+        if answer is not None:
+            success = response.get("subtype") == "success"
+            _settle(answer, _object(response.get("response")) if success else None)
+
+    def _control(self, identifier: Any, request: dict[str, Any]) -> None:
+        response: dict[str, Any] = {"subtype": "success", "request_id": identifier, "response": {}}
+        match request.get("subtype"):
+            case "interrupt":
+                if self._interrupt is not None:
+                    self._interrupt()
+            case "initialize":
+                pass
+            case subtype:
+                fault = f"{json.dumps(subtype)[:40]} has no meaning here"
+                response = {"subtype": "error", "request_id": identifier, "error": fault}
+        self._send({"type": "control_response", "response": response})
+
+    def _wrong(self, why: str) -> UsageError:
+        text = f"Line {self._number} of standard input cannot be used: {why}."
+        return UsageError(text, hint=f"Each line is such an object: {_FORM}")
+
+
+@asynccontextmanager
+async def reading(
+    descriptor: int, send: Callable[[dict[str, Any]], None]
+) -> AsyncGenerator[MessageInput]:
+    """The messages of a descriptor, read meanwhile."""
+    messages = MessageInput(LinePipes(descriptor, descriptor, "messages"), send)
+    async with beside(messages.read()):
+        yield messages
+
+
+@asynccontextmanager
+async def beside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
+    """A block that work runs beside; it ends with the block, and a fault of either is raised as it is."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(work)
+            try:
+                yield
+            finally:
+                task.cancel()
+    except BaseExceptionGroup as faults:
+        raise faults.exceptions[0] from None
+
+
+def _settle(answer: "asyncio.Future[Answer | None]", value: Answer | None) -> None:
+    if not answer.done():
+        answer.set_result(value)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """The object, or an empty one in place of anything else."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -1,0 +1,142 @@
+"""Approvals answered by a tool of an MCP server, or by the program on standard input.
+
+Both are asked as ``claude -p --permission-prompt-tool`` asks: the tool, its input and the call's id; the
+answer is ``{"behavior": "allow", "updatedInput": …}`` or ``{"behavior": "deny", "message": …}``.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, cast
+
+from sam_tui.core.events import Answered, InquiryOpened
+from sam_tui.core.ids import CallId, ConversationId, mint
+from sam_tui.core.inquiries import Responder
+from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry
+from sam_tui.core.messages import ToolCall
+from sam_tui.core.runtime import Runtime
+from sam_tui.headless.ledger import tool_input
+from sam_tui.headless.message_input import MessageInput, beside
+
+STDIO = "stdio"
+"""The tool that is the program on standard input."""
+
+
+class PermissionTool:
+    """The tool that ``--permission-prompt-tool`` names. Its own calls are approved: a person named it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._calls: set[CallId] = set()
+        self._listening = False
+
+    def responder(self, before: Responder | None) -> Responder:
+        """Who answers at once: whoever did so before, and a yes for calls of the tool itself."""
+
+        def respond(inquiry: Inquiry) -> Answer | None:
+            if inquiry.call in self._calls and isinstance(inquiry.request, ApprovalRequest):
+                return Approval("once")
+            return before(inquiry) if before is not None else None
+
+        return respond
+
+    def attends(self, inquiry: Inquiry) -> bool:
+        """Whether the tool is asked: about approvals, once its server is there."""
+        return self._listening and isinstance(inquiry.request, ApprovalRequest)
+
+    @contextmanager
+    def listening(self) -> Generator[None]:
+        """A block in which it is asked."""
+        self._listening = True
+        try:
+            yield
+        finally:
+            self._listening = False
+
+    async def ask(self, runtime: Runtime, inquiry: Inquiry, question: dict[str, Any]) -> Any:
+        """What the tool answers to a question."""
+        call = ToolCall(CallId(mint("call")), self.name, json.dumps(question))
+        self._calls.add(call.id)
+        try:
+            # Not in the conversation that waits: the guard asks there one thing at a time.
+            beside_it = ConversationId(f"{inquiry.conversation}-permissions")
+            done = await runtime.executor.execute(call, beside_it)
+        finally:
+            self._calls.discard(call.id)
+        if not done.finished.ok:
+            return {"behavior": "deny", "message": f"{self.name} failed: {done.finished.text}"}
+        try:
+            return json.loads(done.finished.text)
+        except (ValueError, RecursionError):
+            return None
+
+
+@asynccontextmanager
+async def permission_prompts(
+    runtime: Runtime, tool: PermissionTool, messages: MessageInput | None
+) -> AsyncGenerator[None]:
+    """Have the tool, or the program behind ``messages``, answer approvals meanwhile."""
+    with tool.listening():
+        async with beside(_ask_forever(runtime, tool, messages)):
+            yield
+
+
+async def _ask_forever(
+    runtime: Runtime, tool: PermissionTool, messages: MessageInput | None
+) -> None:
+    calls: dict[CallId, ToolCall] = {}
+    events = runtime.bus.subscribe()
+    try:
+        async with asyncio.TaskGroup() as group:
+            while True:
+                for event in await events.batch():
+                    if isinstance(event, Answered):
+                        calls |= {call.id: call for call in event.message.calls}
+                    elif isinstance(event, InquiryOpened):
+                        call = calls.get(event.inquiry.call)
+                        answer = _answer(runtime, tool, messages, (event.inquiry, call))
+                        group.create_task(answer, name="permission")
+    finally:
+        events.close()
+
+
+async def _answer(
+    runtime: Runtime,
+    tool: PermissionTool,
+    messages: MessageInput | None,
+    subject: tuple[Inquiry, ToolCall | None],
+) -> None:
+    inquiry, call = subject
+    if inquiry not in runtime.inquiries.pending():
+        return  # answered at once
+    assert isinstance(inquiry.request, ApprovalRequest)
+    name, arguments = _described(inquiry.request, call)
+    question = {"tool_name": name, "input": arguments, "tool_use_id": inquiry.call}
+    if tool.name == STDIO and messages is not None:
+        reason = {"decision_reason": inquiry.request.why}
+        answer: Any = await messages.ask({"subtype": "can_use_tool", **question, **reason})
+    else:
+        answer = await tool.ask(runtime, inquiry, question)
+    runtime.inquiries.answer(inquiry.id, _approval(answer, arguments))
+
+
+def _described(request: ApprovalRequest, call: ToolCall | None) -> tuple[str, dict[str, Any]]:
+    """What is asked about: the call itself, or what it wants besides, in the guard's words."""
+    if call is not None and request.operation.partition(".")[0] == call.name.partition(".")[0]:
+        return call.name, tool_input(call.arguments)
+    words = {"summary": request.summary, "targets": list(request.targets), "why": request.why}
+    return request.operation, words
+
+
+def _approval(answer: Any, arguments: dict[str, Any]) -> Approval:
+    """An answer as an approval; anything but a plain yes refuses."""
+    fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    if fields.get("behavior") == "deny":
+        return Approval("deny", str(fields.get("message") or ""))
+    if fields.get("behavior") != "allow":
+        return Approval("deny", "Nobody answered, or in words that mean nothing.")
+    if fields.get("updatedInput") not in (None, {}, arguments):
+        changed = json.dumps(fields["updatedInput"])[:2000]
+        return Approval("deny", f"Call it with this input, which would be allowed: {changed}")
+    return Approval("once")

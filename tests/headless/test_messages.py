@@ -1,0 +1,152 @@
+"""Messages on standard input, and approvals asked there or of an MCP tool. Costs some 3 s of CPU."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.core.errors import UsageError
+from sam_tui.headless.message_input import reading
+from tests.headless.conftest import Program, call, shell
+
+SERVER = """
+import json
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("gate")
+@server.tool()
+def decide(tool_name: str, input: dict, tool_use_id: str) -> str:
+    allowed = input.get("filePath", "").endswith("yes.txt")
+    if allowed:
+        return json.dumps({"behavior": "allow", "updatedInput": input})
+    return json.dumps({"behavior": "deny", "message": f"{tool_name}: not there"})
+server.run("stdio")
+"""
+
+
+class Dialogue:
+    """A run whose other side is the test."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+        self.lines: list[dict[str, Any]] = []
+
+    def send(self, value: object) -> None:
+        """Write a line."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(value) + "\n")
+        self.process.stdin.flush()
+
+    def say(self, text: str) -> None:
+        """Send a message."""
+        self.send({"type": "user", "message": {"role": "user", "content": text}})
+
+    def until(self, kind: str) -> dict[str, Any]:
+        """Read to the next line of a type."""
+        assert self.process.stdout is not None
+        for text in self.process.stdout:
+            self.lines.append(json.loads(text))
+            if self.lines[-1]["type"] == kind:
+                return self.lines[-1]
+        raise AssertionError(f"no {kind} in {self.lines}")
+
+
+def create(path: Path) -> dict[str, Any]:
+    """A step that makes a file."""
+    return {"calls": [call("file_operations", "create_file", filePath=str(path), content="x")]}
+
+
+@pytest.mark.requirement("headless:input-messages", "headless:permission-tool")
+def test_messages_come_while_it_works_join_the_turn_and_are_told_again(program: Program) -> None:
+    for name in ("first", "second"):
+        os.mkfifo(program.workspace / name)
+    allowed, refused = program.folder / "allowed", program.folder / "refused"
+    wait = {"calls": [*create(refused)["calls"], *shell("cat first")["calls"]]}
+    model = program.script(
+        create(allowed), wait, {"text": "Both."}, {"text": "Third."}, shell("cat second"),
+    )  # fmt: skip
+    words = ("--input-format", "stream-json", "--replay-user-messages", "--model", model)
+    run = Dialogue(program.start(*words, "--permission-prompt-tool", "stdio"))
+    run.say("one")
+    for behaviour in ({"behavior": "allow"}, {"behavior": "deny", "message": "never there"}):
+        asked = run.until("control_request")
+        assert asked["request"]["subtype"] == "can_use_tool"
+        assert asked["request"]["tool_name"] == "file_operations"
+        answer = {"subtype": "success", "request_id": asked["request_id"], "response": behaviour}
+        run.send({"type": "control_response", "response": answer})
+    run.say("two")
+    run.send({"type": "control_request", "request_id": "i", "request": {"subtype": "initialize"}})
+    assert run.until("control_response")["response"]["request_id"] == "i"
+    (program.workspace / "first").write_text("go on", encoding="utf-8")
+    result = run.until("result")
+    assert (result["result"], result["num_turns"]) == ("Both.", 3)
+    assert result["permission_denials"][0]["reason"]
+    assert allowed.exists() and not refused.exists()
+    run.say("three")
+    assert run.until("result")["num_turns"] == 1
+    run.say("four")
+    while "permission_decision" not in (said := run.until("system"))["subtype"]:
+        pass
+    assert said["decision"] == "allow"
+    interrupt = {"subtype": "interrupt"}
+    run.send({"type": "control_request", "request_id": "j", "request": interrupt})
+    assert run.until("result")["subtype"] == "cancelled"
+    replayed = [x["message"]["content"][0]["text"] for x in run.lines if x.get("isReplay")]
+    assert replayed == ["one", "two", "three", "four"]
+    out, err = run.process.communicate(timeout=50)
+    assert (out, run.process.returncode) == ("", 130), err
+
+
+WRONG = {
+    "no json": "it is no JSON",
+    "7": "it is no object",
+    '{"type": "user"}': "its message has no content",
+    '{"type": "user", "message": {"content": ""}}': "its message is empty",
+    '{"type": "user", "message": {"content": [{"type": "image"}]}}': '"image" is no text',
+    '{"type": "more"}': 'its type is "more"',
+    '{"type": "user", "message": {"content": "\\ud800"}}': "it is no JSON in UTF-8",
+    "": "",
+}
+
+
+@pytest.mark.requirement("headless:input-messages")
+async def test_a_line_that_is_no_message_ends_the_input_in_words() -> None:
+    for line, words in WRONG.items():
+        sent: list[dict[str, Any]] = []
+        source, sink = os.pipe()
+        good = '{"type": "user", "message": {"content": [{"type": "text", "text": "hi"}]}}'
+        os.write(sink, f'{{"type": "keep_alive"}}\n{good}\n{line}\n'.encode())
+        os.close(sink)
+        async with reading(source, sent.append) as messages:
+            assert await messages.next() == "hi"
+            if words:
+                with pytest.raises(UsageError, match="Line 3 of standard input") as wrong:
+                    await messages.next()
+                assert words in str(wrong.value)
+            else:
+                assert await messages.next() is None
+            assert await messages.ask({}) is None
+        os.close(source)
+
+
+@pytest.mark.requirement("headless:permission-tool", "headless:input-messages")
+def test_a_tool_of_a_server_answers_approvals_and_nothing_of_the_run_is_kept(
+    program: Program,
+) -> None:
+    (program.folder / "server.py").write_text(SERVER, encoding="utf-8")
+    server = {"command": sys.executable, "args": [str(program.folder / "server.py")]}
+    yes, no = program.folder / "yes.txt", program.folder / "no.txt"
+    model = program.script(create(yes), create(no), {"text": "Done."})
+    words = ("go", "--model", model, "--mcp-config", json.dumps({"mcpServers": {"gate": server}}))
+    tool = ("--permission-prompt-tool", "mcp__gate__decide")
+    ended = program.stream(*words, "--no-session-persistence", *tool, "--permission-mode", "ask")
+    assert (ended.code, yes.exists(), no.exists()) == (0, True, False), ended.out
+    (denial,) = ended.result["permission_denials"]
+    assert denial["tool_input"]["filePath"] == str(no)
+    results = [x["message"]["content"][0]["content"] for x in ended.of_kind("user")]
+    assert "file_operations: not there" in results[1]
+    again = program.run("go", "--resume", ended.result["session_id"], "--model", model)
+    assert (again.code, "There is no conversation" in again.err) == (2, True)
