@@ -264,6 +264,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "guard:policy-errors": Requirement("Whatever is not known in a policy file is an error with file and line.", "issue 4.7"),
     "guard:policy-layers": Requirement("User and project files become one policy.", "issue 4.7"),
     "guard:policy-order": Requirement("Rules are evaluated deny, ask, allow; a grant answers an ask and never a deny.", "issue 4.7"),
+    "guard:policy-system": Requirement("An administrator's policy holds whatever people, projects and flags say, and no wider flag is taken.", "issue 17.8"),
     "guard:policy-project": Requirement("A project's policy only tightens until its folder is trusted.", "issue 4.7, 4.8"),
     "guard:mounts": Requirement("What is mounted in the workspace belongs to it, a part of it mounted elsewhere is outside there, and no command changes what is mounted.", "issue 4.1"),
     "guard:race": Requirement("Ten thousand swaps of names for links change and show nothing outside, whatever operation works on them.", "issue 4 Show"),

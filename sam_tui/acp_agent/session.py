@@ -171,7 +171,9 @@ class EditorSession:
             await before.close()
 
     def _offered_modes(self) -> list[tuple[PermissionMode, str]]:
-        return [pair for pair in MODES.items() if pair[0] != "bypass" or self._bypass]
+        allowed = self.runtime.guard.policy.modes
+        modes = [pair for pair in MODES.items() if pair[0] in allowed]
+        return [pair for pair in modes if pair[0] != "bypass" or self._bypass]
 
     async def _introduced(self) -> None:
         parts = self.runtime.parts

@@ -31,6 +31,8 @@ class Configuration:
         workspace = Workspace.open(options.workspace, options.add_dirs)
         folders = AppFolders.of(environ, options.data_dir)
         layers = read_layers(folders, workspace.root)
+        layers.mode(options.mode)
+        layers.sandbox(SandboxTerms(options.sandbox, options.network))
         ignored = layers.project.ignored
         trust = FolderTrust(workspace.root, layers.trust, layers.state, ignored=ignored)
         return cls(options, environ, workspace, folders, layers, trust)

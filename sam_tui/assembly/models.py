@@ -57,7 +57,7 @@ class Providers(Processes):
         from sam_tui.adapters.images import EndpointImages, image_settings
         from sam_tui.adapters.web import GuardedWeb, read_api_tables, search_from, serpapi_from
 
-        local = frozenset(self.configuration.layers.user.local)
+        local = frozenset(self.configuration.layers.local)
         web, environ = GuardedWeb(clock=self.clock, allowed=local), self.environ
         settings, images = image_settings(environ), None
         if settings is not None:

@@ -37,7 +37,7 @@ class Processes(Stores):
             configuration.sandbox_terms,
             self.guard.policy,
             configuration.folders.home,
-            local=configuration.layers.user.local,
+            local=configuration.layers.local,
         )
         sandbox = Sandbox(
             kind=plan.kind, secrets=plan.secrets, opened=plan.opened, caches=plan.caches

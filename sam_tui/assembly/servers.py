@@ -255,7 +255,7 @@ class GuardedServers:
 
         own = settings.source in ("user", "flag")
         named = frozenset({_origin(settings.url)} if own else ())
-        local = frozenset(self._parts.configuration.layers.user.local)
+        local = frozenset(self._parts.configuration.layers.local)
         if _is_address(settings.url):
             return GuardedWeb(allowed=local | named)
         return GuardedWeb(allowed=local, named=named)

@@ -19,7 +19,7 @@ from sam_tui.core.authorization.commands.table import (
     least_classes,
     own_entry,
 )
-from sam_tui.core.authorization.policy.policy import PermissionMode
+from sam_tui.core.authorization.policy.policy import PERMISSION_MODES, PermissionMode
 from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPattern
 from sam_tui.core.authorization.rules.rule import EFFECTS, Layer, Rule
 from sam_tui.core.authorization.rules.time_windows import Window
@@ -36,12 +36,13 @@ _MOST_IGNORED = 5
 """What of an untrusted file is named."""
 T = TypeVar("T")
 _MODES: dict[Layer, tuple[PermissionMode, ...]] = {
+    "system": ("ask", "accept-edits", "plan", "auto"),
     "user": ("ask", "accept-edits", "plan", "auto"),
     "project": ("plan",),
     "session": ("ask", "accept-edits", "plan", "auto"),
 }
 """What a layer may set; bypass needs the flag."""
-_TOP_KEYS = ("mode", "minutes", "local", "rule", "program", LIMITS, *KEYS)
+_TOP_KEYS = ("mode", "modes", "minutes", "local", "rule", "program", LIMITS, *KEYS)
 _TEXTS = ("id", "effect", "operation", "path", "access", "command", "class", "host", "workspace",
           "between", "until", "comment")  # fmt: skip
 _RULE_KEYS = (*_TEXTS, "days", "exact")
@@ -72,6 +73,8 @@ class PolicyFile:
     """What the person says of programs."""
     least: Mapping[str, CommandClass] = field(default_factory=dict[str, CommandClass])
     """What a project has programs count as at least."""
+    modes: tuple[PermissionMode, ...] = PERMISSION_MODES
+    """What may be chosen at all; only the administrator's file says less."""
 
 
 def load_policies(
@@ -101,7 +104,7 @@ def load_policies(
 
 def load_policy(path: str, layer: Layer, *, root: str, home: str) -> PolicyFile:
     """One policy file; one that does not exist says nothing. Raises ``ConfigurationError``."""
-    text = _read(path, root="" if layer == "user" else root)
+    text = _read(path, root=root if layer == "project" else "")
     if text is None:
         return PolicyFile(path, layer)
     return parse_policy(text, path, layer, root=root, home=home)
@@ -228,7 +231,20 @@ class _Reader:
             self.text,
             self._local(table),
             limits=read_limits(table, self._fault),
+            modes=self._modes(table),
         )
+
+    def _modes(self, table: Mapping[str, Any]) -> tuple[PermissionMode, ...]:
+        if "modes" not in table:
+            return PERMISSION_MODES
+        if self.layer != "system":
+            hint = "The administrator's file can; “mode” says which one you begin with."
+            raise self._fault("the modes on offer are not yours to say", ("modes",), hint)
+        entries = cast("list[Any]", table["modes"] if isinstance(table["modes"], list) else [])
+        if not entries or any(mode not in PERMISSION_MODES for mode in entries):
+            hint = f"Write some of: {', '.join(PERMISSION_MODES)}."
+            raise self._fault("modes is a list of modes", ("modes",), hint)
+        return tuple(mode for mode in PERMISSION_MODES if mode in entries)
 
     def _mode(self, table: Mapping[str, Any]) -> PermissionMode | None:
         mode = table.get("mode")

@@ -1,12 +1,20 @@
 """Everything a guard's policy rests on, read from its places at once."""
 
 import os
+import shlex
+import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
-from sam_tui.adapters.policy.files import PROJECT_FILE, PolicyFile, load_policies
-from sam_tui.adapters.policy.sandbox_settings import SandboxTerms, merged
+from sam_tui.adapters.policy.files import (
+    POLICY_FILE,
+    PROJECT_FILE,
+    PolicyFile,
+    load_policies,
+    load_policy,
+)
+from sam_tui.adapters.policy.sandbox_settings import SandboxTerms, held_to, merged
 from sam_tui.adapters.policy.saved_rules import SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.adapters.policy.turn_limits import TurnLimits, tightened
@@ -15,22 +23,25 @@ from sam_tui.core.authorization.commands.table import CommandTable, builtin_tabl
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.authorization.paths.secrets import FLEET_KEY, MCP_TOKEN, PLAN_TOKEN, Secrets
 from sam_tui.core.authorization.policy.policy import PermissionMode, Policy, own_folders
-from sam_tui.core.authorization.rules.rule import RuleSet
+from sam_tui.core.authorization.rules.rule import Rule, RuleSet
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.policy import ShellParser, TrustState
 from sam_tui.folders import settings_folder
 
+SYSTEM_FOLDER = "/etc/sam-tui"
+"""Where the administrator of a machine puts a policy; no variable moves it."""
 SHARED = ("skills", "hooks")
 """Below the settings folder: what commands may read, and run, but not change."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppFolders:
-    """Where things are: settings, data, home, as absolute paths."""
+    """Where things are: settings, data, home, the administrator's, as absolute paths."""
 
     config_dir: str
     data_dir: str
     home: str
+    system_dir: str = field(default_factory=lambda: SYSTEM_FOLDER)
 
     @classmethod
     def of(cls, environ: Mapping[str, str], data_dir: str) -> "AppFolders":
@@ -45,8 +56,9 @@ class AppFolders:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """What was read: both files, how the folder stands, and the stores behind them."""
+    """What was read: the files, how the folder stands, and the stores behind them."""
 
+    system: PolicyFile
     user: PolicyFile
     project: PolicyFile
     state: TrustState
@@ -59,23 +71,48 @@ class Layers:
         return self.state == "trusted"
 
     def mode(self, chosen: PermissionMode | None) -> PermissionMode:
-        """The mode that holds: as chosen by a flag, else the stricter file, else ``ask``."""
-        return chosen or self.project.mode or self.user.mode or "ask"
+        """The mode that holds: as chosen by a flag, else the stricter file, else ``ask``.
+
+        Raises ``ConfigurationError`` for a flag that the administrator does not allow.
+        """
+        allowed = self.system.modes
+        if chosen and chosen not in allowed:
+            raise ConfigurationError(
+                f"{self.system.path} does not allow the mode {chosen!r}.",
+                hint=f"One of: {', '.join(allowed)}.",
+            )
+        mode = chosen or self.project.mode or self.user.mode or self.system.mode or "ask"
+        return mode if mode in allowed else allowed[0]
 
     def sandbox(self, chosen: SandboxTerms) -> SandboxTerms:
-        """How commands are held: as chosen by flags, else as the project tightens, else the person."""
-        return merged(chosen, self.project.sandbox, self.user.sandbox)
+        """How commands are held: as chosen by flags, else as the project tightens, else the person.
+
+        Raises ``ConfigurationError`` for a flag that is wider than the administrator allows.
+        """
+        files = (self.project.sandbox, self.user.sandbox)
+        return held_to(self.system.sandbox, merged(chosen, *files), chosen, self.system.path)
 
     @property
     def limits(self) -> TurnLimits:
-        """Of model calls: the person's, as the project tightens them."""
-        return tightened(self.user.limits, self.project.limits)
+        """Of model calls: the person's, as the project and the administrator tighten them."""
+        return tightened(tightened(self.user.limits, self.project.limits), self.system.limits)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Of all files."""
+        return (*self.system.rules, *self.user.rules, *self.project.rules)
+
+    @property
+    def local(self) -> tuple[str, ...]:
+        """``host:port`` of servers that are not public and may be reached."""
+        return (*self.system.local, *self.user.local)
 
     @property
     def seconds(self) -> float | None:
-        """How long counted grants last where a file says so; the project can only shorten it."""
-        minutes = [f.minutes for f in (self.user, self.project) if f.minutes is not None]
-        if self.user.minutes is None and self.project.minutes is not None:
+        """How long counted grants last where a file says so; other files can only shorten the person's."""
+        files = (self.user, self.project, self.system)
+        minutes = [file.minutes for file in files if file.minutes is not None]
+        if self.user.minutes is None and minutes:
             minutes.append(5.0)
         return min(minutes) * 60 if minutes else None
 
@@ -91,9 +128,22 @@ def read_layers(folders: AppFolders, workspace: str) -> Layers:
             states[0] = "changed"
         return states[0] == "trusted"
 
+    system = _administrators(folders.system_dir, folders.home)
     user, project = load_policies(folders.config_dir, workspace, folders.home, vouches=vouched)
     saved = SavedRules(folders.config_dir, folders.home)
-    return Layers(user, project, states[0], trust, saved)
+    return Layers(system, user, project, states[0], trust, saved)
+
+
+def _administrators(folder: str, home: str) -> PolicyFile:
+    """The policy of this machine. Raises ``ConfigurationError``, also where others could write it."""
+    path = os.path.join(folder, POLICY_FILE)
+    for checked in (folder, path):
+        if os.path.exists(checked) and os.stat(checked).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise ConfigurationError(
+                f"{checked} can be written by others than its owner, so it says nothing for sure.",
+                hint=f"As the administrator: chmod go-w {shlex.quote(checked)}",
+            )
+    return load_policy(path, "system", root="/", home=home)
 
 
 def renewed(layers: Layers, folders: AppFolders, workspace: str, state: TrustState) -> Layers:
@@ -118,7 +168,7 @@ def make_policy(
 ) -> Policy:
     """The policy of a runtime. ``mode`` is what a flag chose, None where none did."""
     rules = RuleSet.of(
-        (*layers.user.rules, *layers.project.rules),
+        layers.rules,
         workspace=workspace.root,
         trusted=layers.trusted,
     )
@@ -134,13 +184,14 @@ def make_policy(
         reader=CommandReader(parser, root=workspace.root, home=folders.home, table=_table(layers)),
         trusted=layers.trusted,
         roots=workspace.roots,
+        modes=layers.system.modes,
         shared=own_folders(*(os.path.join(folders.config_dir, name) for name in SHARED)),
     )
 
 
 def _table(layers: Layers) -> Callable[[], CommandTable]:
     """What programs mean here, read with the first command."""
-    own, least = layers.user.programs, layers.project.least
+    own, least = {**layers.user.programs, **layers.system.programs}, layers.project.least
     if not own and not least:
         return builtin_table
     return cache(lambda: builtin_table().extended(own, least))

@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -19,6 +19,7 @@ from sam_tui.core.authorization.network.hosts import (
 from sam_tui.core.authorization.policy.judgement import CONNECT
 from sam_tui.core.authorization.policy.policy import Policy
 from sam_tui.core.authorization.rules.rule import KEPT, Layer, Rule, Subject
+from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.processes.sandbox import (
     DEFAULT_NETWORK,
     NETWORKS,
@@ -30,6 +31,7 @@ from sam_tui.core.ports.processes.sandbox import (
 
 USAGE = "commands"
 """Of a policy file."""
+_STRICTNESS: tuple[SandboxChoice, ...] = ("off", "default", "strict")
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _SIZE = re.compile(r"(\d{1,15})([KMGT]?)")
 _LEAST = {
@@ -227,6 +229,38 @@ def merged(chosen: SandboxTerms, project: SandboxTerms, user: SandboxTerms) -> S
         lists=tuple(lists),
         passed=user.passed,
         limits=asdict(tightened(user.limits, project.limits)),
+    )
+
+
+def held_to(
+    least: SandboxTerms, terms: SandboxTerms, chosen: SandboxTerms, source: str
+) -> SandboxTerms:
+    """The terms, no wider than an administrator's. Raises ``ConfigurationError`` for a wider flag."""
+    orders: tuple[tuple[str, Sequence[str]], ...] = (
+        ("sandbox", _STRICTNESS),
+        ("network", NETWORKS),
+    )
+    names: dict[str, str | None] = {}
+    for (name, order), minimum, flag, value in zip(
+        orders,
+        (least.kind, least.network),
+        (chosen.kind, chosen.network),
+        (terms.kind, terms.network),
+        strict=True,
+    ):
+        if minimum and flag and order.index(flag) < order.index(minimum):
+            raise ConfigurationError(
+                f"{source} does not allow --{name} {flag}.", hint=f"At least {minimum!r} holds."
+            )
+        names[name] = max((v for v in (minimum, value) if v), key=order.index, default=None)
+    lists = () if least.hosts is None or least.network != "hosts" else (least.hosts,)
+    limits = asdict(tightened(terms.limits, least.limits))
+    return replace(
+        terms,
+        kind=cast("SandboxChoice | None", names["sandbox"]),
+        network=cast("Network | None", names["network"]),
+        lists=(*terms.lists, *lists),
+        limits=limits,
     )
 
 

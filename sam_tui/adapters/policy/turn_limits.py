@@ -82,10 +82,10 @@ def read_limits(table: Mapping[str, Any], fault: Fault) -> TurnLimits:
     return TurnLimits(**settings)
 
 
-def tightened(user: TurnLimits, project: TurnLimits) -> TurnLimits:
-    """What holds of both files: a project can only lower the limits."""
+def tightened(base: TurnLimits, other: TurnLimits) -> TurnLimits:
+    """What holds of both files: the second, a project's or the administrator's, can only lower limits."""
     lowest: dict[str, int | None] = {}
     for name, default in _DEFAULTS.items():
-        limit, its = getattr(user, name), getattr(project, name)
+        limit, its = getattr(base, name), getattr(other, name)
         lowest[name] = limit if its is None else min(default if limit is None else limit, its)
     return TurnLimits(**lowest)

@@ -276,7 +276,10 @@ def _policy(folders: "AppFolders", workspace: str) -> DoctorCheck:
     from sam_tui.adapters.policy import read_layers
 
     layers = read_layers(folders, workspace)
-    parts = [_described(layers.user), _described(layers.project)]
+    files = (layers.user, layers.project)
+    parts = [_described(file) for file in files]
+    if layers.system.exists:
+        parts.insert(0, _described(layers.system))
     if layers.project.ignored:
         ignored = "; ".join(layers.project.ignored)
         return DoctorCheck("policy", "note", f"{'; '.join(parts)}; ignored: {ignored}")

@@ -92,7 +92,7 @@ def explain_command(**values: Any) -> int:
 def lint_command(**values: Any) -> int:
     """Name rules that never decide and rules that allow too much; exit 1 when there are any.
 
-    Reads policy.toml of the settings folder and .sam/policy.toml of the workspace.
+    Reads policy.toml of the administrator, of the settings folder, and .sam/policy.toml of the workspace.
     """
     from sam_tui.adapters.policy import read_layers
     from sam_tui.core.authorization.paths.secrets import Secrets
@@ -103,7 +103,7 @@ def lint_command(**values: Any) -> int:
     folders, workspace = guard_places(values)
     layers = read_layers(folders, workspace)
     findings = lint(
-        (*layers.user.rules, *layers.project.rules),
+        layers.rules,
         secrets=Secrets(folders.home),
         protected=own_folders(folders.data_dir, folders.config_dir),
         trusted=layers.trusted,
@@ -123,7 +123,7 @@ def lint_command(**values: Any) -> int:
         line = f"{finding.rule.source}: {finding.fault}: {finding.rule.words}: {finding.why}"
         click.echo(terminal_safe(line))
     if not findings and not as_json:
-        count = len(layers.user.rules) + len(layers.project.rules)
+        count = len(layers.rules)
         click.echo(f"{count} rules, nothing to complain about.", err=True)
     return 1 if findings else 0
 
@@ -329,7 +329,7 @@ def _reach(values: dict[str, Any], runtime: "Runtime") -> HostTerms:
     folders, workspace = guard_places(values)
     layers = read_layers(folders, workspace)
     terms = layers.sandbox(SandboxTerms(network=values.get("network")))
-    return host_terms(terms, runtime.guard.policy, layers.user.local)
+    return host_terms(terms, runtime.guard.policy, layers.local)
 
 
 def _input_lines() -> Iterator[str]:

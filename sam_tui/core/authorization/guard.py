@@ -84,8 +84,8 @@ class Guard:
         self.policy = replace(policy, mode=self.policy.mode, roots=self.workspace.roots)
 
     def use_mode(self, mode: PermissionMode) -> None:
-        """Decide by another mode from now on."""
-        self.policy = replace(self.policy, mode=mode)
+        """Decide by another mode from now on. Raises ``UsageError`` for one that is not allowed."""
+        self.policy = self.policy.in_mode(mode)
 
     def rehearsed(self, decision: Decision, accesses: Sequence[LocatedAccess]) -> bool:
         """Whether what was allowed is a rehearsal: by the person's choice, or because all are."""

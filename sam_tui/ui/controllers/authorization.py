@@ -2,7 +2,7 @@
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import SamError
 from sam_tui.ui.actions import MODES
@@ -132,20 +132,24 @@ class Authorization:
     def mode(self, argument: str) -> None:
         """Use the mode of this name; without one let the person pick."""
         name = argument.lower()
-        if name in MODES:
-            self._use_mode(cast("PermissionMode", name))
+        modes = self._runtime.guard.policy.modes
+        allowed: list[PermissionMode] = [mode for mode in modes if mode in MODES]
+        if name in allowed:
+            self._use_mode(name)
             return
-        options = [
-            (Choice(mode, meaning), partial(self._use_mode, cast("PermissionMode", mode)))
-            for mode, meaning in MODES.items()
-        ]
+        if name in MODES:
+            words = f"The administrator of this machine does not allow the mode {name}."
+            self._context.notice(words, "warning")
+        options = [(Choice(mode, MODES[mode]), partial(self._use_mode, mode)) for mode in allowed]
         self._context.pick("permission mode", options)
 
     def next_mode(self) -> None:
         """Go round the modes in which somebody is asked."""
-        mode = self._runtime.mode
-        at = _ROUND.index(mode) if mode in _ROUND else -1
-        self._use_mode(_ROUND[(at + 1) % len(_ROUND)])
+        policy = self._runtime.guard.policy
+        at = _ROUND.index(policy.mode) if policy.mode in _ROUND else -1
+        following = (*_ROUND[at + 1 :], *_ROUND[: at + 1])
+        offered: list[PermissionMode] = [mode for mode in following if mode in policy.modes]
+        self._use_mode(offered[0] if offered else policy.mode)
 
     def _use_mode(self, mode: "PermissionMode") -> None:
         if mode == "plan" != self._runtime.mode and (writers := self._writers()):

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from sam_tui.core.accesses import LocatedAccess, Location
 from sam_tui.core.authorization.commands.reader import CommandReader
@@ -17,6 +17,7 @@ PermissionMode = Literal["ask", "accept-edits", "plan", "auto", "bypass"]
 the workspace do not ask where there is no sandbox. plan: nothing is changed, and only commands that
 surely read run. auto: inside the sandbox nothing asks, and what would be asked is refused. bypass:
 nothing asks and commands run without the sandbox; what is protected or denied stays so."""
+PERMISSION_MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ class PolicyState:
     door: Callable[[str], str] = lambda _: ""
     """Why the door of the web tools refuses a URL as it stands; empty where it lets it through."""
 
+    modes: tuple[PermissionMode, ...] = PERMISSION_MODES
+    """What may be chosen: less where an administrator says so."""
     watched: Callable[[], bool] = lambda: False
     """Whether what commands read is asked for while they read it."""
     serves: Callable[[int], bool] = lambda _: False
@@ -152,7 +155,7 @@ def rule_reason(rule: Rule) -> str:
 
 
 def denied_by_rule(state: PolicyState, case: AccessCase) -> Judgement | None:
-    """Deny rules: user, project, session."""
+    """Deny rules: system, user, project, session."""
     rule = state.rules.restricting("deny", case.subject, case.now)
     return case.deny(rule.id, rule_reason(rule)) if rule else None
 

@@ -1,7 +1,7 @@
 """What each access comes to before anyone is asked: allow, ask or deny, and by which rule.
 
-Order: hard protected, secrets, plan mode, deny rules (user, project, session), bypass mode, ask rules,
-allow rules, the class of a command, grants (looked at by the guard), the mode's default.
+Order: hard protected, secrets, plan mode, deny rules (system, user, project, session), bypass mode, ask
+rules, allow rules, the class of a command, grants (looked at by the guard), the mode's default.
 """
 
 import os
@@ -24,6 +24,7 @@ from sam_tui.core.authorization.commands.reading import CommandReading
 from sam_tui.core.authorization.network.hosts import CONNECTION, connected, host_of
 from sam_tui.core.authorization.policy.command_stages import COMMAND_STAGES
 from sam_tui.core.authorization.policy.judgement import (
+    PERMISSION_MODES,
     AccessCase,
     Judgement,
     PermissionMode,
@@ -39,8 +40,10 @@ from sam_tui.core.authorization.policy.remote_stages import (
     USE_STAGES,
 )
 from sam_tui.core.authorization.rules.rule import Kind, Rule, RuleSet, Subject, ordered
+from sam_tui.core.errors import UsageError
 
 __all__ = [
+    "PERMISSION_MODES",
     "Judgement",
     "PermissionMode",
     "Policy",
@@ -98,6 +101,15 @@ class Policy(PolicyState):
                 silent = ", ".join(step.stage for step in before)
                 return f"{last.stage}: {last.detail}", f"nothing to say before it: {silent}"
         return ()
+
+    def in_mode(self, mode: PermissionMode) -> "Policy":
+        """The same policy in another mode. Raises ``UsageError`` for one that is not on offer."""
+        if mode not in self.modes:
+            raise UsageError(
+                f"The administrator of this machine does not allow the mode {mode!r}.",
+                hint=f"One of: {', '.join(self.modes)}.",
+            )
+        return replace(self, mode=mode)
 
     def with_rules(self, rules: Sequence[Rule]) -> "Policy":
         """The same policy with more rules."""

@@ -14,8 +14,8 @@ from sam_tui.core.ports.policy import SavedGrant
 Effect = Literal["deny", "ask", "allow"]
 EFFECTS: tuple[Effect, ...] = ("deny", "ask", "allow")
 """In the order in which they are looked at."""
-Layer = Literal["user", "project", "session"]
-LAYERS: tuple[Layer, ...] = ("user", "project", "session")
+Layer = Literal["system", "user", "project", "session"]
+LAYERS: tuple[Layer, ...] = ("system", "user", "project", "session")
 Kind = Literal["read", "write", "run", "type", "fetch", "use"]
 
 
@@ -261,7 +261,7 @@ def saved_rule(saved: SavedGrant, identifier: str) -> Rule:
 
 
 def ordered(rules: Sequence[Rule]) -> tuple[Rule, ...]:
-    """Deny before ask before allow; within them user, project, session; then as written."""
+    """Deny before ask before allow; within them system, user, project, session; then as written."""
     return tuple(
         sorted(rules, key=lambda rule: (EFFECTS.index(rule.effect), LAYERS.index(rule.layer)))
     )
