@@ -8,7 +8,7 @@ WORKERS ?= 4
 ARGS ?=
 
 .PHONY: help demo test check check-format check-lint check-types check-imports \
-	check-dependencies check-figures conformance bench mutants screenshots catalogue declarations dist clean distclean venv constraints
+	check-dependencies check-figures conformance bench mutants screenshots catalogue declarations docs dist clean distclean venv constraints
 
 # The suite comes from npm; the tests need no network.
 conformance: venv
@@ -24,6 +24,7 @@ help:
 	@echo 'make screenshots   draw the pictures of the README anew'
 	@echo 'make catalogue     write down anew what the built-in tools are advertised with'
 	@echo 'make declarations  compile the C declarations of the installed pyghostty anew'
+	@echo 'make docs          write anew the tables of docs/ that the source has'
 	@echo 'make dist          build the wheel and the source archive into dist/'
 	@echo 'make clean         remove what was built; distclean removes .venv as well'
 
@@ -75,6 +76,9 @@ catalogue: venv
 
 declarations: venv
 	$(BIN)/python -m scripts.ghostty_declarations
+
+docs: venv
+	$(BIN)/python -m scripts.reference_docs
 
 dist: venv
 	$(BIN)/python -m hatchling build

@@ -33,7 +33,7 @@ class Configuration:
         layers = read_layers(folders, workspace.root)
         layers.mode(options.mode)
         layers.sandbox(SandboxTerms(options.sandbox, options.network))
-        ignored = layers.project.ignored
+        ignored = (*layers.project.ignored, *options.notes)
         trust = FolderTrust(workspace.root, layers.trust, layers.state, ignored=ignored)
         return cls(options, environ, workspace, folders, layers, trust)
 

@@ -92,3 +92,5 @@ class Options:
     """What other programs call this one where it writes to a conversation."""
     keeps_terminals: bool = False
     """Whether agents' terminal sessions outlive the program."""
+    notes: tuple[str, ...] = ()
+    """What of the folder's settings does not count, in words."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sam_tui.cli.settings import option
 from sam_tui.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _schema(
 
 
 SHARED = (
-    click.option(
+    option(
         "--fallback-model",
         "fallback_models",
         multiple=True,
@@ -89,7 +90,7 @@ SHARED = (
         flag_value="bypass",
         help="As --permission-mode bypass.",
     ),
-    click.option("--debug", is_flag=True, help="As SAM_TUI_DEBUG=1: log more."),
+    option("--debug", is_flag=True, help="As SAM_TUI_DEBUG=1: log more."),
 )
 """Those that hold for the workbench, too."""
 _OPTIONS = (
@@ -149,8 +150,8 @@ RUN_ONLY = (
 
 def claude_options(command: F) -> F:
     """All of them, for a headless run."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
+    for add in reversed(_OPTIONS):
+        command = add(command)
     return command
 
 

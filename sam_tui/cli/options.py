@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sam_tui.cli import claude
-from sam_tui.cli.claude import DEFAULT, SHARED, claude_options, disabled, names, system_prompt
+from sam_tui.cli.claude import SHARED, claude_options, disabled, names, system_prompt
 from sam_tui.cli.log import log_to
+from sam_tui.cli.settings import data_dir_of, option, with_settings
 from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
-from sam_tui.folders import data_folder
 from sam_tui.headless.request import OUTPUT_FORMATS
 from sam_tui.process import hide_argument
 
@@ -51,10 +51,8 @@ def _hide(_context: click.Context, _option: click.Parameter, key: str | None) ->
 
 
 _PLACE = (
-    click.option(
-        "-C", "--workspace", metavar="DIR", help="The folder to work in (default: this one)."
-    ),
-    click.option(
+    option("-C", "--workspace", metavar="DIR", help="The folder to work in (default: this one)."),
+    option(
         "--data-dir",
         metavar="DIR",
         envvar="SAM_TUI_DATA_DIR",
@@ -62,30 +60,29 @@ _PLACE = (
     ),
 )
 _MODEL = (
-    click.option("--model", metavar="NAME", envvar="SAM_TUI_MODEL", help="Such as openai/gpt-4o."),
-    click.option(
+    option("--model", metavar="NAME", envvar="SAM_TUI_MODEL", help="Such as openai/gpt-4o."),
+    option(
         "--api-base", metavar="URL", envvar="SAM_TUI_API_BASE", help="Where the model is served."
     ),
-    click.option(
+    option(
         "--api-key",
         metavar="KEY",
         envvar="SAM_TUI_API_KEY",
         callback=_hide,
         help="Its key; better set in the environment.",
     ),
-    click.option(
+    option(
         "--provider",
         type=click.Choice(["auto", "direct", "litellm"]),
-        default="auto",
         help="Which client speaks to it.",
     ),
-    click.option(
+    option(
         "--request-timeout",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
         help="The longest silence of a provider.",
     ),
-    click.option(
+    option(
         "--context-tokens",
         type=click.IntRange(min=1024),
         metavar="N",
@@ -94,7 +91,7 @@ _MODEL = (
     ),
 )
 _PERMISSIONS = (
-    click.option(
+    option(
         "--permission-mode",
         "mode",
         type=click.Choice(list(MODES)),
@@ -102,50 +99,47 @@ _PERMISSIONS = (
         help="ask, accept-edits, plan, auto or bypass (Claude Code's names work too); without it "
         "what the policy files say, else ask.",
     ),
-    click.option(
+    option(
         "--sandbox",
         type=click.Choice(["default", "strict", "off"]),
         metavar="KIND",
         help="How commands are held: default, strict (bubblewrap) or off (each is asked).",
     ),
-    click.option(
+    option(
         "--network",
         type=click.Choice(["on", "hosts", "off"]),
         metavar="on|hosts|off",
         help="Whether commands reach the internet without a question: all of it, the hosts of your "
         "policy file and others asked for by name (the default), or nothing.",
     ),
-    click.option(
+    option(
         "--rehearse",
         is_flag=True,
         help="Try commands on a copy of the workspace; show their changes before they are made.",
     ),
-    click.option(
+    option(
         "--add-dir", multiple=True, metavar="DIR", help="Another folder to work in; repeatable."
     ),
 )
-_PROFILE = click.option(
+_PROFILE = option(
     "--profile",
     type=click.Choice(["iron-manus"]),
     help="Add the tools of a profile: iron-manus has JARVIS and its companions.",
 )
 _BEHAVIOUR = (
-    click.option(
+    option(
         "--system-prompt",
         metavar="ID|TEXT",
-        default=DEFAULT,
         help="One of the system prompts (“sam-tui prompts list”), or words of your own.",
     ),
-    click.option(
+    option(
         "--personality",
         metavar="ID",
         help="How the agent speaks (“sam-tui prompts list”).",
     ),
-    click.option("--topic", metavar="NAME", help="Share memory with conversations of this topic."),
-    click.option(
-        "--workflow-mode", is_flag=True, help="Go on while the model says it is not done."
-    ),
-    click.option(
+    option("--topic", metavar="NAME", help="Share memory with conversations of this topic."),
+    option("--workflow-mode", is_flag=True, help="Go on while the model says it is not done."),
+    option(
         "--disallowed-tools",
         "--disallowedTools",
         "disallowed_tools",
@@ -181,11 +175,11 @@ _CONVERSATION = (
     ),
 )
 _RUN = (
-    click.option("--session-id", metavar="ID", help="Continue this conversation, or make it."),
-    click.option("--output-format", type=click.Choice(OUTPUT_FORMATS), help="text by default."),
-    click.option("--max-turns", type=click.IntRange(min=1), help="Model calls at most."),
-    click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens at most, in and out."),
-    click.option(
+    option("--session-id", metavar="ID", help="Continue this conversation, or make it."),
+    option("--output-format", type=click.Choice(OUTPUT_FORMATS), help="text by default."),
+    option("--max-turns", type=click.IntRange(min=1), help="Model calls at most."),
+    option("--max-tokens", type=click.IntRange(min=1), help="Tokens at most, in and out."),
+    option(
         "--max-cost",
         "--max-budget-usd",
         "max_cost",
@@ -193,15 +187,13 @@ _RUN = (
         metavar="USD",
         help="US dollars at most, where the price is known.",
     ),
-    click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals."),
-    click.option("--inquiries-fd", type=click.IntRange(min=3), hidden=True),
-    click.option("--include-partial-messages", is_flag=True, help="Stream the pieces too."),
-    click.option("--include-hook-events", is_flag=True, help="Tell of hooks too."),
-    click.option("--stdin", "wait_stdin", is_flag=True, help="Wait for the end of standard input."),
-    click.option("--verbose", is_flag=True, help="Progress on standard error."),
-    click.option(
-        "-o", "--output-last-message", metavar="FILE", help="Write the final answer there."
-    ),
+    option("--answers", metavar="FILE", help="JSON patterns that answer approvals."),
+    option("--inquiries-fd", type=click.IntRange(min=3), hidden=True),
+    option("--include-partial-messages", is_flag=True, help="Stream the pieces too."),
+    option("--include-hook-events", is_flag=True, help="Tell of hooks too."),
+    option("--stdin", "wait_stdin", is_flag=True, help="Wait for the end of standard input."),
+    option("--verbose", is_flag=True, help="Progress on standard error."),
+    option("-o", "--output-last-message", metavar="FILE", help="Write the final answer there."),
 )
 RUN_ONLY = (
     "session_id",
@@ -260,8 +252,8 @@ def run_options(command: F) -> F:
 
 
 def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
-    for option in reversed(options):
-        command = option(command)
+    for add in reversed(options):
+        command = add(command)
     return command
 
 
@@ -277,7 +269,7 @@ def settings(
     """
     from sam_tui.assembly.options import Options, server_file
 
-    data_dir = os.path.abspath(os.path.expanduser(values["data_dir"] or data_folder()))
+    data_dir = data_dir_of(values)
     log_to(data_dir, debug=bool(values.get("debug")) or os.environ.get("SAM_TUI_DEBUG") == "1")
     prompt, prompt_text = system_prompt(values)
     return Options(
@@ -369,9 +361,11 @@ def open_runtime(
     from sam_tui.assembly import build
 
     try:
+        values, configured = with_settings(values, workspace_of(values))
         options = settings(values, attended=attended, responder=responder)
         options = replace(options, keeps_terminals=keeps_terminals, program=program, browse=browse)
-        return build(options, os.environ)
+        options = replace(options, notes=configured.notes)
+        return build(options, configured.environment(os.environ))
     finally:
         gc.freeze()
         gc.enable()

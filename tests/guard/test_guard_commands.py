@@ -276,7 +276,7 @@ def test_a_broken_policy_of_a_folder_tightens_and_never_ends_the_program_trusted
         assert decided("kept") == ("deny" if holds else "allow")
         code, _, error = program("run", "--model", "scripted", "hello")
         assert said in error
-        assert "Ignored in the policy of this folder" in error
+        assert "Ignored in this folder's own files" in error
         assert code != 52
 
 

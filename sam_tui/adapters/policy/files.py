@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 from sam_tui.adapters.policy.sandbox_settings import KEYS, UNSAID, SandboxTerms, read_terms
-from sam_tui.adapters.policy.toml_lines import line_of
 from sam_tui.adapters.policy.turn_limits import KEY as LIMITS
 from sam_tui.adapters.policy.turn_limits import NO_LIMITS, TurnLimits, read_limits
 from sam_tui.core.authorization.commands.table import (
@@ -25,6 +24,7 @@ from sam_tui.core.authorization.rules.rule import EFFECTS, Layer, Rule
 from sam_tui.core.authorization.rules.time_windows import Window
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
+from sam_tui.core.text.toml_lines import line_of
 
 POLICY_FILE = "policy.toml"
 """Below the settings folder."""

@@ -31,6 +31,7 @@ _PIECE = 1 << 20
 INSTRUCTIONS = "instructions for the model"
 _MEANINGS = (
     (".sam/policy.toml", "rules of the guard"),
+    (".sam/settings.toml", "settings for work in it"),
     (".sam/prompts/", "prompts"),
     (".sam/hooks", "programs that run at events"),
     (".sam/skills/", "a skill"),

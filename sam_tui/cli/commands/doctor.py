@@ -80,6 +80,7 @@ def examine(
         ("terminal", _terminal),
         ("data folder", lambda: _private_folder("data folder", folders.data_dir)),
         ("settings", lambda: _private_folder("settings", folders.config_dir)),
+        ("settings file", _settings_file),
         ("audit log", lambda: _audit(folders) if database.state == "ok" else database),
         ("trust", lambda: _trust(folders, workspace)),
         ("policy", lambda: _policy(folders, workspace)),
@@ -93,11 +94,15 @@ def examine(
 
 
 def _once(checks: list[DoctorCheck]) -> list[DoctorCheck]:
-    """What is wrong with the policy is said there alone, and not by all that could not begin for it."""
-    problems = {(c.detail, c.advice) for c in checks if c.name == "policy" and c.state == "missing"}
+    """What is wrong with policy or settings is said there alone, not by all that could not begin for it."""
+    causes = {
+        (c.detail, c.advice): c.name
+        for c in checks
+        if c.name in ("policy", "settings file") and c.state == "missing"
+    }
     return [
-        DoctorCheck(c.name, "note", "not looked at: see policy")
-        if c.name != "policy" and (c.detail, c.advice) in problems
+        DoctorCheck(c.name, "note", f"not looked at: see {cause}")
+        if (cause := causes.get((c.detail, c.advice), c.name)) != c.name
         else c
         for c in checks
     ]
@@ -341,6 +346,14 @@ def _servers(values: dict[str, Any]) -> DoctorCheck:
             "MCP servers", "missing", f"{detail}: {faults}", "Mend the file it names."
         )
     return DoctorCheck("MCP servers", "ok", detail, "sam-tui mcp list --check starts them")
+
+
+def _settings_file() -> DoctorCheck:
+    """Whether settings can be read, and how many are set."""
+    from sam_tui.settings.layers import personal_settings
+
+    count = len(personal_settings(os.environ).values)
+    return DoctorCheck("settings file", "ok", f"{count} set; “sam-tui config show --origin”")
 
 
 def _keys() -> DoctorCheck:

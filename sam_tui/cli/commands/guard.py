@@ -16,6 +16,7 @@ from sam_tui.cli.options import (
     place_options,
     workspace_of,
 )
+from sam_tui.cli.settings import data_dir_of
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.accesses import (
     CommandAccess,
@@ -35,7 +36,6 @@ from sam_tui.core.ids import CallId, ConversationId, mint, named_conversation
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.processes.sandbox import HostTerms
 from sam_tui.core.tooling.registry import SERVERS
-from sam_tui.folders import data_folder
 from sam_tui.headless.output import HeadlessOutput, terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
 
@@ -183,7 +183,7 @@ def guard_places(values: dict[str, Any]) -> "tuple[AppFolders, str]":
     from sam_tui.adapters.policy import AppFolders
     from sam_tui.core.authorization.paths.containment import Workspace
 
-    folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
+    folders = AppFolders.of(os.environ, data_dir_of(values))
     return folders, Workspace.open(workspace_of(values)).root
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui.cli.options import Values, guarded_options, open_runtime, place_options
+from sam_tui.cli.settings import data_dir_of
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
-from sam_tui.folders import data_folder
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def _own_file(values: Values) -> str:
     from sam_tui.adapters.mcp_client.settings import USER_FILE
     from sam_tui.adapters.policy import AppFolders
 
-    folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
+    folders = AppFolders.of(os.environ, data_dir_of(values))
     return os.path.join(folders.config_dir, USER_FILE)
 
 

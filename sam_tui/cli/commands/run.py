@@ -136,7 +136,7 @@ def _check(values: Values) -> None:
 def _unbelieved(runtime: Runtime) -> tuple[str, ...]:
     """What is said when the folder brings something that nobody trusts, or trusts no longer."""
     trust = runtime.trust
-    ignored = tuple(f"Ignored in the policy of this folder: {what}" for what in trust.ignored)
+    ignored = tuple(f"Ignored in this folder's own files: {what}" for what in trust.ignored)
     if trust.trusted:
         return ignored
     if trust.state == "changed":

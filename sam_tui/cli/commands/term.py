@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sam_tui.cli.settings import data_dir_of, option
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
-from sam_tui.folders import data_folder
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
     from sam_tui.adapters.terminal.holders.client import Holders, KeptSession
 
-_DATA = click.option(
+_DATA = option(
     "--data-dir", metavar="PATH", envvar="SAM_TUI_DATA_DIR", help="Where sam-tui keeps its data."
 )
 
@@ -125,7 +125,7 @@ def export_command(**values: Any) -> int:
 def _holders(values: dict[str, Any]) -> "Holders":
     from sam_tui.adapters.terminal.holders.client import Holders
 
-    folder = os.path.abspath(os.path.expanduser(values["data_dir"] or data_folder()))
+    folder = data_dir_of(values)
     return Holders(os.path.join(folder, "terminals"))
 
 

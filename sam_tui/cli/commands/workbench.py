@@ -21,6 +21,7 @@ from sam_tui.cli.options import (
     run_options,
     workspace_of,
 )
+from sam_tui.cli.settings import is_given
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
 
@@ -64,7 +65,7 @@ def workbench_command(**values: Any) -> int:
         from sam_tui.cli.commands.run import run_once
 
         return run_once(values)
-    option_name = next((name for name in RUN_ONLY if values[name]), None)
+    option_name = next((n for n in RUN_ONLY if values[n] and is_given(n, values)), None)
     if option_name is not None:
         option = {"wait_stdin": "stdin"}.get(option_name, option_name).replace("_", "-")
         raise UsageError(f"--{option} goes with --print.", hint="Or use “sam-tui run”.")

@@ -46,7 +46,7 @@ class Authorization:
         if names and not trust.trusted:
             self._context.notice(_untrusted_notice(names, changed=changed), "warning")
         for what in trust.ignored:
-            self._context.notice(f"Ignored in the policy of this folder: {what}", "warning")
+            self._context.notice(f"Ignored in this folder's own files: {what}", "warning")
         self._standing.mode = self._runtime.mode
         self._show_trust()
         self._context.app.run_worker(self._check_log(), name="seals", group="seals")

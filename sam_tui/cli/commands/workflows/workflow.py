@@ -32,6 +32,7 @@ from sam_tui.cli.options import (
     place_options,
     workspace_of,
 )
+from sam_tui.cli.settings import data_dir_of
 from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.errors import UsageError
@@ -40,7 +41,6 @@ from sam_tui.core.runtime import Runtime
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.verbs import VERBS, Verb
 from sam_tui.core.workflow.views import Advanced
-from sam_tui.folders import data_folder
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.output import terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
@@ -329,7 +329,7 @@ def _stored(values: Values, stack: ExitStack, *, trusting: bool) -> "Workflows":
     from sam_tui.core.authorization.trust import FolderTrust
     from sam_tui.core.workflow.service import Workflows
 
-    folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
+    folders = AppFolders.of(os.environ, data_dir_of(values))
     root = os.path.realpath(os.path.expanduser(workspace_of(values)))
     store = open_workflows(folders.data_dir)
     stack.callback(store.close)

@@ -1,0 +1,1 @@
+"""Settings and what is written from the tables of the program: config, completion, manual page."""

@@ -1,0 +1,147 @@
+"""``sam-tui config``: what is set and by whom, and changing it."""
+
+import json
+import os
+from typing import Any
+
+import click
+
+from sam_tui.cli.log import without_secrets
+from sam_tui.cli.options import workspace_of
+from sam_tui.cli.settings import with_settings
+from sam_tui.cli.streams import require_output
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.headless.output import terminal_safe
+from sam_tui.settings.files import read_file, save
+from sam_tui.settings.layers import Settings, user_file
+from sam_tui.settings.table import SECTIONS, SETTINGS, Setting, Value
+from sam_tui.settings.values import from_text, schema, setting_of, toml
+
+_HEAD = "# Settings of sam-tui: “sam-tui config show” lists them all with their values.\n"
+
+
+@click.group("config", short_help="Settings: show, set, edit.")
+def config_group() -> None:
+    """Show and change settings.
+
+    They come from /etc/sam-tui/settings.toml, then yours, then .sam/settings.toml of a trusted
+    folder, then variables of the environment, then options: what comes later counts.
+    """
+
+
+def _settings() -> Settings:
+    return with_settings({}, workspace_of({"workspace": None}))[1]
+
+
+@config_group.command("show")
+@click.argument("keys", nargs=-1, metavar="[KEY|SECTION]...")
+@click.option("--origin", is_flag=True, help="Where each value comes from: layer, file, line.")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object by key.")
+def show_command(keys: tuple[str, ...], *, origin: bool, as_json: bool) -> int:
+    """Show all settings, or those named, as a file writes them."""
+    require_output()
+    settings = _settings()
+    rows = [s for s in SETTINGS if not keys or {s.key, s.section} & set(keys)]
+    for key in set(keys) - set(SECTIONS):
+        setting_of(key)
+    for note in settings.notes:
+        click.echo(terminal_safe(note), err=True)
+    if as_json:
+        click.echo(json.dumps({s.key: _row(settings, s) for s in rows}, indent=2))
+        return 0
+    section = ""
+    for setting in rows:
+        if setting.section != section:
+            click.echo(("\n" if section else "") + f"[{setting.section}]")
+            section = setting.section
+        line = f"{setting.name} = {toml(settings[setting.key])}"
+        if origin:
+            line = f"{line:<44} # {settings.origin(setting.key)}"
+        click.echo(terminal_safe(without_secrets(line)))
+    return 0
+
+
+def _row(settings: Settings, setting: Setting) -> dict[str, Any]:
+    origin, value = settings.origin(setting.key), settings[setting.key]
+    masked: Value = without_secrets(value) if isinstance(value, str) else value
+    return {"value": masked, "origin": origin.layer, "source": origin.source}
+
+
+@config_group.command("get")
+@click.argument("key")
+def get_command(key: str) -> int:
+    """Print one value; a list has an entry on each line."""
+    require_output()
+    value = _settings()[setting_of(key).key]
+    for entry in value if isinstance(value, tuple) else (value,):
+        text = toml(entry) if isinstance(entry, bool) else str(entry)
+        click.echo(terminal_safe(without_secrets(text)))
+    return 0
+
+
+@config_group.command("set", context_settings={"ignore_unknown_options": True})
+@click.argument("key")
+@click.argument("value")
+def set_command(key: str, value: str) -> int:
+    """Set KEY in your own file; its comments stay.
+
+    A list is written with commas.
+    """
+    setting = setting_of(key)
+    _save(setting, from_text(setting, value))
+    return 0
+
+
+@config_group.command("unset")
+@click.argument("key")
+def unset_command(key: str) -> int:
+    """Take KEY out of your own file."""
+    _save(setting_of(key), None)
+    return 0
+
+
+def _save(setting: Setting, value: Value | None) -> None:
+    save(user_file(os.environ), setting, value)
+    try:
+        origin = _settings().origin(setting.key)
+    except ConfigurationError as broken:
+        click.echo(terminal_safe(f"Saved. But: {broken.explain()}"), err=True)
+        return
+    if origin.layer in ("environment", "project"):
+        click.echo(terminal_safe(f"Saved; what counts here is set by {origin}."), err=True)
+
+
+@config_group.command("edit")
+def edit_command() -> int:
+    """Open your own file in an editor.
+
+    That of $VISUAL or $EDITOR; what is wrong with the file afterwards is told.
+    """
+    path = user_file(os.environ)
+    if not os.path.lexists(path):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(path, "x", encoding="utf-8", opener=_private) as file:
+            file.write(_HEAD)
+    click.edit(filename=path)
+    read_file(path)
+    return 0
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+
+
+@config_group.command("path")
+def path_command() -> int:
+    """Print where your own file is."""
+    require_output()
+    click.echo(user_file(os.environ))
+    return 0
+
+
+@config_group.command("schema")
+def schema_command() -> int:
+    """Print the JSON schema of a settings file, for editors."""
+    require_output()
+    click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
+    return 0

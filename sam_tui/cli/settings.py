@@ -1,0 +1,98 @@
+"""Settings behind options: what stands in files is the default of the option of that name."""
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.folders import data_folder
+from sam_tui.settings.files import read_text
+from sam_tui.settings.layers import Settings, personal_settings, project_path, with_project
+from sam_tui.settings.table import SETTINGS
+
+F = TypeVar("F", bound=Callable[..., Any])
+_OPTIONS = {setting.option for setting in SETTINGS if setting.option}
+_TOLERANT = ("doctor", "config")
+"""Commands that mend a file that cannot be read, and so begin without it."""
+
+
+def option(*declarations: str, **attributes: Any) -> Callable[[F], F]:
+    """As ``click.option``; without a word on the command line and in the environment the setting counts."""
+    names = [name for name in declarations if not name.startswith("-")]
+    name = names[0] if names else max(declarations, key=len).lstrip("-").replace("-", "_")
+    if name in _OPTIONS and "flag_value" not in attributes:
+        attributes["default"] = lambda: _default(name)
+    return click.option(*declarations, **attributes)
+
+
+def _default(name: str) -> Any:
+    context = click.get_current_context(silent=True)
+    tolerant = context is not None and context.info_name in _TOLERANT
+    try:
+        return personal_settings(os.environ).option(name)
+    except ConfigurationError:
+        if tolerant:
+            return None
+        raise
+
+
+def data_dir_of(values: dict[str, Any]) -> str:
+    """The data folder as an absolute path. Raises ``ConfigurationError`` where there is none."""
+    return os.path.abspath(os.path.expanduser(values["data_dir"] or data_folder()))
+
+
+def with_settings(values: dict[str, Any], workspace: str) -> tuple[dict[str, Any], Settings]:
+    """The options with what a trusted folder sets, and all settings that hold there.
+
+    Raises ``ConfigurationError`` for a file of the person that cannot be used.
+    """
+    settings = personal_settings(os.environ)
+    path = project_path(workspace)
+    if os.path.lexists(path):
+        settings = _of_project(settings, path, workspace)
+    chosen = {
+        setting.option: settings[setting.key]
+        for setting in SETTINGS
+        if setting.option in values
+        and settings.origin(setting.key).layer == "project"
+        and (setting.project == "more" or not is_given(setting.option, values))
+    }
+    if "disallowed_tools" in chosen:
+        named = settings.words("agent.disallowed_tools")
+        chosen["disallowed_tools"] = (*values["disallowed_tools"], *_existing(named))
+    return {**values, **chosen}, settings
+
+
+def _existing(tools: tuple[str, ...]) -> list[str]:
+    """Those that there are: another word in a folder's file ends no program."""
+    from sam_tui.assembly.catalogue import adverts
+
+    names = adverts()
+    return [tool for tool in tools if tool in names]
+
+
+def is_given(name: str, values: dict[str, Any]) -> bool:
+    """Whether the command line or the environment says it."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return bool(values[name])
+    source = context.get_parameter_source(name)
+    return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
+
+
+def _of_project(settings: Settings, path: str, workspace: str) -> Settings:
+    from sam_tui.adapters.policy import AppFolders, FileTrust
+    from sam_tui.settings.files import PROJECT_FILE
+
+    trust = FileTrust(AppFolders.of(os.environ, "").config_dir)
+    try:
+        text = read_text(path, root=workspace) or ""
+    except ConfigurationError as unusable:
+        return with_project(settings, "", unusable.explain(), trusted=False)
+    trusted = trust.state(workspace) == "trusted"
+    # What was read counts, not what stands there a moment later.
+    trusted = trusted and trust.vouches(workspace, PROJECT_FILE, text.encode())
+    return with_project(settings, text, path, trusted=trusted)

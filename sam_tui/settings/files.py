@@ -1,0 +1,207 @@
+"""Settings files: read whole or told with file and line, and changed without losing a comment."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
+from sam_tui.core.text.toml_lines import line_of
+from sam_tui.settings.table import BY_KEY, SECTIONS, Setting, Value
+from sam_tui.settings.values import checked, suggestion, toml
+
+FILE_NAME = "settings.toml"
+SYSTEM_FILE = "/etc/sam-tui/settings.toml"
+PROJECT_FILE = ".sam/settings.toml"
+"""Below the workspace."""
+LARGEST = 262_144
+"""Bytes of a settings file."""
+_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|at end of document")
+_CHANGE = "“sam-tui config edit” opens your own file."
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsFile:
+    """What one file sets, by key, and on which lines. ``faults`` are those of a project's file."""
+
+    path: str
+    values: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    lines: Mapping[str, int] = field(default_factory=dict[str, int])
+    faults: tuple[str, ...] = ()
+    exists: bool = False
+
+
+def read_text(path: str, root: str = "") -> str | None:
+    """A file's text, None where there is none. Raises ``ConfigurationError``."""
+    try:
+        return read_bounded(path, most=LARGEST, root=root).decode("utf-8")
+    except MissingFile:
+        return None
+    except UnusableFile as why:
+        raise ConfigurationError(f"{path} {why}.") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path} is not UTF-8.") from None
+
+
+def read_file(path: str) -> SettingsFile:
+    """The file of a person or a system. Raises ``ConfigurationError`` with file and line."""
+    text = read_text(path)
+    if text is None:
+        return SettingsFile(path)
+    file, faults = parse(text, path)
+    if faults:
+        raise faults[0]
+    return file
+
+
+def parse(text: str, path: str) -> tuple[SettingsFile, list[ConfigurationError]]:
+    """What a text sets, and what is wrong with it; ``path`` is for messages."""
+    try:
+        tables = _toml(text, path)
+    except ConfigurationError as broken:
+        return SettingsFile(path, exists=True), [broken]
+    values: dict[str, Value] = {}
+    lines: dict[str, int] = {}
+    faults: list[ConfigurationError] = []
+    for at, value in _entries(tables):
+        key, line = ".".join(at), line_of(text, at)
+        try:
+            values[key] = _value(key, value)
+            lines[key] = line
+        except ConfigurationError as fault:
+            message = f"{path}:{line}: {fault}"
+            faults.append(ConfigurationError(message, hint=f"{fault.hint} {_CHANGE}".strip()))
+    return SettingsFile(path, values, lines, exists=True), faults
+
+
+def _toml(text: str, path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        match = _AT_LINE.search(str(error))
+        line = int(match[1]) if match and match[1] else text.count("\n") + 1
+        fault = _AT_LINE.sub("", str(error)).strip()
+        raise ConfigurationError(f"{path}:{line}: {fault}.", hint=_CHANGE) from None
+    except (ValueError, RecursionError):
+        fault = "a number is too long, or brackets are nested too deep"
+        raise ConfigurationError(f"{path}: {fault}.", hint=_CHANGE) from None
+
+
+def _entries(tables: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
+    """Every value with its place; what stands in no table as it is."""
+    entries: list[tuple[tuple[str, ...], Any]] = []
+    for section, value in tables.items():
+        if isinstance(value, dict) and section in SECTIONS:
+            table = cast("dict[str, Any]", value)
+            entries += [((section, name), entry) for name, entry in table.items()]
+        else:
+            entries.append(((section,), cast("object", value)))
+    return entries
+
+
+def _value(key: str, value: object) -> Value:
+    if key in SECTIONS:
+        raise ConfigurationError(f"“{key}” is a table", hint=f"Write [{key}] above its settings.")
+    if key not in BY_KEY:
+        raise ConfigurationError(f"unknown setting “{key}”.", hint=suggestion(key))
+    return checked(BY_KEY[key], value)
+
+
+def changed(text: str, setting: Setting, value: Value | None) -> str:
+    """The text with one setting changed, or without it for None; all else stays as it stands.
+
+    Raises ``ConfigurationError`` for a text that is no settings file, or written in a way that no
+    line can be changed in.
+    """
+    before = _toml(text, FILE_NAME)
+    section, name = setting.section, setting.name
+    expected = {key: entry for key, entry in before.items() if key != section}
+    table = _table(before, section)
+    names = {key: entry for key, entry in (table or {}).items() if key != name}
+    if value is not None:
+        names[name] = list(value) if isinstance(value, tuple) else value
+    if names or table is not None:
+        expected[section] = names
+    after = "".join(_edited(text, setting, table, value))
+    try:
+        holds = _toml(after, FILE_NAME) == expected
+    except ConfigurationError:
+        holds = False
+    if not holds:
+        raise ConfigurationError(
+            f"The line of {setting.key} could not be changed.", hint=f"Change it by hand. {_CHANGE}"
+        )
+    return after
+
+
+def _edited(
+    text: str, setting: Setting, table: Mapping[str, Any] | None, value: Value | None
+) -> list[str]:
+    """The lines with the setting's replaced or removed, or behind the last of its ``table``."""
+    section, name = setting.section, setting.name
+    lines = text.splitlines(keepends=True)
+    entry = "" if value is None else f"{name} = {toml(value)}"
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
+    if table and name in table:
+        start = line_of(text, (section, name)) - 1
+        end = _end(lines, start)
+        comment = _comment(lines[start]) if end == start + 1 else ""
+        lines[start:end] = [f"{entry}{comment}\n"] if entry else []
+    elif entry and table is not None:
+        last = max((line_of(text, (section, key)) for key in table), default=0) - 1
+        end = _end(lines, last) if table else line_of(text, (section,))
+        lines.insert(end, f"{entry}\n")
+    elif entry:
+        lines += ["\n"] * bool(lines) + [f"[{section}]\n", f"{entry}\n"]
+    return lines
+
+
+def _table(tables: Mapping[str, Any], section: str) -> dict[str, Any] | None:
+    table = tables.get(section)
+    return cast("dict[str, Any]", table) if isinstance(table, dict) else None
+
+
+def _end(lines: list[str], start: int) -> int:
+    """Behind which line the value that begins on a line ends."""
+    for end in range(start + 1, len(lines) + 1):
+        try:
+            _toml("".join(lines[start:end]), FILE_NAME)
+        except ConfigurationError:
+            continue
+        return end
+    return start + 1
+
+
+def _comment(line: str) -> str:
+    """The comment behind a value, with the blanks before it."""
+    for match in re.finditer(r"\s*#", line):
+        try:
+            _toml(line[: match.start()], FILE_NAME)
+        except ConfigurationError:
+            continue
+        return line[match.start() :].rstrip("\n")
+    return ""
+
+
+def save(path: str, setting: Setting, value: Value | None) -> None:
+    """Set it in a file, or take it out; the file and its folder are made for their owner alone.
+
+    Raises ``ConfigurationError`` where the file cannot be read or written.
+    """
+    text = changed(read_text(path) or "", setting, value)
+    folder, target = os.path.dirname(path), os.path.realpath(path)
+    temporary = f"{target}.{os.getpid()}.new"
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, target)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigurationError(f"{path} cannot be written: {why}.") from error

@@ -1,0 +1,168 @@
+"""The value of each setting: defaults, system, person, project, environment, options, in this order."""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from sam_tui.folders import settings_folder
+from sam_tui.settings.files import (
+    FILE_NAME,
+    PROJECT_FILE,
+    SYSTEM_FILE,
+    SettingsFile,
+    parse,
+    read_file,
+)
+from sam_tui.settings.table import BY_KEY, SETTINGS, Setting, Value
+from sam_tui.settings.values import WrongValue, from_text
+
+DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingOrigin:
+    """Which layer a value comes from, and where it stands: a file with its line, or a variable."""
+
+    layer: str
+    source: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.layer} ({self.source})" if self.source else self.layer
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is set, with its origin. ``notes`` say what of a project's file does not count."""
+
+    values: Mapping[str, tuple[Value, SettingOrigin]] = field(
+        default_factory=dict[str, tuple[Value, SettingOrigin]]
+    )
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, key: str) -> Value:
+        """The value of a setting; its default where none is set. Raises ``KeyError``."""
+        return self.values[key][0] if key in self.values else BY_KEY[key].default
+
+    def origin(self, key: str) -> SettingOrigin:
+        """Where the value comes from."""
+        return self.values[key][1] if key in self.values else SettingOrigin(DEFAULT)
+
+    def text(self, key: str) -> str:
+        """A text, empty where it is not set."""
+        return str(self[key])
+
+    def switch(self, key: str) -> bool:
+        """Whether it is on."""
+        return bool(self[key])
+
+    def number(self, key: str) -> float:
+        """A number; 0 where it is not set."""
+        return float(cast("float", self[key]))
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """A list of texts."""
+        return cast("tuple[str, ...]", self[key])
+
+    def environment(self, environ: Mapping[str, str]) -> Mapping[str, str]:
+        """The variables with what files set beside them: what reads variables has both."""
+        from_files = {
+            BY_KEY[key].env: _variable(value)
+            for key, (value, origin) in self.values.items()
+            if BY_KEY[key].env and origin.layer != "environment"
+        }
+        return {**environ, **from_files} if from_files else environ
+
+    def option(self, parameter: str) -> Value | None:
+        """What stands in for an option that was not given; None for nothing."""
+        setting = _BY_OPTION[parameter]
+        value = self[setting.key]
+        return None if value == setting.default else value
+
+    def joined(self, layer: str, file: SettingsFile) -> "Settings":
+        """With what a file sets, above all that was set before."""
+        added = {
+            key: (value, SettingOrigin(layer, f"{file.path}:{file.lines[key]}"))
+            for key, value in file.values.items()
+        }
+        return replace(self, values={**self.values, **added})
+
+
+_BY_OPTION = {setting.option: setting for setting in SETTINGS if setting.option}
+
+
+def _variable(value: Value) -> str:
+    """A value as a variable holds it."""
+    if isinstance(value, bool):
+        return "1" if value else ""
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def user_file(environ: Mapping[str, str]) -> str:
+    """Where the person's settings are. Raises ``ConfigurationError`` where there is no home folder."""
+    folder = environ.get("SAM_TUI_CONFIG_DIR") or settings_folder()
+    return os.path.join(os.path.abspath(os.path.expanduser(folder)), FILE_NAME)
+
+
+def personal_settings(environ: Mapping[str, str], system: str = SYSTEM_FILE) -> Settings:
+    """Those of the system, the person and the environment. Raises ``ConfigurationError``."""
+    settings = Settings()
+    for layer, path in (("system", system), ("user", user_file(environ))):
+        if os.path.lexists(path):
+            settings = settings.joined(layer, read_file(path))
+    return _with_environment(settings, environ)
+
+
+def _with_environment(settings: Settings, environ: Mapping[str, str]) -> Settings:
+    values = dict(settings.values)
+    for setting in SETTINGS:
+        text = environ.get(setting.env, "").strip() if setting.env else ""
+        if text:
+            with suppress(WrongValue):  # who uses the variable says what is wrong with it
+                values[setting.key] = (
+                    from_text(setting, text),
+                    SettingOrigin("environment", setting.env),
+                )
+    return replace(settings, values=values)
+
+
+def with_project(settings: Settings, text: str, path: str, *, trusted: bool) -> Settings:
+    """The settings with those of a folder's own file; what of it does not count is noted.
+
+    Nothing in such a file ends the program, and nothing in it allows more than without it.
+    """
+    if not trusted:
+        note = f"{path} is not read: the folder is not trusted."
+        return replace(settings, notes=(*settings.notes, note))
+    file, faults = parse(text, path)
+    notes = [fault.explain() for fault in faults]
+    values = dict(settings.values)
+    for key, value in file.values.items():
+        setting, source = BY_KEY[key], f"{path}:{file.lines[key]}"
+        refusal = _refusal(setting, value)
+        if refusal:
+            notes.append(f"{source}: {refusal}")
+            continue
+        if setting.project == "more":
+            value = tuple(dict.fromkeys((*settings.words(key), *cast("tuple[str, ...]", value))))
+        elif settings.origin(key).layer == "environment":
+            continue
+        values[key] = (value, SettingOrigin("project", source))
+    return Settings(values, (*settings.notes, *notes))
+
+
+def _refusal(setting: Setting, value: Value) -> str:
+    """Why a project may not set this; empty where it may."""
+    if not setting.project:
+        return f"a folder may not set {setting.key}; it stands in your own settings."
+    if setting.project == "on" and value is not True:
+        return f"a folder may only switch {setting.key} on."
+    if setting.key == "model.name" and str(value).startswith("scripted"):
+        return "a folder may not name a script as the model."
+    return ""
+
+
+def project_path(workspace: str) -> str:
+    """Where a folder's own settings are."""
+    return os.path.join(workspace, PROJECT_FILE)

@@ -1,0 +1,174 @@
+"""Every setting, once: files, environment, options, schema, screen and docs come from this table."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Value = str | int | float | bool | tuple[str, ...]
+Kind = Literal["text", "whole", "number", "switch", "words"]
+"""A text, a whole number, a number, true or false, a list of texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting.
+
+    ``key`` is its section and its name, ``env`` the variable that sets it, ``option`` the parameter
+    of the command line. An empty default means that it is not set. ``most`` 0 is no limit.
+    ``project`` says whether a trusted folder may set it: anything (``free``), true alone
+    (``on``), entries beside those of the person (``more``), or nothing.
+    """
+
+    key: str
+    kind: Kind
+    about: str
+    default: Value = ""
+    env: str = ""
+    option: str = ""
+    choices: tuple[str, ...] = ()
+    least: float = 0
+    most: float = 0
+    project: Literal["", "free", "on", "more"] = ""
+
+    @property
+    def section(self) -> str:
+        """The table of the file that it stands in."""
+        return self.key.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        """How it is called in its table."""
+        return self.key.partition(".")[2]
+
+
+SECTIONS = {
+    "model": "The model",
+    "agent": "The agent",
+    "run": "Headless runs",
+    "addresses": "Addresses of providers",
+    "web": "Web search and documentation",
+    "embedding": "Embeddings",
+    "images": "Images",
+    "places": "Places",
+}
+"""The tables of a settings file, in order, each with its title."""
+
+# fmt: off
+SETTINGS: tuple[Setting, ...] = (
+    Setting("model.name", "text",
+            "The model, such as `openai/gpt-4o`",
+            env="SAM_TUI_MODEL", option="model", project="free"),
+    Setting("model.fallback", "words",
+            "Models that answer while it is overloaded, limited, unreachable or gone, in this "
+            "order; after five minutes it is asked again",
+            default=(), env="SAM_TUI_FALLBACK_MODEL", option="fallback_models"),
+    Setting("model.api_base", "text",
+            "Where it is served",
+            env="SAM_TUI_API_BASE", option="api_base"),
+    Setting("model.provider", "text",
+            "Which client speaks to it",
+            default="auto", option="provider", choices=("auto", "direct", "litellm")),
+    Setting("model.context_tokens", "whole",
+            "How much it takes, where it does not say ([small models](small-models.md)); the "
+            "status bar shows the share in use (`ctx 17%`), `/context` by what",
+            default=0, env="SAM_TUI_CONTEXT_TOKENS", option="context_tokens", least=1024),
+    Setting("model.request_timeout", "number",
+            "Seconds that a provider may be silent",
+            default=300.0, option="request_timeout", least=0.1),
+    Setting("model.compaction", "text",
+            "Who writes the notes on what [leaves its context](context.md#compaction): the model, "
+            "or rules that ask none",
+            default="model", env="SAM_TUI_COMPACTION", choices=("model", "rules")),
+    Setting("model.planning", "text",
+            "The model that makes and revises plans",
+            env="SAM_TUI_PLANNING_MODEL"),
+    Setting("model.step", "text",
+            "The model for steps of plans that name none",
+            env="SAM_TUI_STEP_MODEL"),
+    Setting("model.synthesis", "text",
+            "The model for the final answer of a plan (steps of the persona `synthesizer`)",
+            env="SAM_TUI_SYNTHESIS_MODEL"),
+    Setting("model.summary", "text",
+            "The model for summaries of long results of plans",
+            env="SAM_TUI_SUMMARY_MODEL"),
+    Setting("model.context", "text",
+            "The model for the working context of plans",
+            env="SAM_TUI_CONTEXT_MODEL"),
+    Setting("agent.system_prompt", "text",
+            "One of the system prompts (`sam-tui prompts list`), or words of your own",
+            option="system_prompt", project="free"),
+    Setting("agent.personality", "text",
+            "How the agent speaks (`sam-tui prompts list`)",
+            option="personality", project="free"),
+    Setting("agent.disallowed_tools", "words",
+            "Tools that are neither offered nor run",
+            default=(), option="disallowed_tools", project="more"),
+    Setting("agent.rehearse", "switch",
+            "Commands that do more than read are tried on a copy of the workspace first",
+            default=False, option="rehearse", project="on"),
+    Setting("agent.workflow_mode", "switch",
+            "It goes on while the model says it is not done",
+            default=False, option="workflow_mode"),
+    Setting("agent.profile", "text",
+            "Tools of a profile beside the built-in ones",
+            option="profile", choices=("", "iron-manus")),
+    Setting("run.output_format", "text",
+            "How a headless run prints its answer",
+            option="output_format", choices=("", "text", "json", "stream-json")),
+    Setting("run.max_turns", "whole",
+            "Model calls of a run at most",
+            default=0, option="max_turns", least=1),
+    Setting("run.max_tokens", "whole",
+            "Tokens of a run at most, in and out",
+            default=0, option="max_tokens", least=1),
+    Setting("run.max_cost", "number",
+            "US dollars of a run at most, where the price is known",
+            default=0.0, option="max_cost", least=0.0001),
+    Setting("addresses.openai", "text", "OpenAI's, or of a server like it", env="OPENAI_BASE_URL"),
+    Setting("addresses.ollama", "text", "Ollama's", env="OLLAMA_API_BASE"),
+    Setting("addresses.lm_studio", "text", "LM Studio's", env="LM_STUDIO_API_BASE"),
+    Setting("addresses.llamafile", "text", "Llamafile's", env="LLAMAFILE_API_BASE"),
+    Setting("addresses.hosted_vllm", "text", "vLLM's", env="HOSTED_VLLM_API_BASE"),
+    Setting("web.search", "text",
+            "The search engine; without it the first that has what it needs ([web "
+            "search](#web-search))",
+            env="SAM_TUI_SEARCH",
+            choices=("", "searxng", "brave", "tavily", "google", "serpapi", "duckduckgo")),
+    Setting("web.searxng", "text",
+            "The address of a SearXNG instance, which may be private",
+            env="SAM_TUI_SEARXNG_BASE"),
+    Setting("web.google_engine", "text", "The id of a Google Custom Search", env="CSE_ID"),
+    Setting("web.context7", "text",
+            "The address of a Context7 server ([documentation of "
+            "libraries](#documentation-of-libraries))",
+            env="CONTEXT7_SERVER_URL"),
+    Setting("embedding.model", "text",
+            "A litellm model for the vectors of memory; without it built-in ones",
+            env="SAM_TUI_EMBEDDING_MODEL"),
+    Setting("embedding.api_base", "text", "Where it is had", env="SAM_TUI_EMBEDDING_API_BASE"),
+    Setting("images.api_base", "text",
+            "An endpoint for images up to `/v1`; without it OpenAI's, if a model is named",
+            env="SAM_TUI_IMAGE_BASE"),
+    Setting("images.model", "text",
+            "The model; without it the server's own, or `gpt-image-1` at OpenAI. With neither "
+            "address nor model there is no tool that makes images",
+            env="SAM_TUI_IMAGE_MODEL"),
+    Setting("places.data_dir", "text",
+            "Where conversations, logs, prompts and reminders are kept",
+            env="SAM_TUI_DATA_DIR", option="data_dir"),
+    Setting("places.debug", "switch",
+            "The log says more, and a defect shows where it was",
+            default=False, env="SAM_TUI_DEBUG", option="debug"),
+)
+# fmt: on
+BY_KEY = {setting.key: setting for setting in SETTINGS}
+
+POLICY_WORDS = frozenset({
+    "mode",
+    "permission_mode",
+    "sandbox",
+    "network",
+    "rule",
+    "limits",
+    "permissions",
+})
+"""What people look for here and policy.toml has: authority is judged from one place."""

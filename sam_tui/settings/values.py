@@ -1,0 +1,194 @@
+"""Values of settings: read from TOML and from text, checked against the table, written as TOML."""
+
+import difflib
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.settings.table import BY_KEY, POLICY_WORDS, SECTIONS, SETTINGS, Setting, Value
+
+_WORDS = {
+    "text": "a text",
+    "whole": "a whole number",
+    "number": "a number",
+    "switch": "true or false",
+    "words": "a list of texts",
+}
+_SWITCH = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off"), False),
+}
+_SCHEMA = {"text": "string", "whole": "integer", "number": "number", "switch": "boolean"}
+LONGEST = 4_000
+"""Characters of one text."""
+MOST_WORDS = 200
+"""Entries of a list."""
+
+
+class WrongValue(ConfigurationError):
+    """A value that a setting does not take."""
+
+
+def setting_of(key: str) -> Setting:
+    """The setting of that key. Raises ``ConfigurationError`` that names what is meant instead."""
+    if key in BY_KEY:
+        return BY_KEY[key]
+    hint = suggestion(key)
+    raise ConfigurationError(f"There is no setting “{key}”.", hint=hint)
+
+
+def suggestion(key: str) -> str:
+    """What somebody may mean by a key that no setting has."""
+    section, _, name = key.rpartition(".")
+    if {key, section, name} & POLICY_WORDS:
+        return "What is allowed stands in policy.toml (docs/guard.md), not here."
+    if "key" in name.split("_") and section != "keys":
+        return (
+            "Keys of providers stand in no settings file: “sam-tui config key PROVIDER” keeps them."
+        )
+    near = difflib.get_close_matches(key, BY_KEY, 1, 0.6)
+    same = [k for k in BY_KEY if k.endswith(f".{name or key}")]
+    if meant := (near or same)[:1]:
+        return f"Did you mean “{meant[0]}”?"
+    if section in SECTIONS:
+        names = ", ".join(s.name for s in SETTINGS if s.section == section)
+        return f"[{section}] has: {names}."
+    return "“sam-tui config show” lists them all."
+
+
+def checked(setting: Setting, value: object) -> Value:
+    """A value from TOML or JSON as the setting takes it. Raises ``WrongValue``."""
+    match setting.kind:
+        case "switch" if isinstance(value, bool):
+            return value
+        case "whole" if type(value) is int:
+            return _bounded(setting, value)
+        case "number" if type(value) in (int, float) and math.isfinite(cast("float", value)):
+            return _bounded(setting, float(cast("float", value)))
+        case "text" if isinstance(value, str):
+            return _chosen(setting, value)
+        case "words" if isinstance(value, list | tuple):
+            entries = cast("Sequence[object]", value)
+            if all(isinstance(entry, str) for entry in entries) and len(entries) <= MOST_WORDS:
+                return tuple(_chosen(setting, str(entry)) for entry in entries)
+        case _:
+            pass
+    raise WrongValue(f"{setting.key} must be {expected(setting)}.")
+
+
+def from_text(setting: Setting, text: str) -> Value:
+    """A value as typed or as a variable holds it. Raises ``WrongValue``."""
+    text = text.strip()
+    value: object = text
+    match setting.kind:
+        case "switch":
+            value = _SWITCH.get(text.lower(), text)
+        case "words":
+            value = _entries(text)
+        case "whole" | "number":
+            value = _numeral(text)
+        case "text":
+            pass
+    return checked(setting, value)
+
+
+def _entries(text: str) -> object:
+    """Entries with commas between them, or a list as TOML and JSON write it."""
+    if not text.startswith("["):
+        return [entry for part in text.split(",") if (entry := part.strip())]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _numeral(text: str) -> object:
+    for parse in (int, float):
+        try:
+            return parse(text.replace("_", ""))
+        except ValueError:
+            continue
+    return text
+
+
+def _bounded(setting: Setting, value: float) -> int | float:
+    if value == setting.default or (
+        value >= setting.least and (not setting.most or value <= setting.most)
+    ):
+        return value
+    raise WrongValue(f"{setting.key} must be {expected(setting)}.")
+
+
+def _chosen(setting: Setting, text: str) -> str:
+    if setting.choices and text not in setting.choices:
+        near = difflib.get_close_matches(text, setting.choices, 1, 0.5)
+        hint = f"Did you mean “{near[0]}”?" if near and near[0] else ""
+        raise WrongValue(f"{setting.key} must be {expected(setting)}.", hint=hint)
+    if len(text) > LONGEST or any(not c.isprintable() and c not in "\n\t" for c in text):
+        raise WrongValue(f"{setting.key} must be a text without control characters.")
+    return text
+
+
+def expected(setting: Setting) -> str:
+    """In words what a setting takes."""
+    words = _WORDS[setting.kind]
+    if setting.choices:
+        among = ", ".join(choice for choice in setting.choices if choice)
+        return f"{'entries' if setting.kind == 'words' else 'one'} of {among}"
+    if setting.kind in ("whole", "number") and (setting.least or setting.most):
+        least = f" of at least {setting.least:g}" if setting.least else ""
+        return words + least + (f" and at most {setting.most:g}" if setting.most else "")
+    return words
+
+
+def toml(value: object) -> str:
+    """A value as TOML writes it on one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(map(toml, cast("Iterable[object]", value))) + "]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a settings file, for editors."""
+    sections = {
+        section: {
+            "type": "object",
+            "description": title,
+            "additionalProperties": False,
+            "properties": {s.name: _schema_of(s) for s in SETTINGS if s.section == section},
+        }
+        for section, title in SECTIONS.items()
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Settings of sam-tui",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": sections,
+    }
+
+
+def _schema_of(setting: Setting) -> dict[str, Any]:
+    text: dict[str, Any] = {"type": "string", "maxLength": LONGEST}
+    if setting.choices:
+        text = {"type": "string", "enum": list(setting.choices)}
+    if setting.kind == "words":
+        form: dict[str, Any] = {"type": "array", "items": text, "maxItems": MOST_WORDS}
+    elif setting.kind == "text":
+        form = text
+    else:
+        form = {"type": _SCHEMA[setting.kind]}
+        bounds = {"minimum": setting.least, "maximum": setting.most}
+        limits = {name: bound for name, bound in bounds.items() if bound}
+        if limits and setting.default == 0:  # which is no limit at all
+            form = {"type": form["type"], "anyOf": [{"const": 0}, limits]}
+        else:
+            form |= limits
+    default = list(setting.default) if isinstance(setting.default, tuple) else setting.default
+    return {**form, "description": setting.about, "default": default}
