@@ -1124,6 +1124,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:scopes": Requirement("Every scope of a question stands in words with its figures; one is marked, shows the past calls it would have covered, and is taken by Enter.", "issue 4.7"),
     "ui:send": Requirement("A prompt is sent, its answer streams into the transcript, and leaving in the middle loses nothing that was said.", "issue 2.1, architecture 6"),
     "ui:session-states": Requirement("The status bar tells which command runs in a terminal, its silence, what it waits for and how it ended; no timer runs while nothing happens.", "issue 5.5"),
+    "ui:shell-escape": Requirement("!command runs in the person's own shell, also while that is not on show, and its output is offered for the next prompt; a busy shell gets nothing.", "issue 17.3"),
     "ui:sizes": Requirement("At 80x24 everything is reachable with transcript and side column taking turns; from 100 columns they stand side by side.", "issue 2.1"),
     "ui:slash": Requirement("A line that is a known command is carried out, an unknown one stays to be mended, a path is a prompt.", "issue 2.1"),
     "ui:slash-menu": Requirement("The list of commands scrolls through all of them by key and mouse, and tells the whole help of the marked one.", "issue 2.1"),

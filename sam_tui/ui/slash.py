@@ -4,8 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sam_tui.ui.actions import BY_SLASH, WorkbenchAction
+from sam_tui.ui.actions import ACTIONS, BY_SLASH, WorkbenchAction
 
+_SHELL = re.compile(r"!(.*\S)?\s*")
+_RUN_IN_SHELL = next(action for action in ACTIONS if action.name == "shell_command")
 _COMMAND = re.compile(r"/([a-zA-Z-]+)(?:[ \t]+(\S.*?))?[ \t]*")
 
 
@@ -22,7 +24,10 @@ def parse(text: str) -> SlashCommand | None:
     """The command a prompt asks for, or None when it is a prompt.
 
     Only one line that begins with ``/word`` counts; ``/etc/hosts`` is a path and thus a prompt.
+    One line that begins with ``!`` is for the shell.
     """
+    if escape := _SHELL.fullmatch(text):
+        return SlashCommand("!", (escape[1] or "").strip(), _RUN_IN_SHELL)
     match = _COMMAND.fullmatch(text)
     if match is None:
         return None

@@ -23,6 +23,7 @@ from sam_tui.ui.controllers.models import ModelChoice
 from sam_tui.ui.controllers.rewind import Rewind
 from sam_tui.ui.controllers.servers import pick_server
 from sam_tui.ui.controllers.terminals.actions import TerminalActions
+from sam_tui.ui.controllers.terminals.escape import ShellEscape
 from sam_tui.ui.controllers.terminals.requests import TerminalRequests
 from sam_tui.ui.controllers.terminals.shells import Shells
 from sam_tui.ui.controllers.terminals.status import TerminalStatus
@@ -108,6 +109,7 @@ class Workbench:
             "background": lambda _: self._background.release(),
             "jobs": lambda _: self._background.show(),
             "copy": lambda _: self._copy(),
+            "shell_command": ShellEscape(self._context, self._shells).run,
             **TerminalActions(self._context, self._requests).table,
         }
 

@@ -4,6 +4,11 @@ from sam_tui.ui.action_tables.action import WorkbenchAction
 
 TERMINAL_ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
+        "shell_command",
+        "Run in your shell",
+        "!command in the prompt: run in the shell beside, its output offered for the next prompt",
+    ),
+    WorkbenchAction(
         "tab",
         "Next terminal",
         "Show the next terminal tab, or the one named; Alt+1 to Alt+9 or a click go there",

@@ -130,6 +130,10 @@ class Transcript(CursorPane):
         card = Card(call, operation, summary, arguments)
         self._calls[call] = self._append(card).order
 
+    def add_command(self, call: CallId, summary: str) -> None:
+        """A command of the person's runs; an answer that is being streamed goes on above."""
+        self._calls[call] = self._append(Card(call, "shell", summary, "")).order
+
     def tool_output(self, call: CallId, text: str) -> None:
         """A running call said something; drawn with the next frame."""
         if call in self._calls:

@@ -107,10 +107,11 @@ class PasteArea(Composer):
         large = text.count("\n") >= MOST_LINES or len(text) > MOST_CHARACTERS
         self._type(self.chip(text, what) if large else text)
 
-    def chip(self, text: str, what: str) -> str:
-        """A chip that stands for this text, to be put into the prompt."""
-        lines = text.rstrip("\n").count("\n") + 1
-        size = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
+    def chip(self, text: str, what: str, *, counted: str = "") -> str:
+        """A chip that stands for this text, to be put into the prompt; it tells the size of ``counted``."""
+        sized = (counted or text).rstrip("\n")
+        lines = sized.count("\n") + 1
+        size = f"{lines} lines" if lines > 1 else f"{len(sized)} characters"
         label = f"{what} {size}"
         number, chip = 1, f"[{label}]"
         while self._chips.setdefault(chip, text) != text:

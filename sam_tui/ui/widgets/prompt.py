@@ -26,7 +26,7 @@ _PASSED_ON = {
 """Keys of a text area that are the workbench's instead."""
 
 _SHOWN_QUEUED = 3
-_ASK = "Ask anything · / commands · @ files · F1 help"
+_ASK = "Ask anything · / commands · @ files · ! shell · F1 help"
 _STEER = "Enter: at the next step · Tab: when the turn has ended · Esc cancels it"
 
 

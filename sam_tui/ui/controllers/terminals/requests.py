@@ -131,18 +131,11 @@ class TerminalRequests:
         return f"$ {last.command}\n{clean_output(output)}"
 
     def _to_prompt(self, text: str) -> None:
-        if len(text) > _LARGEST_PROMPT:
-            half = _LARGEST_PROMPT // 2
-            left = len(text) - 2 * half
-            text = f"{text[:half]}\n[… {left} characters left out …]\n{text[-half:]}"
-        fence = "```"
-        while fence in text:
-            fence += "`"
         area = self._screen.prompt.area
         self._screen.focus_bottom()
         lead = "" if not area.text or area.text.endswith("\n") else "\n"
         area.move_cursor(area.document.end)
-        area.paste(f"{lead}{fence}\n{text.strip(chr(10))}\n{fence}\n", "output")
+        area.paste(lead + fenced(text), "output")
 
     async def _read(self, reader: programs.Reader, text: str) -> None:
         trouble = await programs.read(self._app, reader, text)
@@ -243,6 +236,18 @@ class TerminalRequests:
         if now - self._rung >= _BELL_PAUSE:
             self._rung = now
             self._app.bell()  # pyright: ignore[reportUnknownMemberType]
+
+
+def fenced(text: str) -> str:
+    """Output as it stands in a prompt: in a fence that nothing in it ends; of much, head and tail."""
+    if len(text) > _LARGEST_PROMPT:
+        half = _LARGEST_PROMPT // 2
+        left = len(text) - 2 * half
+        text = f"{text[:half]}\n[… {left} characters left out …]\n{text[-half:]}"
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text.strip(chr(10))}\n{fence}\n"
 
 
 def _rgb(color: Color) -> tuple[int, int, int]:

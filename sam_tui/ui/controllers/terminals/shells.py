@@ -10,6 +10,10 @@ from sam_tui.ui.widgets.terminal.view import TerminalView
 
 _LEAST = 2
 """Columns and rows that a shell has at least."""
+_STARTS_WITHIN = 20.0
+"""Seconds that a new shell has to show its prompt."""
+_HIDDEN = (80, 24)
+"""Its size while it is not on show."""
 
 
 class Shells:
@@ -47,6 +51,14 @@ class Shells:
             opening = partial(self._open, view)
             self._app.run_worker(opening, group=f"shell-{view.id}", exclusive=True)
 
+    async def ready(self, view: TerminalView) -> TerminalSession | None:
+        """The shell of a tab, opened if none runs there; None where that fails, which was said."""
+        if view.session is None or not view.session.running:
+            await self._open(view)
+        if view.session is not None and not view.session.end:
+            await view.session.settled(within=_STARTS_WITHIN)
+        return view.session
+
     async def _open(self, view: TerminalView) -> None:
         if self._closed:
             return
@@ -54,8 +66,8 @@ class Shells:
         spec = SessionSpec(
             conversation=None,
             cwd=self._runtime.workspace.root,
-            columns=max(_LEAST, view.size.width),
-            rows=max(_LEAST, view.size.height),
+            columns=view.size.width if view.size.width >= _LEAST else _HIDDEN[0],
+            rows=view.size.height if view.size.height >= _LEAST else _HIDDEN[1],
         )
         try:
             session, _ = await self._runtime.terminals.open(spec)
