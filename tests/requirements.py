@@ -289,6 +289,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "guard:timed": Requirement("A timed grant covers its path for five minutes.", "issue 2.5"),
     "guard:unattended": Requirement("With nobody there an ask is denied at once, decided in the guard.", "issue 2.8"),
     "headless:answer-limits": Requirement("An answer beyond the limits of its size, its calls or their arguments ends the run with 53, whatever the server sends; the limits are settings that a project can only lower.", "issue 12 C.15"),
+    "headless:approvals-file": Requirement("With --approvals a blocked run writes what nobody answered to a file; the run that goes on makes exactly the calls that a person approved there, asks anew about a changed one, and takes no file that the agent could write.", "issue 18.4"),
     "headless:answers": Requirement("A file of patterns answers approvals and questions; the first match counts, the rest is unanswered.", "peers idea 6"),
     "headless:answers-invalid": Requirement("An invalid answers file is a configuration error (52) that names the entry.", "brief headless 2"),
     "headless:blocked": Requirement("A finished run is blocked (3) exactly when an approval or question had nobody to answer it.", "peers 3.8, Kimi Code"),

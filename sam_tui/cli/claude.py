@@ -122,6 +122,11 @@ _OPTIONS = (
         help="An MCP tool, or the program on standard input, answers approvals.",
     ),
     click.option(
+        "--approvals",
+        metavar="FILE",
+        help="Write there what nobody answered; with --resume make the calls that it approves.",
+    ),
+    click.option(
         "--no-session-persistence",
         is_flag=True,
         help="Remove the conversation at the end; the audit log keeps its decisions.",
@@ -142,6 +147,7 @@ RUN_ONLY = (
     "input_format",
     "replay_user_messages",
     "permission_prompt_tool",
+    "approvals",
     "no_session_persistence",
     "compat",
 )

@@ -7,6 +7,7 @@ from sam_tui.core.ids import ConversationId
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Opening
+    from sam_tui.headless.approvals import Approvals
     from sam_tui.headless.permission_prompts import PermissionTool
 
 OutputFormat = Literal["text", "json", "stream-json"]
@@ -40,6 +41,8 @@ class HeadlessRequest:
     """Whether each of them is told again when it is taken."""
     permission_tool: "PermissionTool | None" = None
     """Who answers approvals."""
+    approvals: "Approvals | None" = None
+    """What receives the questions that nobody answered."""
     ephemeral: bool = False
     """Whether the conversation is removed at the end."""
     compat: bool = False

@@ -14,6 +14,7 @@ from sam_tui.core.events import (
     Event,
     TurnFinished,
 )
+from sam_tui.core.ids import ConversationId
 from sam_tui.core.local_files.bounded import UnusableFile, write_named
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.interrupts import Interrupts
@@ -99,7 +100,7 @@ class _Run:
         interrupts = self._interrupts
         session, outcome = self._open()
         if session is None:
-            return self._end(outcome, "")
+            return self._end(outcome, ConversationId(""))
         if not self._runtime.servers.reports():
             self._begin(session)
         events = self._runtime.bus.subscribe()
@@ -266,6 +267,8 @@ class _Run:
     def _take(self, batch: list[Event]) -> None:
         for event in batch:
             self._ledger.take(event)
+            if self._request.approvals is not None:
+                self._request.approvals.take(event)
             if self._begun:
                 self._tell(event)
             else:
@@ -314,7 +317,9 @@ class _Run:
             )
         return outcome
 
-    def _end(self, outcome: RunOutcome, session: str) -> int:
+    def _end(self, outcome: RunOutcome, session: ConversationId) -> int:
+        if self._request.approvals is not None and session:
+            outcome = self._request.approvals.ending(outcome, session)
         if self._request.last_message:
             outcome = self._keep(outcome)
         line = result_line(session, self._ledger, outcome)

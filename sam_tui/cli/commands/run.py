@@ -20,7 +20,8 @@ from sam_tui.cli.options import (
 )
 from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.errors import ConfigurationError, SamError, UsageError
-from sam_tui.core.ids import named_conversation
+from sam_tui.core.ids import ConversationId, named_conversation
+from sam_tui.core.messages import calls_of
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.interrupts import Interrupted, Interrupts
 from sam_tui.headless.outcome import RunOutcome, outcome_of_error, outcome_of_fault
@@ -30,6 +31,7 @@ from sam_tui.headless.run import report_failure, run_headless
 
 if TYPE_CHECKING:
     from sam_tui.core.inquiries import Attends
+    from sam_tui.headless.approvals import Approvals
 
 
 @click.command("run", short_help="Run one prompt without a screen.")
@@ -88,12 +90,17 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
     """All that comes before the first event: prompt, answers, runtime, conversation."""
     if values.get("session_id"):
         request = replace(request, conversation=named_conversation(values["session_id"]))
+    approvals = _approvals(values)
     prompt, messages = PromptInput(""), input_descriptor()
-    if values["input_format"] != "stream-json":
+    if approvals is not None and approvals.entries and values["prompt"] is None:
+        prompt, messages = PromptInput(approvals.prompt), None
+    elif values["input_format"] != "stream-json":
         prompt = read_prompt(values["prompt"], messages, forced=values["wait_stdin"])
         messages = None
     attended: bool | Attends = values["inquiries_fd"] is not None
     responder, tool = responder_of(values), permission_tool_of(values)
+    if approvals is not None:
+        responder = approvals.responder(responder)
     if tool is not None:
         attended, responder = tool.attends, tool.responder(responder)
     runtime = open_runtime(values, attended=attended, responder=responder, program="sam-tui run")
@@ -103,16 +110,45 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
         warnings = (*warnings, f"{root} cannot be written to: the agent can only read there.")
     warnings = (*warnings, *_unbelieved(runtime))
     conversation = conversation_of(values, runtime.conversations, root)
+    if approvals is not None:
+        _go_on(runtime, approvals, conversation)
     request = replace(
         request,
         prompt=prompt.text,
         messages=messages,
         permission_tool=tool,
+        approvals=approvals,
         conversation=conversation,
         opening=opening_of(values),
         warnings=warnings,
     )
     return request, runtime
+
+
+def _approvals(values: Values) -> "Approvals | None":
+    """The file of approvals; with --resume it is read. Raises ``ConfigurationError``."""
+    if not values["approvals"]:
+        return None
+    from sam_tui.headless.approvals import read_approvals
+
+    return read_approvals(values["approvals"], required=bool(values["resume"]))
+
+
+def _go_on(runtime: Runtime, approvals: "Approvals", conversation: ConversationId | None) -> None:
+    """Begin with the calls that were approved. Raises ``ConfigurationError``."""
+    from sam_tui.headless.approvals import ApprovedCalls
+
+    if runtime.workspace.locate(approvals.path).root is not None:
+        why = f"{approvals.path} lies in the workspace, where the agent could approve for you."
+        raise ConfigurationError(why, hint="Name a file elsewhere with --approvals.")
+    if not approvals.entries or conversation is None or runtime.model is None:
+        return
+    if approvals.conversation != conversation:
+        why = f"{approvals.path} is about the conversation {approvals.conversation}."
+        raise ConfigurationError(why, hint=f"Go on with --resume {approvals.conversation}.")
+    calls = approvals.made_again(calls_of(runtime.conversations.everything(conversation)))
+    if calls:
+        runtime.use_model(ApprovedCalls(runtime.model, calls))
 
 
 def _check(values: Values) -> None:

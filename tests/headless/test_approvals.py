@@ -1,0 +1,91 @@
+"""A blocked run writes what it needed, a person decides, the next run does it. Costs some 4 s of CPU."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.headless.conftest import Program, call
+
+Entry = dict[str, Any]
+
+
+def outside(path: Path, content: str) -> dict[str, Any]:
+    """A call that makes a file outside of the workspace."""
+    return call("file_operations", "create_file", filePath=str(path), content=content)
+
+
+def entries(file: Path) -> list[Entry]:
+    """What stands in the file."""
+    return json.loads(file.read_text(encoding="utf-8"))["entries"]
+
+
+def decide(file: Path, **replies: Any) -> None:
+    """Fill in replies by the last word of what each entry is about; a table changes the input as well."""
+    table = json.loads(file.read_text(encoding="utf-8"))
+    for entry in table["entries"]:
+        reply = replies.get(Path(entry["targets"][0]).stem, "")
+        if isinstance(reply, dict):
+            entry["input"] |= reply
+            reply = "approve"
+        entry["reply"] = reply
+    file.write_text(json.dumps(table), encoding="utf-8")
+
+
+@pytest.mark.requirement("headless:approvals-file")
+def test_approved_calls_are_made_by_the_run_that_goes_on_and_changed_ones_are_asked_anew(
+    program: Program,
+) -> None:
+    file = program.folder / "approvals.json"
+    paths = {name: program.folder / f"{name}.txt" for name in ("yes", "no", "changed", "later")}
+    calls = [outside(path, name) for name, path in paths.items()]
+    question = call("user_collaboration", "request_user_input", prompt="Which colour?")
+    question["arguments"].pop("operation")
+    later = [{"text": "Now I could."}] * 4
+    model = program.script({"calls": [*calls, question]}, {"text": "I could not."}, *later)
+    blocked = program.stream("go", "--model", model, "--approvals", str(file))
+    assert (blocked.code, blocked.result["subtype"]) == (3, "error_blocked"), blocked.out
+    assert str(file) in blocked.result["error"]["message"]
+    assert [entry["operation"] for entry in entries(file)] == [
+        *["file_operations.create_file"] * 4, "question",
+    ]  # fmt: skip
+    decide(
+        file, yes="approve", no="never", changed={"content": "other"}, **{"Which colour?": "red"}
+    )
+    refused = json.loads(file.read_text(encoding="utf-8"))
+    refused["entries"][1]["reply"] = "no, it is not yours"
+    file.write_text(json.dumps(refused), encoding="utf-8")
+
+    resumed = ("--resume", blocked.result["session_id"], "--approvals", str(file))
+    ended = program.stream(*resumed, "--model", model)
+    assert paths["yes"].read_text(encoding="utf-8") == "yes"
+    assert not any(paths[name].exists() for name in ("no", "changed", "later"))
+    results = [x["message"]["content"][0] for x in ended.of_kind("user")]
+    assert [result["is_error"] for result in results] == [False, True, False]
+    assert "red" in results[2]["content"]
+    # The changed call was asked about, under a new hash: one more round makes it.
+    assert (ended.code, ended.result["result"]) == (3, "Now I could.")
+    assert [Path(entry["targets"][0]).stem for entry in entries(file)] == ["later", "changed"]
+    decide(file, changed="approve", later="deny")
+    done = program.stream(*resumed, "--model", model)
+    assert (done.code, paths["changed"].read_text(encoding="utf-8")) == (0, "other")
+    assert (entries(file), paths["later"].exists()) == ([], False)
+
+
+WRONG = {
+    "{}": "is no file of approvals",
+    "[": "is not valid JSON",
+    '{"conversation": "c", "entries": [{}]}': "entry 1: “reply” is not as it was written",
+}
+
+
+@pytest.mark.requirement("headless:approvals-file")
+def test_a_file_that_the_agent_could_write_or_that_is_none_ends_the_run(program: Program) -> None:
+    file, model = program.folder / "approvals.json", program.script({"text": "ok"})
+    inside = program.run("go", "--model", model, "--approvals", str(program.workspace / "a.json"))
+    assert (inside.code, "could approve for you" in inside.err) == (52, True)
+    for text, words in WRONG.items():
+        file.write_text(text, encoding="utf-8")
+        wrong = program.run("go", "--model", model, "--resume", "x", "--approvals", str(file))
+        assert (wrong.code, words in wrong.err) == (52, True), wrong.err
