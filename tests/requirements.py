@@ -946,6 +946,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:start-asks-nothing": Requirement("What an agent's shell wants outside while it starts is refused without a question; from its first prompt on it is asked.", "issue 4.4"),
     "terminal:start-fails": Requirement("A command that cannot be started says why.", "spec 5.1"),
     "terminal:states": Requirement("A session is running, quiet, waiting or finished, and says so.", "issue 5.5"),
+    "terminal:start-files-stay": Requirement("What a session's shell reads at its start stays until it has read it, also when the program is killed meanwhile.", "issue 13"),
     "terminal:survives": Requirement(
         "An agent session outlives a crash, and the next run takes it over.", "issue 5.7"
     ),

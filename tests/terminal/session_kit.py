@@ -1,6 +1,7 @@
 """What tests of terminal sessions share: whose they are, and waiting for their end."""
 
 import asyncio
+import os
 import shutil
 import signal
 import subprocess
@@ -71,11 +72,17 @@ def confined(workspace: Path, **more: object) -> SessionSpec:
 
 
 async def crashed(
-    holders_folder: Path, workspace: Path, command: str, typed: str | None = None
+    holders_folder: Path,
+    workspace: Path,
+    command: str,
+    typed: str | None = None,
+    *,
+    shell: str = "/bin/bash",
 ) -> str:
     """Run a program that opens a session, types a command, and is killed; returns the session's id.
 
-    The command prints ``heard-before``. What the person ``typed`` comes after it.
+    The command prints ``heard-before``; without one the program is killed at once. What the person
+    ``typed`` comes after it.
     """
     script = """
         import asyncio, os, signal, sys
@@ -89,6 +96,8 @@ async def crashed(
             spec = SessionSpec("me", where, confined=True, writable=(where,))
             session, made = await terminals.open(spec)
             assert made
+            if not sys.argv[3]:
+                os.kill(os.getpid(), signal.SIGKILL)
             await session.settled(within=90)
             session.write(sys.argv[3].encode() + b"\\r")
             while "heard-before" not in session.output(0).text.replace(sys.argv[3], ""):
@@ -101,7 +110,9 @@ async def crashed(
     """
     argv = [*SCRIPT, textwrap.dedent(script), str(holders_folder), str(workspace)]
     more = () if typed is None else (typed,)
-    process = await asyncio.create_subprocess_exec(*argv, command, *more, stdout=subprocess.PIPE)
+    process = await asyncio.create_subprocess_exec(
+        *argv, command, *more, stdout=subprocess.PIPE, env={**os.environ, "SHELL": shell}
+    )
     out, _ = await asyncio.wait_for(process.communicate(), 60)
     assert process.returncode == -signal.SIGKILL
     return out.decode().strip()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
 from sam_tui.adapters.terminal.holders.client import Holders
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
@@ -69,6 +70,29 @@ async def test_a_session_outlives_a_killed_program_with_what_it_printed_since(
     assert session.exit_code == 5
     await terminals.close_all()
     assert await holders.all() == []
+
+
+@pytest.mark.requirement("terminal:survives", "terminal:start-files-stay")
+async def test_a_shell_that_starts_while_its_program_is_killed_still_reads_what_it_starts_with(
+    holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path, until: Until
+) -> None:
+    slow = tmp_path / "bash"
+    slow.write_text(
+        f'#!/bin/sh\nuntil [ -e {workspace}/gate ]; do sleep 0.02; done\nexec /bin/bash "$@"'
+    )
+    slow.chmod(0o755)
+    await crashed(tmp_path / "held", workspace, "", shell=str(slow))
+    Scratch().remove()  # the next program to start sweeps what killed ones left
+    terminals = PtyTerminals(sandbox, holders)
+    session, made = await terminals.open(confined(workspace))
+    (workspace / "gate").touch()
+    await until(session, "ready> ")
+    await session.settled(within=20)
+    assert not made
+    (kept,) = await holders.all()
+    assert kept.born.snippet
+    assert not await asyncio.to_thread(os.path.exists, kept.born.snippet)  # it holds a secret
+    await terminals.close(session.id)
 
 
 @pytest.mark.requirement("terminal:survives")

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TypeVar
 
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun
-from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, end_session, gone
+from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, all_ended, end_session
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import tasks_of_the_system
 from sam_tui.adapters.terminal.sandbox.supervised.processes import (
@@ -188,7 +188,7 @@ class TrackedRun:
             if grace:
                 send(living, signal.SIGTERM)
             while living and (left := deadline - loop.time()) > 0:
-                await gone(living, left)
+                await all_ended(living, left)
                 living = await self._living()
             for _ in range(_MOST_LOOKS):
                 if not living:

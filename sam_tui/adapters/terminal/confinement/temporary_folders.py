@@ -31,6 +31,22 @@ class Scratch:
                 return
             os.close(self._handle)
 
+    @classmethod
+    def adopted(cls, path: str) -> "Scratch | None":
+        """One that an earlier program made, and that somebody else still keeps; None where it is gone."""
+        folder = cls.__new__(cls)
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return None
+        folder.path, folder._handle = path, handle
+        return folder
+
+    @property
+    def descriptor(self) -> int:
+        """The folder, open and locked: whoever has it open keeps it from being swept."""
+        return self._handle
+
     def remove(self) -> None:
         """Remove it with all that is in it; safe to call again."""
         if self._handle >= 0:

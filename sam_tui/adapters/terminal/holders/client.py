@@ -33,7 +33,8 @@ _CREDENTIALS = struct.Struct("=iII")
 
 @dataclass(frozen=True, slots=True)
 class Born:
-    """What a session was opened as. ``nonce`` is the secret of its marks; ``began`` in epoch seconds."""
+    """What a session was opened as. ``nonce`` is the secret of its marks, ``snippet`` the folder with what
+    its shell reads at its start; ``began`` in epoch seconds."""
 
     id: str
     conversation: str | None
@@ -44,6 +45,7 @@ class Born:
     shell: str
     nonce: str
     began: float
+    snippet: str = ""
 
     def serves(self, spec: SessionSpec) -> bool:
         """Whether it is no less confined than a spec asks for."""
@@ -154,7 +156,7 @@ class Holders:
         """
         ring = Ring.make()
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        handed = [ring.descriptor]
+        handed = [ring.descriptor, *launch.locks]
         if launch.ruleset is not None:
             handed.append(launch.ruleset)
         if watched is not None:
@@ -168,6 +170,7 @@ class Holders:
             "environment": launch.environment,
             "columns": launch.columns,
             "rows": launch.rows,
+            "locks": len(launch.locks),
             "confined": launch.ruleset is not None,
             "idle": self._idle,
         }

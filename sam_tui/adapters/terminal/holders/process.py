@@ -43,14 +43,15 @@ class Holder:
     """One session. ``first`` is the connection of the program that wants it."""
 
     def __init__(self, first: socket.socket) -> None:
-        message, handed = _hear(first, 4)
+        message, handed = _hear(first, 5)
         self._about: dict[str, Any] = message["about"]
         self._folder: str = message["folder"]
         self._scratch: str = message["scratch"]
         self._idle: float = message["idle"]
         self._hold: dict[str, Any] = {}
         self._ring = Ring(handed[0])
-        descriptors = handed[1:]
+        # Open until this process ends: what the shell reads at its start stays though the program goes.
+        self._locks, descriptors = handed[1 : 1 + message["locks"]], handed[1 + message["locks"] :]
         entry = descriptors.pop(0) if message["confined"] else None
         supervisor = socket.socket(fileno=descriptors.pop(0)) if descriptors else None
         self._supervision = socket.socket(fileno=descriptors.pop(0)) if descriptors else None

@@ -37,13 +37,13 @@ class SharedLook:
         return await asyncio.shield(self._next)
 
     def _look(
-        self, loop: asyncio.AbstractEventLoop, wanted: "asyncio.Future[ProcessTable]"
+        self, loop: asyncio.AbstractEventLoop, promise: "asyncio.Future[ProcessTable]"
     ) -> None:
         self._next = None
         began = loop.time()
         table = ProcessTable()
         self._rests_until = loop.time() + _REST * (loop.time() - began)
-        wanted.set_result(table)
+        promise.set_result(table)
 
 
 async def _look_alone() -> ProcessTable:
@@ -122,7 +122,7 @@ async def end_session(
     """
     try:
         for sent, seconds in stages:
-            if not await gone(strike(leader, sent, foreground, await look()), seconds):
+            if not await all_ended(strike(leader, sent, foreground, await look()), seconds):
                 continue
             if not members(leader, await look()) or sys.platform != "linux":
                 return
@@ -131,7 +131,7 @@ async def end_session(
         raise
 
 
-async def gone(pids: Collection[int], seconds: float) -> bool:
+async def all_ended(pids: Collection[int], seconds: float) -> bool:
     """Wait until all processes ended; False when the time was too short."""
     left = len(pids)
     done = asyncio.Event()

@@ -38,7 +38,8 @@ _POLLS_TERMINALS = sys.platform == "linux"
 
 @dataclass(frozen=True, slots=True)
 class PtyLaunch:
-    """What to start on a new pseudo-terminal, and where. ``ruleset`` confines it, unless None."""
+    """What to start on a new pseudo-terminal, and where. ``ruleset`` confines it, unless None; ``locks``
+    are descriptors that a holder keeps open for as long as it runs."""
 
     argv: tuple[str, ...]
     cwd: str
@@ -46,6 +47,7 @@ class PtyLaunch:
     columns: int
     rows: int
     ruleset: int | None
+    locks: tuple[int, ...] = ()
 
 
 class Process(Protocol):

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sam_tui.adapters.terminal.confinement.processes import restrain
 from sam_tui.adapters.terminal.confinement.run import Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
 from sam_tui.adapters.terminal.holders.client import Born, Holders
 from sam_tui.adapters.terminal.processes.environment import session_environment
 from sam_tui.adapters.terminal.pty.pty import Child, PtyLaunch, require_folder
@@ -201,6 +202,7 @@ class PtyTerminals:
             columns=columns,
             rows=rows,
             ruleset=entry,
+            locks=(integration.scratch.descriptor,) if integration.scratch else (),
         )
 
     async def _resume(self, conversation: ConversationId) -> PtySession | None:
@@ -213,8 +215,10 @@ class PtyTerminals:
                 process = await self._holders.attach(terminal)
             except ToolError:
                 continue
-            plain = Integration((terminal.born.shell,), nonce=terminal.born.nonce)
-            resumed = PtySession(terminal.born, process, plain, size=process.size())
+            born = terminal.born
+            scratch = Scratch.adopted(born.snippet) if born.snippet else None
+            integration = Integration((born.shell,), nonce=born.nonce, scratch=scratch)
+            resumed = PtySession(born, process, integration, size=process.size())
             resumed.resumed = True
             self._sessions[resumed.id] = resumed
             return resumed
@@ -243,6 +247,7 @@ def _born(spec: SessionSpec, integration: Integration, network: str) -> Born:
         os.path.basename(integration.argv[0]),
         integration.nonce,
         time.time(),
+        integration.folder,
     )
 
 
