@@ -10,7 +10,7 @@ from sam_reminders.memories import MemoriesReminder
 from sam_reminders.mini_prompts import MiniPromptsReminder
 from sam_reminders.pins import PinsReminder
 from sam_reminders.repeated_calls import RepeatedCallsReminder
-from sam_reminders.skills import SkillsReminder
+from sam_reminders.skills import AgentsReminder, OfferedAgents, SkillsReminder
 from sam_reminders.status_signal import StatusSignalReminder
 from sam_reminders.todo_list import TodoListReminder
 from sam_reminders.user_context import Facts, UserContextReminder
@@ -19,7 +19,7 @@ from sam_reminders.workflow_phase import WorkflowPhaseReminder
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.memory import DocumentStore, MemoryStore
-from sam_tui.core.ports.prompts import PromptLibrary, UserReminders
+from sam_tui.core.ports.prompts import DefinitionListing, PromptLibrary, UserReminders
 from sam_tui.core.prompt.reminders import Reminder
 from sam_tui.core.prompt.skills import OfferedSkills
 
@@ -46,6 +46,8 @@ class ReminderSources:
     """What ended in the background."""
     pins: Callable[[ConversationId], Sequence[str]] = lambda _: ()
     """What the person pinned in a conversation."""
+    agents: OfferedAgents = DefinitionListing
+    """The agents that files define."""
 
 
 def build_reminders(sources: ReminderSources) -> list[Reminder]:
@@ -54,6 +56,7 @@ def build_reminders(sources: ReminderSources) -> list[Reminder]:
         UserContextReminder(sources.facts),
         InstructionsReminder(sources.instructions),
         SkillsReminder(sources.skills),
+        AgentsReminder(sources.agents),
         DocumentsReminder(sources.documents),
         MiniPromptsReminder(sources.prompts),
         PinsReminder(sources.pins),

@@ -1,5 +1,8 @@
-"""Names the skills there are; what they say is read when one fits."""
+"""Names the skills and agents there are; what they say is read when one fits."""
 
+from collections.abc import Callable
+
+from sam_tui.core.ports.prompts import DefinitionListing
 from sam_tui.core.prompt.reminders import TurnView
 from sam_tui.core.prompt.skills import TOOL, OfferedSkills
 from sam_tui.core.todos.item import one_line
@@ -8,6 +11,7 @@ from sam_tui.core.tooling.neutralization import neutralise
 LONGEST = 300
 """Characters of a description that are told."""
 MOST = 60
+OfferedAgents = Callable[[], DefinitionListing]
 _BRACKETS = str.maketrans("<>", "‹›")
 
 
@@ -26,11 +30,31 @@ class SkillsReminder:
         lines = [f"- {skill.name}: {_quiet(skill.description)}" for skill in skills[:MOST]]
         if len(skills) > MOST:
             lines.append(f"and {len(skills) - MOST} more: {TOOL} lists them all")
-        text = neutralise("\n".join(["<skills>", *_head(lines), *lines, "</skills>"]))
-        last = view.tally.last(self.name)
-        if last is not None:
-            return None if last == text else text
-        return text if skills else None
+        return _news(self.name, _head(lines), lines, view)
+
+
+class AgentsReminder:
+    """Names and descriptions of the agents that ``run_subagent`` can send, told as skills are."""
+
+    name = "agents"
+
+    def __init__(self, agents: OfferedAgents) -> None:
+        self._agents = agents
+
+    def content(self, view: TurnView) -> str | None:
+        """One line an agent between ``<agents>`` tags; None where the model read the same before."""
+        agents = self._agents().definitions
+        lines = [f"- {_quiet(agent.name)}: {_quiet(agent.description)}" for agent in agents[:MOST]]
+        head = "Agents for tasks of a kind: name one in `agent` of run_subagent."
+        return _news(self.name, [head if lines else "There are no agents any more."], lines, view)
+
+
+def _news(name: str, head: list[str], lines: list[str], view: TurnView) -> str | None:
+    text = neutralise("\n".join([f"<{name}>", *head, *lines, f"</{name}>"]))
+    last = view.tally.last(name)
+    if last is not None:
+        return None if last == text else text
+    return text if lines else None
 
 
 def _head(lines: list[str]) -> list[str]:

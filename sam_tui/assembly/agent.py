@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sam_tui.core.authorization.guard import Guard
     from sam_tui.core.inquiry import Inquiry
     from sam_tui.core.ports.prompts import Instructions
+    from sam_tui.core.prompt.attachments import Attachments
     from sam_tui.core.tooling.hooks import Hooking
     from sam_tui.core.tooling.offer import Offer
     from sam_tui.core.usage import Price
@@ -123,11 +124,19 @@ class Agent(Providers):
             Room(self.storage.archive, self.bus, context_tokens=options.context_tokens),
             options.workflow_mode,
             self.servers.arrive,
-            lambda text: worded(text, self._offered_skills),
+            lambda text: worded(text, self._offered_skills, lambda: self.definitions("commands")),
             self.configuration.layers.limits.answers,
             notetaker=Notetaker(self.shield.redact) if self._notes_wanted else None,
             recorder=CallRecorder(self.calls, self.clock, self._prices(), self.shield.redact),
+            attachments=lambda: self._attachments,
         )
+
+    @property
+    @once
+    def _attachments(self) -> "Attachments":
+        from sam_tui.core.prompt.attachments import Attachments
+
+        return Attachments(self.files)
 
     def _prices(self) -> "Mapping[str, Price]":
         """The person's own prices; their reader is loaded where there is a file."""
@@ -150,7 +159,9 @@ class Agent(Providers):
             lambda: self.engine,
             self.open_model,
             self.model_host,
-            lambda prompt: system_prompt(guidance(self.prompts, prompt), self.workspace),
+            lambda prompt, text: system_prompt(
+                text or guidance(self.prompts, prompt), self.workspace
+            ),
             self.storage.memories.set_topic,
         )
         return Subagents(self.conversations, self.budgets, surroundings)
@@ -209,7 +220,13 @@ class Agent(Providers):
         from sam_tui.adapters.instructions.files import Sources
 
         trust = self.configuration.trust
-        sources = Sources(self.files, trust.vouches, trust.nested, self.shield.redact)
+        sources = Sources(
+            self.files,
+            trust.vouches,
+            trust.nested,
+            self.shield.redact,
+            lambda: self.definitions("rules").definitions,
+        )
         return FileInstructions(
             self.configuration.folders.config_dir,
             self.workspace.root,
@@ -262,6 +279,7 @@ class Agent(Providers):
             self._offered_skills,
             self.ended_beside,
             self.conversations.pins,
+            lambda: self.definitions("agents"),
         )
 
     async def end_processes(self) -> None:

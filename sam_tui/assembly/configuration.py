@@ -12,6 +12,8 @@ from sam_tui.core.workflow.lazy import DATABASE, WorkflowPlaces
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
 """Below the workspace; the first of them below the settings folder, too."""
+PROJECT_DEFINITIONS = (".sam", ".claude")
+"""Below the workspace: folders of commands, agents and rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,17 @@ class Configuration:
         return any(map(os.path.isdir, names))
 
     @property
+    def own_definitions(self) -> tuple[str, ...]:
+        """The person's folders of commands, agents and rules: ours, and Claude Code's."""
+        folders = (self.folders.config_dir, os.path.join(self.folders.home, ".claude"))
+        return tuple(path for path in folders if self.workspace.locate(path).root is None)
+
+    def definition_folders(self, kind: str) -> list[str]:
+        """Every folder in which definitions of a kind may lie."""
+        below = [os.path.join(self.workspace.root, name) for name in PROJECT_DEFINITIONS]
+        return [os.path.join(folder, kind) for folder in (*self.own_definitions, *below)]
+
+    @property
     def has_hooks(self) -> bool:
         """Whether there is a file that may name hooks."""
         user = os.path.join(self.folders.config_dir, "hooks.json")
@@ -62,7 +75,10 @@ class Configuration:
         below = [os.path.join(root, name) for name in INSTRUCTION_FILES]
         if self.trust.trusted and (any(map(os.path.lexists, below)) or self.trust.nested()):
             return True
-        return os.path.lexists(os.path.join(self.folders.config_dir, INSTRUCTION_FILES[0]))
+        personal = os.path.join(self.folders.config_dir, INSTRUCTION_FILES[0])
+        return os.path.lexists(personal) or any(
+            map(os.path.isdir, self.definition_folders("rules"))
+        )
 
     @property
     def workflows(self) -> WorkflowPlaces:

@@ -5,11 +5,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from sam_tui.assembly.configuration import Configuration
+from sam_tui.assembly.configuration import PROJECT_DEFINITIONS, Configuration
 from sam_tui.assembly.lazy import Lazy, once
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import SystemClock
+from sam_tui.core.errors import StorageError
+from sam_tui.core.ports.prompts import DefinitionKind, DefinitionListing
 from sam_tui.core.redaction.settings_files import SettingsFiles
 from sam_tui.core.redaction.shield import Shield, secrets_of_environment
 from sam_tui.core.services import Remembered
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from sam_tui.adapters.prompts import FilePrompts
     from sam_tui.adapters.search import RipgrepSearch
     from sam_tui.adapters.skills import FileSkills
+    from sam_tui.adapters.skills.definitions import FileDefinitions
     from sam_tui.adapters.storage import Storage
     from sam_tui.core.accesses import Location
     from sam_tui.core.authorization.guard import Guard
@@ -138,6 +141,38 @@ class Stores(Lazy, ABC):
             vouches=trust.vouches,
             clean=self.shield.redact,
         )
+
+    def remember(self, text: str) -> str:
+        """Add a line to the person's own instructions; returns their path. Raises ``StorageError``."""
+        from sam_tui.adapters.instructions.files import add_note
+
+        try:
+            return add_note(self.configuration.folders.config_dir, text)
+        except OSError as error:
+            raise StorageError(f"It could not be written: {error.strerror}.") from error
+
+    def definitions(self, kind: "DefinitionKind") -> "DefinitionListing":
+        """The commands, agents or rules of files; their reader is loaded where there is a folder."""
+        if any(map(os.path.isdir, self.configuration.definition_folders(kind))):
+            return self._definitions.listing(kind)
+        return DefinitionListing()
+
+    @property
+    @once
+    def _definitions(self) -> "FileDefinitions":
+        from sam_tui.adapters.skills.definitions import DefinitionSources, FileDefinitions
+
+        configuration, trust = self.configuration, self.configuration.trust
+        sources = DefinitionSources(
+            configuration.own_definitions,
+            PROJECT_DEFINITIONS,
+            self.workspace.root,
+            self.files,
+            lambda: trust.trusted,
+            trust.vouches,
+            self.shield.redact,
+        )
+        return FileDefinitions(sources)
 
     @property
     @once

@@ -16,29 +16,10 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT = "built-in:default"
-TOOLS: Mapping[str, tuple[str, ...]] = {
-    "Agent": ("run_subagent",),
-    "AskUserQuestion": ("user_collaboration",),
-    "Bash": ("terminal_operations",),
-    "Edit": tuple(
-        f"file_operations.{name}"
-        for name in ("replace_string", "multi_replace_string", "insert_edit", "apply_patch")
-    ),
-    "Glob": ("file_operations.file_search",),
-    "Grep": ("file_operations.grep_search",),
-    "LS": ("file_operations.list_dir",),
-    "Read": ("file_operations.read_file",),
-    "Task": ("run_subagent",),
-    "TodoWrite": ("todo_operations",),
-    "WebFetch": ("web_operations.fetch", "web_operations.scrape"),
-    "WebSearch": ("web_operations.web_search", "web_operations.research"),
-    "Write": ("file_operations.create_file",),
-}
-"""Claude Code's tools, and the tools or ``tool.operation`` here that do the same."""
 REFUSED: Mapping[str, str] = {
     "--settings": "settings are the policy files (docs/guard.md), hooks.json and variables",
     "--setting-sources": "a folder's own files count once it is trusted (sam-tui trust)",
-    "--agents": "roles of subagents are personas (docs/workflows.md)",
+    "--agents": "agents are files in an agents folder (docs/instructions.md)",
     "--plugin-dir": "plug-ins are installed packages (docs/configuration.md)",
     "--ide": "editors start sam-tui acp (docs/acp.md)",
     "--betas": "the provider's own headers are not passed on",
@@ -201,8 +182,14 @@ def _others(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(tool for tool in catalogue if tool not in chosen)
 
 
+def _equivalents(name: str) -> tuple[str, ...]:
+    from sam_tui.core.tooling.registry import CLAUDE_TOOLS
+
+    return CLAUDE_TOOLS.get(name, (name,))
+
+
 def _whole(name: str) -> tuple[str, ...]:
-    equivalents = TOOLS.get(name, (name,))
+    equivalents = _equivalents(name)
     if "(" in name or any("." in tool for tool in equivalents):
         raise UsageError(
             f"{name} is a part of a tool here ({', '.join(equivalents)}), and tools are offered whole.",
@@ -246,7 +233,7 @@ def _allowing(values: Iterable[str]) -> "Responder | None":
     for name in names(values):
         match = _CALL.fullmatch(name)
         if match is None:
-            allowed |= dict.fromkeys(TOOLS.get(name, (name,)))
+            allowed |= dict.fromkeys(_equivalents(name))
         elif match[1] != "Bash" or "*" in match[2]:
             raise UsageError(
                 f"{name} is a pattern; here a pattern is a rule of the policy file.",

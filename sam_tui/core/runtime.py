@@ -60,6 +60,10 @@ class RuntimeParts(Services, Protocol):
         """Write a file among the saved tasks. Raises ``OSError``."""
         ...
 
+    def remember(self, text: str) -> str:
+        """Add a line to the person's own instructions; returns their path. Raises ``StorageError``."""
+        ...
+
     @property
     def purposes(self) -> "Mapping[Purpose, str]": ...
     @property

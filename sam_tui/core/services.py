@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.processes.rehearsal import Rehearsals
     from sam_tui.core.ports.processes.tasks import TaskBook, Tasks
     from sam_tui.core.ports.processes.terminals import Commands, Terminals
-    from sam_tui.core.ports.prompts import PromptLibrary, Skills
+    from sam_tui.core.ports.prompts import DefinitionKind, DefinitionListing, PromptLibrary, Skills
     from sam_tui.core.ports.storage import ResultStore
     from sam_tui.core.ports.web import ImageMaker, SerpApi, Web, WebSearch
     from sam_tui.core.workflow.lazy import LazyWorkflows
@@ -130,6 +130,10 @@ class Services(Protocol):
     def documents(self) -> Documents: ...
     @property
     def skills(self) -> Skills: ...
+    def definitions(self, kind: DefinitionKind) -> DefinitionListing:
+        """The commands, agents or rules that files define, as they stand now."""
+        ...
+
     @property
     def has_skills(self) -> bool:
         """Whether there are folders for skills: without them nothing speaks of any."""

@@ -10,6 +10,8 @@ _SHELL = re.compile(r"!(.*\S)?\s*")
 _RUN_IN_SHELL = next(action for action in ACTIONS if action.name == "shell_command")
 _COMMAND = re.compile(r"/([a-zA-Z-]+)(?:[ \t]+(\S.*?))?[ \t]*")
 
+_MEMORY = re.compile(r"#[ \t]*([^\W\d][^\n]*)")
+
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
@@ -33,6 +35,12 @@ def parse(text: str) -> SlashCommand | None:
         return None
     name = match[1].lower()
     return SlashCommand(name, match[2] or "", BY_SLASH.get(name))
+
+
+def memory(text: str) -> str:
+    """What one line behind a ``#`` asks to be remembered; empty for a prompt, such as ``#12 fails``."""
+    match = _MEMORY.fullmatch(text.strip())
+    return match[1] if match is not None else ""
 
 
 def matching(text: str, more: Sequence[WorkbenchAction] = ()) -> list[WorkbenchAction]:

@@ -207,9 +207,11 @@ class Workbench:
             self.turns.end()
 
     def _take(self, text: str, *, later: bool) -> None:
-        command = slash.parse(text)
+        command, memory = slash.parse(text), slash.memory(text)
         if command is not None:
             self.obey(command)
+        elif memory:
+            self._context.attempt(lambda: self._about.remember(memory))
         else:
             self._authorization.look()
             self._submit(text, later=later)

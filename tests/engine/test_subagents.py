@@ -38,7 +38,7 @@ class Crew:
         )
         self.sender = Sender(kit.conversation, CallId("call_1"), self.told.append)
 
-    def _system(self, prompt: str) -> str:
+    def _system(self, prompt: str, _: str) -> str:
         return f"the prompt {prompt}"
 
     def _open(self, name: str, options: object) -> RawModel:

@@ -35,9 +35,13 @@ async def _collaboration(tour: Tour) -> None:
 async def _subagent(tour: Tour) -> None:
     runtime = tour.bench.runtime
     assert runtime.model is not None
+    agents = Path.home() / ".claude/agents"
+    agents.mkdir(parents=True)
+    (agents / "counter.md").write_text("You count.", encoding="utf-8")
     with runtime.engine.budgets.running(tour.bench.conversation, Budget(9), runtime.model):
         await tour.take(
             "run_subagent",
+            agent="counter",
             task="Count the files",
             instructions="briefly",
             maxIterations=3,

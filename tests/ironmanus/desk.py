@@ -90,7 +90,9 @@ class Desk:
         self.budgets = Budgets()
         self.model = ScriptedModel(list(plays)) if plays else None
         set_topic = self.storage.memories.set_topic
-        surroundings = Surroundings(lambda: self.engine, self._open, str, lambda _: "", set_topic)
+        surroundings = Surroundings(
+            lambda: self.engine, self._open, str, lambda _, __: "", set_topic
+        )
         self.subagents = Subagents(self.storage.conversations, self.budgets, surroundings)
         self.folders = SessionFolders(self.files, self.workspace)
         self.sandbox = Sandbox()

@@ -69,7 +69,7 @@ def _user_collaboration(services: Services) -> Tool:
 def _run_subagent(services: Services) -> Tool:
     from sam_tools.run_subagent import SubagentTool
 
-    return SubagentTool(services.subagents).tool()
+    return SubagentTool(services.subagents, lambda: services.definitions("agents")).tool()
 
 
 def _increase_max_iterations(services: Services) -> Tool:

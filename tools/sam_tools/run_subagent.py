@@ -1,5 +1,8 @@
 """run_subagent: give a task to an agent of its own and get its summary (seed 004)."""
 
+import re
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
@@ -13,9 +16,11 @@ from sam_tui.core.agent.subagents import (
 )
 from sam_tui.core.display import Text
 from sam_tui.core.errors import ToolError
+from sam_tui.core.ports.prompts import DefinitionListing
 from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.registry import CLAUDE_TOOLS
 from sam_tui.core.verdict import denial
 
 SUMMARY_LIMIT = 2000
@@ -37,6 +42,7 @@ class RunSubagent(Arguments):
     model: str = Field(default="", description="another model than yours")
     temperature: float | None = Field(default=None, ge=0, le=2)
     topP: float | None = Field(default=None, ge=0, le=1)
+    agent: str = Field(default="", description="one of the agents you were told of")
     enableTerminalAccess: bool = Field(default=False, description="let it run commands")
     systemPromptId: str = Field(default="", description="of list_system_prompts")
     sharedTopicId: str = Field(default="", description="topic whose memory it shares")
@@ -49,8 +55,9 @@ class RunSubagent(Arguments):
 class SubagentTool:
     """The tool over the core's ``Subagents``."""
 
-    def __init__(self, subagents: Subagents) -> None:
+    def __init__(self, subagents: Subagents, agents: Callable[[], DefinitionListing]) -> None:
         self._subagents = subagents
+        self._agents = agents
 
     def tool(self) -> Tool:
         """The tool, ready to register."""
@@ -83,10 +90,30 @@ class SubagentTool:
             arguments.sharedTopicId,
             workflow_mode=arguments.enableWorkflowMode,
         )
+        if arguments.agent:
+            assignment = self._as_defined(assignment, arguments.agent)
         await self._stays_at_host(assignment, context)
         sender = Sender(context.conversation, context.call, context.emit)
         report = await self._subagents.run(sender, assignment)
         return _result(arguments.task, report)
+
+    def _as_defined(self, assignment: SubagentAssignment, name: str) -> SubagentAssignment:
+        """The assignment with the prompt, tools and model of an agent's file. Raises ``ToolError``."""
+        agents = {agent.name: agent for agent in self._agents().definitions}
+        agent = agents.get(name)
+        if agent is None:
+            offered = ", ".join(agents) or "none"
+            raise ToolError(f"There is no agent {name!r}.", hint=f"There are: {offered}.")
+        names = filter(None, re.split(r"[,\s]+", agent.values.get("tools", "")))
+        tools = frozenset(tool for name in names for tool in CLAUDE_TOOLS.get(name, (name,)))
+        model = agent.values.get("model", "")
+        return replace(
+            assignment,
+            guidance=agent.text,
+            tools=tools,
+            model=assignment.model or (model if "/" in model else ""),
+            terminal=assignment.terminal or bool(tools & {"terminal_operations"}),
+        )
 
     async def _stays_at_host(self, assignment: SubagentAssignment, context: ToolContext) -> None:
         """Have the person agree where the task would go to another host. Raises ``ToolError``."""

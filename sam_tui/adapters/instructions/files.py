@@ -2,14 +2,16 @@
 
 import os
 import posixpath
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import SamError
 from sam_tui.core.local_files.cache import Unchanged
 from sam_tui.core.ports.files import Files
-from sam_tui.core.ports.prompts import Instruction
+from sam_tui.core.ports.prompts import Definition, Instruction
 
 USER_FILE = "AGENTS.md"
 """Below the settings folder."""
@@ -36,6 +38,21 @@ class Sources:
     vouches: Callable[[str, bytes], bool]
     nested: Callable[[], Sequence[str]]
     clean: Callable[[str], str]
+    rules: Callable[[], Sequence[Definition]] = tuple
+    """Files of ``rules`` folders: those with ``paths`` at their top are about these alone."""
+
+
+def add_note(config_dir: str, text: str) -> str:
+    """Add a line to the person's own instructions; returns their path. Raises ``OSError``."""
+    path = os.path.realpath(os.path.join(config_dir, USER_FILE))
+    os.makedirs(config_dir, mode=0o700, exist_ok=True)
+    line = f"- {' '.join(text.split())}\n"
+    with open(path, "a+b", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        if end := os.fstat(file.fileno()).st_size:
+            file.seek(end - 1)
+            line = line if file.read() == b"\n" else f"\n{line}"
+        file.write(line.encode("utf-8", "replace"))
+    return path
 
 
 class FileInstructions:
@@ -56,11 +73,33 @@ class FileInstructions:
         if self._trusted():
             names = [self._first(""), FURTHER, *self._below(touched)]
             instructions += [self._instruction(self._place(name), name) for name in names if name]
+        instructions += self._rules(touched)
         return [
             instruction
             for instruction in instructions
             if instruction is not None and instruction.text
         ]
+
+    def _rules(self, touched: Callable[[], Collection[str]]) -> list[Instruction]:
+        """The rules that are about everything, and those of a path that was worked on."""
+        instructions: list[Instruction] = []
+        rules = self._sources.rules()
+        paths = [self._relative(path) for path in touched()] if rules else []
+        for rule in rules:
+            globs = _globs(rule)
+            if globs and not any(_matches(glob, path) for glob in globs for path in paths):
+                continue
+            personal = rule.source == "user"
+            name = rule.file if personal else self._relative(rule.file)
+            about = Instruction(
+                name, rule.text, personal=personal and not globs, folder=" ".join(globs)
+            )
+            instructions.append(_shortened(about))
+        return instructions
+
+    def _relative(self, path: str) -> str:
+        whole = posixpath.normpath(posixpath.join(self._workspace, path))
+        return posixpath.relpath(whole, self._workspace)
 
     def _below(self, touched: Callable[[], Collection[str]]) -> list[str]:
         """The files of folders below that something was worked on in, the widest first."""
@@ -108,11 +147,46 @@ class FileInstructions:
         )
         if name == FURTHER:
             instruction = replace(instruction, folder="")
-        if len(text) > LONGEST:
-            cut = text.rfind("\n", 0, LONGEST)
-            cut = cut if cut > 0 else LONGEST
-            instruction = replace(instruction, text=text[:cut], left=len(text) - cut)
+        return _shortened(instruction)
+
+
+def _shortened(instruction: Instruction) -> Instruction:
+    text = instruction.text
+    if len(text) <= LONGEST:
         return instruction
+    cut = text.rfind("\n", 0, LONGEST)
+    cut = cut if cut > 0 else LONGEST
+    return replace(instruction, text=text[:cut], left=len(text) - cut)
+
+
+_BETWEEN = re.compile(r"[\s,\[\]\"']+(?![^{]*\})")
+_WILD = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}")
+
+
+def _globs(rule: Definition) -> list[str]:
+    """The patterns at the top of a rule, as Claude Code (``paths``) or Cursor (``globs``) spell them."""
+    values = rule.values.get("paths", "") or rule.values.get("globs", "")
+    return [glob for glob in _BETWEEN.split(values) if glob not in ("", "-")]
+
+
+@cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    """A glob as an expression: ``**`` crosses folders, one without a slash means a file anywhere."""
+    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+    def expression(mark: str) -> str:
+        if mark in wild:
+            return wild[mark]
+        return f"(?:{'|'.join(map(re.escape, mark[1:-1].split(',')))})"
+
+    glob = glob if "/" in glob else f"**/{glob}"
+    parts = (re.escape(text) for text in _WILD.split(glob))
+    marks = [expression(mark) for mark in _WILD.findall(glob)]
+    return re.compile("".join(a + b for a, b in zip(parts, [*marks, ""], strict=True)))
+
+
+def _matches(glob: str, path: str) -> bool:
+    return _pattern(glob.removeprefix("/").removeprefix("./")).fullmatch(path) is not None
 
 
 def _is_file(path: str) -> bool:

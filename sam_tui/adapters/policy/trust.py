@@ -18,8 +18,9 @@ from sam_tui.core.ports.policy import Believed, Inspection, TrustState
 from sam_tui.core.text.plain import printable
 
 TRUST_FILE = "trust.json"
-FOLDERS = (".sam", ".agents")
-"""Policy, hooks, skills, prompts and instructions: with all that lies in them."""
+DEFINITIONS = (".claude/commands", ".claude/agents", ".claude/rules")
+FOLDERS = (".sam", ".agents", *DEFINITIONS)
+"""Policy, hooks, skills, prompts, commands, agents, rules: with all that lies in them."""
 FILES = (".mcp.json", "AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
 NESTED = ("AGENTS.md", "CLAUDE.md")
 """Instructions for a folder below; those that are there when the person trusts are trusted with it."""
@@ -38,6 +39,8 @@ _MEANINGS = (
     (".sam/workflows/", "a workflow"),
     (".sam/personas/", "a persona of workflows"),
     (".agents/skills/", "a skill"),
+    *((f"{top}/commands/", "a command") for top in (".sam", ".claude")),
+    *((f"{top}/agents/", "an agent") for top in (".sam", ".claude")),
     (".mcp.json", "servers whose programs are started"),
     (".sam/", "settings"),
     (".agents/", "settings"),
@@ -236,12 +239,13 @@ def _key(name: str) -> str:
     return text if os.fsencode(text) == os.fsencode(name) else _NOT_TEXT + text
 
 
+_BELOW = tuple(f"{folder}/" for folder in FOLDERS)
+
+
 def _nested_of(names: Iterable[str]) -> tuple[str, ...]:
     """Those of the trusted names that lie below."""
     return tuple(
-        name
-        for name in names
-        if name not in FILES and not name.startswith((".sam/", ".agents/", _NOT_TEXT))
+        name for name in names if name not in FILES and not name.startswith((*_BELOW, _NOT_TEXT))
     )
 
 

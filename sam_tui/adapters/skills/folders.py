@@ -28,22 +28,26 @@ class UnusableSkill(Exception):
 
 def read_skill(text: str) -> tuple[str, str, str]:
     """Name, description and body. Raises ``UnusableSkill``."""
+    values, body = front_matter(text)
+    name, description = values.get("name", ""), values.get("description", "")
+    if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        raise UnusableSkill("needs a name of small letters, digits and dashes")
+    if not description or len(description) > LONGEST_DESCRIPTION:
+        raise UnusableSkill(f"needs a description of at most {LONGEST_DESCRIPTION} characters")
+    if not body:
+        raise UnusableSkill("says nothing below its front matter")
+    return name, description, body
+
+
+def front_matter(text: str) -> tuple[dict[str, str], str]:
+    """The values at the top of a file, and what stands below them. Raises ``UnusableSkill``."""
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[0].rstrip() != "---":
         raise UnusableSkill("does not begin with ---")
     end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
     if end is None:
         raise UnusableSkill("opens with --- and has no second ---")
-    values = _values(lines[1:end])
-    name, description = values.get("name", ""), values.get("description", "")
-    if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
-        raise UnusableSkill("needs a name of small letters, digits and dashes")
-    if not description or len(description) > LONGEST_DESCRIPTION:
-        raise UnusableSkill(f"needs a description of at most {LONGEST_DESCRIPTION} characters")
-    body = "\n".join(lines[end + 1 :]).replace("\0", "").strip()
-    if not body:
-        raise UnusableSkill("says nothing below its front matter")
-    return name, description, body
+    return _values(lines[1:end]), "\n".join(lines[end + 1 :]).replace("\0", "").strip()
 
 
 def _values(lines: list[str]) -> dict[str, str]:

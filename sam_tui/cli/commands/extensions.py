@@ -24,23 +24,36 @@ def skills_group() -> None:
 
 @skills_group.command("list", short_help="List them in the order in which they count.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.option(
+    "--kind",
+    type=click.Choice(["skills", "commands", "agents", "rules"]),
+    default="skills",
+    help="Or files of other kinds.",
+)
 @place_options
 def list_skills(**values: Any) -> int:
     """List them in the order in which they count; what cannot be used is told on standard error."""
     require_output()
     with closing_runtime(values) as runtime:
         parts = runtime.parts
-        listing = parts.skills.listing() if parts.has_skills else SkillListing()
+        if values["kind"] == "skills":
+            listing = parts.skills.listing() if parts.has_skills else SkillListing()
+            listed = listing.skills
+        else:
+            listing = parts.definitions(values["kind"])
+            listed = listing.definitions
         trusted = runtime.trust.trusted
     if values["as_json"]:
-        click.echo(json.dumps([asdict(skill) for skill in listing.skills], indent=2))
-    for skill in listing.skills if not values["as_json"] else ():
+        click.echo(json.dumps([asdict(skill) for skill in listed], indent=2))
+    for skill in listed if not values["as_json"] else ():
         line = f"{skill.source:<8} {skill.name:<24} {' '.join(skill.description.split())}"
         click.echo(terminal_safe(line))
     for problem in listing.problems:
         click.echo(terminal_safe(f"{problem.file}: {problem.reason}"), err=True)
     if not trusted:
-        click.echo("This folder is not trusted: skills of its own do not count.", err=True)
+        click.echo(
+            f"This folder is not trusted: {values['kind']} of its own do not count.", err=True
+        )
     return 0
 
 

@@ -29,6 +29,7 @@ AT_ONCE = 4
 
 _NEVER = frozenset({"run_subagent"})
 _TERMINAL = frozenset({"terminal_operations", "build_and_version_control"})
+_RESULTS = frozenset({"read_tool_result"})
 _DYNAMIC = frozenset({"increase_max_iterations"})
 
 
@@ -46,6 +47,10 @@ class SubagentAssignment:
     """Further fields of its model requests, such as ``temperature``."""
     system_prompt: str = ""
     """The id of a system prompt; empty for the one in use."""
+    guidance: str = ""
+    """The words of one, in its place."""
+    tools: frozenset[str] = frozenset()
+    """The tools, or operations of them, that it may call; empty for all it would have."""
     topic: str = ""
     """A shared topic whose memory it joins; empty for none."""
     fallback: str = ""
@@ -90,7 +95,8 @@ class Surroundings:
     open_model: "OpenModel"
     model_host: Callable[[str], str]
     """Where requests to a model go, by its name; without one, to the model that was asked for."""
-    system: Callable[[str], str]
+    system: Callable[[str, str], str]
+    """The system prompt by its id, or of words."""
     join_topic: Callable[[ConversationId, str], None]
 
 
@@ -202,7 +208,9 @@ class Subagents:
         """Make the assignment's conversation, and what its turn is run with."""
         task = " ".join(assignment.task.split())
         system = (
-            self._surroundings.system(assignment.system_prompt) if assignment.system_prompt else ""
+            self._surroundings.system(assignment.system_prompt, assignment.guidance)
+            if assignment.system_prompt or assignment.guidance
+            else ""
         )
         model, opened = self._model(sender.conversation, assignment)
         self._store.create(child, engine.executor.workspace, parent=sender.conversation)
@@ -211,12 +219,16 @@ class Subagents:
             self._surroundings.join_topic(child, assignment.topic)
         engine.bus.publish(SubagentStarted(sender.conversation, sender.call, child, task[:200]))
         narrowed = engine.narrowed(
-            _withheld(assignment), asker=f"subagent: {task[:60]}", system=system
+            _withheld(assignment, engine.executor.registry.names),
+            asker=f"subagent: {task[:60]}",
+            system=system,
         )
         if assignment.workflow_mode is not None:
             narrowed = replace(narrowed, workflow_mode=assignment.workflow_mode)
             self._modes[child] = assignment.workflow_mode
         gate = assignment.prepare(child) if assignment.prepare else None
+        if assignment.tools:
+            gate = both(gate, _only(assignment.tools))
         prompt = f"{assignment.task}\n\n{assignment.instructions}".strip()
         return _Prepared(narrowed, model, opened, gate, prompt)
 
@@ -262,6 +274,17 @@ class Subagents:
         return assignment.fallback if current is None else ""
 
 
+def _only(tools: frozenset[str]) -> Gate:
+    """A gate for these tools and operations alone."""
+
+    def gate(key: str) -> str:
+        if key in tools or key.partition(".")[0] in tools | _RESULTS:
+            return ""
+        return f"This agent may not call {key}: its definition names {', '.join(sorted(tools))}."
+
+    return gate
+
+
 def both(outer: Gate | None, inner: Gate) -> Gate:
     """What an assignment may call: what it may itself, as long as its parent may too."""
     return inner if outer is None else lambda key: outer(key) or inner(key)
@@ -280,9 +303,12 @@ def _say(events: Sequence[Event], child: ConversationId, report: Callable[[str],
             report(f"{event.summary}\n")
 
 
-def _withheld(assignment: SubagentAssignment) -> frozenset[str]:
-    """The tools an assignment does not get."""
+def _withheld(assignment: SubagentAssignment, names: Collection[str]) -> frozenset[str]:
+    """The tools of these names that an assignment does not get."""
     withheld = _NEVER
+    if assignment.tools:
+        some = {tool.partition(".")[0] for tool in assignment.tools} | _RESULTS
+        withheld |= frozenset(names) - some
     if not assignment.terminal:
         withheld |= _TERMINAL
     if not assignment.dynamic:

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from sam_tui.core.agent.calls.recorder import CallRecorder
     from sam_tui.core.agent.notes.notetaker import Notetaker
     from sam_tui.core.agent.turn_hooks import HookedTurn
+    from sam_tui.core.prompt.attachments import Attachments
 
 Steering = Callable[[], Iterable[str]]
 """Takes the messages that wait to join a turn behind the calls of a step; none is taken twice."""
@@ -91,12 +92,14 @@ class TurnEngine:
     """Who asks models for notes on what leaves their context; None where rules alone decide."""
     recorder: "CallRecorder | None" = None
     """Who keeps what each call sent and got; None where nobody does."""
+    attachments: "Callable[[], Attachments] | None" = None
+    """Who reads the files that a message names; None for a message that no person wrote."""
 
     def narrowed(self, withheld: Collection[str], *, asker: str, system: str = "") -> "TurnEngine":
         """The same engine without some tools, whose questions say who asks."""
         executor = self.executor.narrowed(withheld, asker=asker)
         requests = self.requests.narrowed(executor.registry.schemas_json, system=system)
-        return replace(self, executor=executor, requests=requests, arrivals=None)
+        return replace(self, executor=executor, requests=requests, arrivals=None, attachments=None)
 
 
 class Turn:
@@ -176,9 +179,13 @@ class Turn:
         """Store the message, and before it what there is to remind of. Hooks may refuse it."""
         hooked = self._hooked()
         notes = await hooked.admit(text, opening) if hooked is not None else ()
+        attachments, executor = "@" in text and self._engine.attachments, self._engine.executor
+        files = attachments and await attachments().read(executor, self._conversation, text)
         self._remind(new_message=True)
         self._note(notes)
-        shield = self._engine.executor.shield
+        if files:
+            self._say(ReminderMessage("attached_files", files))
+        shield = executor.shield
         shield.refresh()
         self._history.append(UserMessage(shield.redact(text)))
 
@@ -264,9 +271,8 @@ class Turn:
     async def _stream(self) -> tuple[AssistantMessage, bool]:
         self._fold, self._shown = Fold(), StreamedText(self._tell)
         await self._make_room()
-        request = self._requests.build(self._history.messages)
-        meter = Meter(self._engine.answers)
-        request = replace(request, limits=self._engine.answers)
+        meter, limits = Meter(self._engine.answers), self._engine.answers
+        request = replace(self._requests.build(self._history.messages), limits=limits)
         recorder = self._engine.recorder
         recording = recorder and recorder.begin(self._conversation, self._model, request)
         stream = (recording or self._model).stream(request)
@@ -306,11 +312,9 @@ class Turn:
         if delay is None or self._budget.spent:
             raise error
         attempts = self._engine.retry.attempts(error)
-        self._engine.bus.publish(
-            ModelRetried(
-                self._conversation, attempt, attempts, delay, self._masked(str(error)), error.status
-            )
-        )
+        why = self._masked(str(error))
+        retried = ModelRetried(self._conversation, attempt, attempts, delay, why, error.status)
+        self._engine.bus.publish(retried)
         self._fold = Fold()
         await self._engine.clock.sleep(delay)
 
@@ -385,16 +389,12 @@ class Turn:
         self, reason: StopReason, answer: str, *, error: SamError | None = None, exit_code: int = 0
     ) -> TurnFinished:
         finished = TurnFinished(
-            self._conversation,
-            reason,
-            answer,
-            self._budget.usage,
-            self._budget.steps,
+            self._conversation, reason, answer, self._budget.usage, self._budget.steps,
             self._masked(error.explain()) if error else "",
             error.title if error else "",
             error.exit_code if error else exit_code,
             error.limit if isinstance(error, BudgetExhausted | AnswerTooLarge) else "",
             self._endings.ending if reason == "finished" or self._endings.fault else None,
-        )
+        )  # fmt: skip
         self._engine.bus.publish(finished)
         return finished

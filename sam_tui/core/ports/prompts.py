@@ -149,6 +149,29 @@ class Skills(Protocol):
         ...
 
 
+DefinitionKind = Literal["commands", "agents", "rules"]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A command, an agent or a rule of a file (``file`` is its path); ``values`` stand at its top."""
+
+    name: str
+    description: str
+    text: str
+    source: SkillSource
+    file: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionListing:
+    """The definitions of one kind that count, the person's own first, and the files that do not."""
+
+    definitions: tuple[Definition, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One file. ``file`` is its name as shown, ``folder`` what it is about, empty for everything.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from sam_tui.core.accesses import LocatedAccess, by_parameter
+from sam_tui.core.accesses import LocatedAccess, Read, by_parameter
 from sam_tui.core.authorization.guard import Guard, Request
 from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
 from sam_tui.core.bus import Bus
@@ -151,6 +151,10 @@ class Executor:
     def workspace(self) -> str:
         """The real path of the workspace that calls work in."""
         return self._guard.workspace.root
+
+    def locate(self, path: str) -> tuple[LocatedAccess, ...]:
+        """Where a file to be read really lies. Raises ``ToolError`` for an unusable path."""
+        return self._guard.locate((Read(path, "filePath"),))
 
     @property
     def results(self) -> ResultStore:

@@ -2,7 +2,7 @@
 
 import fnmatch
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,27 @@ _DESCRIBED = 400
 """Characters of a description in a list of all tools."""
 SERVERS = "mcp__"
 """What names of tools of MCP servers begin with: ``mcp__server__tool``."""
+
+
+CLAUDE_TOOLS: Mapping[str, tuple[str, ...]] = {
+    "Agent": ("run_subagent",),
+    "AskUserQuestion": ("user_collaboration",),
+    "Bash": ("terminal_operations",),
+    "Edit": tuple(
+        f"file_operations.{name}"
+        for name in ("replace_string", "multi_replace_string", "insert_edit", "apply_patch")
+    ),
+    "Glob": ("file_operations.file_search",),
+    "Grep": ("file_operations.grep_search",),
+    "LS": ("file_operations.list_dir",),
+    "Read": ("file_operations.read_file",),
+    "Task": ("run_subagent",),
+    "TodoWrite": ("todo_operations",),
+    "WebFetch": ("web_operations.fetch", "web_operations.scrape"),
+    "WebSearch": ("web_operations.web_search", "web_operations.research"),
+    "Write": ("file_operations.create_file",),
+}
+"""Claude Code's tools, and the tools or ``tool.operation`` here that do the same."""
 
 
 @dataclass(frozen=True, slots=True)

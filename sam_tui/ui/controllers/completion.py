@@ -42,11 +42,18 @@ class Completion:
         self._area.offer_files()
 
     def skills(self) -> Sequence[WorkbenchAction]:
-        """The skills there are, to be called like commands."""
+        """The commands of files and the skills, to be called like commands."""
         parts = self._context.runtime.parts
+        commands = [
+            WorkbenchAction(
+                command.name, "Command", one_line(command.description, 200), (), command.name,
+                one_line(command.values.get("argument-hint", "ARGUMENTS"), 40),
+            )
+            for command in parts.definitions("commands").definitions
+        ]  # fmt: skip
         if not parts.has_skills:
-            return ()
-        return [
+            return commands
+        return commands + [
             WorkbenchAction(
                 skill.name, "Skill", one_line(skill.description, 200), (), skill.name, "WORDS"
             )

@@ -48,6 +48,11 @@ class ConversationActions:
         except SamError as error:
             self._context.notify(error.explain(), warning=True)
 
+    def remember(self, text: str) -> None:
+        """Keep a line of the person's for all work to come, in their own instructions."""
+        path = self._runtime.parts.remember(text)
+        self._context.notice(f"Remembered for all work to come, in {path}: {one_line(text, 80)}")
+
     def context(self) -> None:
         """Show what the next request is made of."""
         if self._conversation("/context") is None or self._current.session is None:

@@ -1,4 +1,4 @@
-"""A copy that ends at a block of the transcript. About 0.8 s of CPU: one app."""
+"""Copies that end at a block of the transcript, and lines to remember. About 1.5 s of CPU: one app."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Stage, app_over, driven
 
 
-@pytest.mark.requirement("sessions:fork-here")
+@pytest.mark.requirement("sessions:fork-here", "definitions:remembered")
 async def test_a_copy_ends_at_the_marked_block_and_a_prompt_comes_back_for_editing(
     stage: Stage, model: RawModel
 ) -> None:
@@ -41,3 +41,12 @@ async def test_a_copy_ends_at_the_marked_block_and_a_prompt_comes_back_for_editi
         shown = await fork_at("good morning")
         assert "good evening" not in shown and shown.count("hello") == 1, "the first of two"
         assert len(stage.runtime.conversations.recent(None, 9)) == 4
+
+        own = stage.workspace.parent / "settings/AGENTS.md"
+        for line in ("# Use tabs.", "#Be brief."):
+            area.focus()
+            await me.send(line)
+            await me.until(lambda word=line[-5:]: own.exists() and word in own.read_text("utf-8"))
+        assert own.read_text("utf-8") == "- Use tabs.\n- Be brief.\n"
+        assert "Remembered for all work to come" in me.transcript()
+        assert not me.bench.turns.running
