@@ -6,6 +6,7 @@ from textual.binding import Binding
 
 from sam_tui.ui.action_tables.action import WorkbenchAction as WorkbenchAction
 from sam_tui.ui.action_tables.conversation import CONVERSATION_ACTIONS
+from sam_tui.ui.action_tables.screen import SCREEN_ACTIONS
 from sam_tui.ui.action_tables.terminals import TERMINAL_ACTIONS as TERMINAL_ACTIONS
 
 MODES = {
@@ -202,7 +203,7 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     ),
     WorkbenchAction("clear", "Clear", "Clear the view; the conversation goes on", (), "clear"),
     WorkbenchAction("copy", "Copy answer", "Copy the last answer", ("alt+y",), "copy"),
-    WorkbenchAction("side", "Side column", "Show or hide todos and terminal", ("f2",), "side"),
+    *SCREEN_ACTIONS,
     WorkbenchAction("todos", "Todos", "Show or hide the todo list", ("f3",), "todos"),
     WorkbenchAction("edit_todos", "Edit todos", "Go to the todo list, and back", ("ctrl+t",)),
     WorkbenchAction(

@@ -17,6 +17,7 @@ from textual.reactive import Reactive
 from textual.timer import Timer
 from textual.worker import Worker
 
+from sam_tui import __version__
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
 from sam_tui.ui import theme
@@ -30,8 +31,10 @@ from sam_tui.ui.driver.sequences import clipboard_sequences
 from sam_tui.ui.front import Front, Invocation, Starting
 from sam_tui.ui.key_guard import Keyboard, Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, LeavingAsked, PromptSubmitted
+from sam_tui.ui.preferences import NoPreferences
 from sam_tui.ui.screens.chat import ChatScreen, Returned, writes
 from sam_tui.ui.screens.compositor import compare_layouts
+from sam_tui.ui.screens.layout import SECTION, Layout
 from sam_tui.ui.widgets.status_bar import Standing
 from sam_tui.ui.widgets.terminal.messages import (
     RestartAsked,
@@ -44,6 +47,7 @@ from sam_tui.ui.widgets.todo_panel import TodoEditAsked
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
+    from sam_tui.ui.preferences import Preferences
     from sam_tui.ui.workbench import Workbench
 
 Start = Callable[[Callable[[str], None]], Awaitable["Runtime"]]
@@ -97,7 +101,7 @@ class SamApp(App[None], inherit_bindings=False):
         prompt: str = "",
         conversation: str | None = None,
         resume: bool = False,
-        version: str,
+        preferences: "Preferences | None" = None,
     ) -> None:
         super().__init__()
         name_alt_keys()
@@ -106,15 +110,16 @@ class SamApp(App[None], inherit_bindings=False):
         self._set_looks()
         self._start = start
         self._invocation = Invocation(
-            f"sam {version} · F1 shows keys and commands",
+            f"sam {__version__} · F1 shows keys and commands",
             ConversationId(conversation) if conversation is not None else None,
             resume,
         )
         standing = Standing(os.environ.get("HOME", ""), workspace)
-        self.chat = ChatScreen(standing, ActivityLine())
+        preferences = preferences or NoPreferences()
+        self.chat = ChatScreen(standing, ActivityLine(), Layout.of(preferences.read(SECTION)))
         self.queue = PromptQueue(self.chat.prompt)
         self._keyboard = Keyboard(self.PATIENCE, self._ring)
-        actions = ScreenActions(self, self.chat, self.queue)
+        actions = ScreenActions(self, self.chat, self.queue, preferences)
         self._front = Front(self, self.chat, self._keyboard, self.queue, actions, self.emit)
         self.runtime: Runtime | None = None
         self.phase: Starting | Workbench = Starting(self._front)

@@ -60,3 +60,7 @@ class ActionAsked(Message):
         super().__init__()
         self.name = name
         self.argument = argument
+
+
+class ColumnChanged(Message):
+    """Todos or terminals got their first content, or lost their last."""

@@ -1,10 +1,11 @@
 """An app over a real runtime with every real tool, a model that plays answers, and hands to drive it."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot
 
@@ -137,18 +138,37 @@ async def driven(app: SamApp, size: tuple[int, int] = (120, 40)) -> AsyncGenerat
         yield Driver(app, pilot)
 
 
+class Remembered:
+    """Preferences in memory."""
+
+    def __init__(self, sections: dict[str, Mapping[str, Any]]) -> None:
+        self.sections = sections
+
+    def read(self, section: str) -> Mapping[str, Any]:
+        """What was written there last."""
+        return self.sections.get(section, {})
+
+    def write(self, section: str, values: Mapping[str, Any]) -> None:
+        """Keep it."""
+        self.sections[section] = values
+
+
+SIDE_SHOWN: Mapping[str, Any] = {"side": "show"}
+
+
 def app_over(
     stage: Stage,
     kind: type[SamApp] = QuickApp,
     *,
     prompt: str = "",
     conversation: str | None = None,
+    layout: Mapping[str, Any] = SIDE_SHOWN,
 ) -> SamApp:
-    """An app over the stage's runtime."""
+    """An app over the stage's runtime. Its side column stands always, unless ``layout`` says otherwise."""
     return kind(
         stage.start,
         workspace=str(stage.workspace),
-        version="0.1.0",
         prompt=prompt,
         conversation=conversation,
+        preferences=Remembered({"layout": layout}),
     )

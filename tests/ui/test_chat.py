@@ -52,7 +52,7 @@ async def test_what_is_typed_before_the_runtime_is_ready_is_kept_and_done(
         await gate.wait()
         return stage.runtime
 
-    app = SamApp(start, workspace=str(stage.workspace), version="1")
+    app = SamApp(start, workspace=str(stage.workspace))
     async with driven(app) as me:
         await me.until(lambda: "loading" in app.chat.status.activity.words(0))
         await me.send("hello")
@@ -170,7 +170,7 @@ async def test_a_failed_start_explains_itself_and_ends_with_its_exit_code(stage:
     async def start(_: Callable[[str], None]) -> Runtime:
         raise WorkspaceError("[b]/nowhere[/b] is gone.", hint="Choose another.")
 
-    app = SamApp(start, workspace="/nowhere", version="1")
+    app = SamApp(start, workspace="/nowhere")
     async with driven(app) as me:
         await me.until(lambda: isinstance(app.screen, FailureScreen))
         shown = str(app.screen.query_one(Static).render())

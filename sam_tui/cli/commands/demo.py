@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sam_tui import __version__
 from sam_tui.core.events import InquiryOpened, TurnFinished
 from sam_tui.core.inquiry import Approval
 from sam_tui.demo.material import TASK, Material, unpack
@@ -75,7 +74,7 @@ def _show(material: Material, *, auto: bool) -> int:
             pilots.append(loop.create_task(pilot))
         return runtime
 
-    app = SamApp(start, workspace=str(material.workspace), prompt=TASK, version=__version__)
+    app = SamApp(start, workspace=str(material.workspace), prompt=TASK)
     app.run()
     return app.return_code or 0
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sam_tui import __version__
 from sam_tui.cli.options import (
     CHOOSE,
     RUN_ONLY,
@@ -24,6 +23,7 @@ from sam_tui.cli.options import (
 from sam_tui.cli.settings import is_given
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
+from sam_tui.folders import data_folder
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
@@ -107,6 +107,7 @@ def _open(values: Values) -> int:
         await asyncio.to_thread(assembly.warm_sandbox, built)
         return built
 
+    from sam_tui.adapters.preferences import PreferenceFile
     from sam_tui.ui.app import SamApp
     from sam_tui.ui.driver.output import heed_signals, unheed_signals
 
@@ -116,7 +117,7 @@ def _open(values: Values) -> int:
         prompt=values["prompt"] or "",
         conversation=conversation,
         resume=chooses,
-        version=__version__,
+        preferences=PreferenceFile(values["data_dir"] or data_folder()),
     )
     try:
         app.run()

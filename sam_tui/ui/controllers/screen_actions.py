@@ -8,7 +8,9 @@ from textual.app import App
 
 from sam_tui.ui import programs, theme
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
+from sam_tui.ui.controllers.screen.layout import LayoutActions
 from sam_tui.ui.controllers.terminals.tabs import Tabs
+from sam_tui.ui.preferences import Preferences
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.timers import after
 from sam_tui.ui.widgets.terminal.view import TerminalView
@@ -20,7 +22,9 @@ _AGAIN_WITHIN = 2.0
 class ScreenActions:
     """Shows, hides, scrolls, and moves the keys. ``table`` has what each action does, by its name."""
 
-    def __init__(self, app: App[None], screen: ChatScreen, queue: PromptQueue) -> None:
+    def __init__(
+        self, app: App[None], screen: ChatScreen, queue: PromptQueue, preferences: Preferences
+    ) -> None:
         self._app = app
         self._screen = screen
         self._queue = queue
@@ -33,7 +37,7 @@ class ScreenActions:
             "edit_prompt": lambda _: app.run_worker(self._edit_prompt(), group="reader"),
             "interrupt": lambda _: self.interrupt(),
             "clear": lambda _: screen.transcript.clear(),
-            "side": lambda _: screen.show_side(not screen.side_shown),
+            **LayoutActions(app, screen, preferences).actions,
             "todos": lambda _: self._todos(),
             "edit_todos": lambda _: self._edit_todos(),
             "leave_todos": lambda _: self._leave_todos(),
@@ -142,7 +146,7 @@ class ScreenActions:
     def _leave_todos(self) -> None:
         """Hide what was shown for the list; the keys go on, unless something got them since."""
         screen = self._screen
-        if self._side_for_todos and screen.narrow:
+        if self._side_for_todos:
             screen.show_side(False)
         self._side_for_todos = False
         if screen.focused is None:

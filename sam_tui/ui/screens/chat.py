@@ -14,6 +14,8 @@ from textual.widgets import Input, Static, TextArea
 
 from sam_tui.ui.actions import bindings
 from sam_tui.ui.activity import ActivityLine
+from sam_tui.ui.messages import ColumnChanged
+from sam_tui.ui.screens.layout import Layout
 from sam_tui.ui.transcript import Transcript
 from sam_tui.ui.widgets.prompt import PromptBox
 from sam_tui.ui.widgets.status_bar import Standing, StatusBar
@@ -24,8 +26,6 @@ from sam_tui.ui.widgets.todo_panel import TodoPanel
 if TYPE_CHECKING:
     from sam_tui.ui.widgets.inquiries.panel import InquiryPanel
 
-NARROW = 100
-"""Columns below which transcript and side column take turns."""
 _LEAST_WIDTH, _LEAST_HEIGHT = 40, 10
 
 
@@ -50,17 +50,20 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     BINDINGS = [*bindings(), Binding("tab", "app.focus_next", show=False)]  # noqa: RUF012
     AUTO_FOCUS = "#prompt"
 
-    def __init__(self, standing: Standing, activity: ActivityLine) -> None:
+    def __init__(self, standing: Standing, activity: ActivityLine, layout: Layout) -> None:
         super().__init__()
+        self._layout = layout
         self.transcript = Transcript(id="transcript")
         self.prompt = PromptBox()
         self.bottom = Vertical(self.prompt, id="bottom")
         self.todos = TodoPanel()
         self.terminals = TerminalPanel()
+        self.side = Vertical(self.todos, self.terminals, id="side")
         self.status = StatusBar(standing, activity)
         self._question: InquiryPanel | None = None
         """The question in place of the prompt, while there is one."""
-        self._wants_side = True
+        self._side_now = False
+        """Whether the side column stands for now because the person went there."""
         self._side_over = False
         self._zoomed = False
 
@@ -70,7 +73,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         yield Static(Content(too_small), markup=False, id="too-small")
         with Container(id="body"):
             yield Vertical(self.transcript, self.bottom, id="left")
-            yield Vertical(self.todos, self.terminals, id="side")
+            yield self.side
         yield self.status
 
     @property
@@ -81,12 +84,21 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     @property
     def narrow(self) -> bool:
         """Whether transcript and side column take turns."""
-        return self.size.width < NARROW or self._zoomed
+        return self._zoomed or self._layout.takes_turns(self.size.width)
+
+    @property
+    def layout_wish(self) -> Layout:
+        """How the person wants the screen divided."""
+        return self._layout
 
     @property
     def side_shown(self) -> bool:
-        """Whether todos and terminal are to be seen."""
-        return self._side_over if self.narrow else self._wants_side
+        """Whether todos or terminal are to be seen."""
+        if self.narrow:
+            return self._side_over
+        wish = self._layout.side
+        filled = self.todos.filled or self.terminals.filled
+        return self._side_now or wish == "show" or (wish == "auto" and filled)
 
     def on_resize(self, event: events.Resize) -> None:
         """Choose the layout for the size."""
@@ -100,6 +112,21 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         if was_small and not small:
             self.focus_bottom()
 
+    def on_column_changed(self, event: ColumnChanged) -> None:
+        """The side column got its first content, or lost its last."""
+        event.stop()
+        works = self._works_in_side
+        self._lay_out()
+        if works and not self.side_shown:
+            self.focus_bottom()
+
+    def divide(self, layout: Layout) -> None:
+        """Divide the screen as the person wants it from now on."""
+        if layout.side != self._layout.side or layout.kind != self._layout.kind:
+            self._side_now = self._side_over = self._zoomed = False
+        self._layout = layout
+        self.on_column_changed(ColumnChanged())
+
     def on_screen_resume(self) -> None:
         """A dialog went away."""
         self.post_message(Returned())
@@ -112,7 +139,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         elif self.narrow:
             self._side_over = visible
         else:
-            self._wants_side = visible
+            self._side_now = visible
         left = not visible and self._works_in_side
         self._lay_out()
         if left:
@@ -122,7 +149,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         """Give the terminal the whole width, or the transcript its place back."""
         self._zoomed = not self._zoomed
         self._side_over = self._zoomed
-        self._wants_side = True
+        self._side_now = True
         self._lay_out()
         if self._zoomed:
             self.set_focus(self.terminals.current)
@@ -219,3 +246,10 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.set_class(self.narrow and self._side_over, "-side-over")
         self.set_class(not self.side_shown, "-no-side")
         self.set_class(self._zoomed, "-zoom")
+        self.set_class(self._layout.kind == "focus", "-focus")
+        for_terminal = self._side_now or self._side_over or self._layout.side == "show"
+        self.set_class(not (for_terminal or self.terminals.filled), "-no-terminals")
+        if not self.narrow:
+            self.side.styles.width = f"{self._layout.width}%"
+        elif self.side.styles.has_rule("width"):
+            self.side.styles.clear_rule("width")

@@ -11,7 +11,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.widgets import Static
 
-from sam_tui.ui.messages import ActionAsked
+from sam_tui.ui.messages import ActionAsked, ColumnChanged
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.line_input import LineInput
 
@@ -119,10 +119,17 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self._editor.display = False
         self.show(())
 
+    @property
+    def filled(self) -> bool:
+        """Whether there is anything to do, or was."""
+        return bool(self.items)
+
     def show(self, items: "Sequence[Todo]") -> None:
         """Replace the list, and keep what the person looks at in view, else the item in progress."""
         before = [item.id for item in self.items]
         self.items = tuple(items)
+        if bool(before) != self.filled:
+            self.post_message(ColumnChanged())
         self._select_among([item.id for item in items], before)
         self._draw()
         running = next((item.id for item in items if item.status == "in-progress"), None)

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import ContentSwitcher
 
-from sam_tui.ui.messages import ActionAsked
+from sam_tui.ui.messages import ActionAsked, ColumnChanged
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.terminal.view import TerminalView
 
@@ -50,6 +50,7 @@ class TerminalPanel(Vertical):
     def __init__(self) -> None:
         super().__init__(id="terminals")
         self._made = 0
+        self._was_filled = False
         self.shell = self._view(shell=True, id="shell")
         self.agent = self._view(shell=False, id="agent")
         self.names: dict[str, str] = {}
@@ -71,6 +72,11 @@ class TerminalPanel(Vertical):
         """All there are, as the border names them."""
         agents = [v for v in self._agents if v.session is not None or v is self._current]
         return [*self._shells, *agents, *self._replays]
+
+    @property
+    def filled(self) -> bool:
+        """Whether anything runs here, ran here or is played here."""
+        return bool(self._replays) or any(view.session is not None for view in self.tabs)
 
     def owned(self, view: TerminalView) -> bool:
         """Whether it is one of the person's shells."""
@@ -222,6 +228,9 @@ class TerminalPanel(Vertical):
         self._name_tabs()
 
     def _name_tabs(self) -> None:
+        if self._was_filled != self.filled:
+            self._was_filled = self.filled
+            self.post_message(ColumnChanged())
         view = self._current
         text, style = view.badge
         recording = "● rec " if view.recording else ""

@@ -1,0 +1,1 @@
+"""What the screen itself does: its layout, and how it calls for attention."""

@@ -1,0 +1,66 @@
+"""How the person wants the screen divided: which layout, whether the side column stands, how wide it is."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, cast, get_args
+
+LayoutKind = Literal["auto", "wide", "narrow", "focus"]
+SideWish = Literal["auto", "show", "hide"]
+
+KINDS: Mapping[LayoutKind, str] = {
+    "auto": "side by side from 100 columns on, else by turns",
+    "wide": "side by side from 60 columns on",
+    "narrow": "transcript and side column by turns",
+    "focus": "the conversation alone, at most 100 columns wide",
+}
+"""The layouts, and what each means."""
+SIDES: Mapping[SideWish, str] = {
+    "auto": "the side column opens when it has something",
+    "show": "the side column stands always",
+    "hide": "the side column opens for nothing by itself",
+}
+"""What can be wished of the side column."""
+NARROW, NARROWEST = 100, 60
+"""Columns below which transcript and side column take turns: by themselves, and in the wide layout."""
+_LEAST, _MOST, STEP = 20, 70, 5
+"""Of the width, in percent."""
+SECTION = "layout"
+"""The section of the preferences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One division of the screen. ``width`` is that of the side column, in percent."""
+
+    kind: LayoutKind = "auto"
+    side: SideWish = "auto"
+    width: int = 40
+
+    @classmethod
+    def of(cls, stored: Mapping[str, Any]) -> "Layout":
+        """The layout that was stored; what is none of ours is passed over."""
+        layout, kind, side = cls(), stored.get("kind"), stored.get("side")
+        if kind in get_args(LayoutKind):
+            layout = replace(layout, kind=cast("LayoutKind", kind))
+        if side in get_args(SideWish):
+            layout = replace(layout, side=cast("SideWish", side))
+        width = stored.get("width")
+        return layout.widened_to(width) if isinstance(width, int) else layout
+
+    def widened_to(self, width: int) -> "Layout":
+        """The same with another width, within what leaves both sides room."""
+        return replace(self, width=min(max(width, _LEAST), _MOST))
+
+    def as_json(self) -> Mapping[str, Any]:
+        """The inverse of ``of``."""
+        return asdict(self)
+
+    def takes_turns(self, columns: int) -> bool:
+        """Whether transcript and side column take turns in so many columns."""
+        match self.kind:
+            case "auto":
+                return columns < NARROW
+            case "wide":
+                return columns < NARROWEST
+            case "narrow" | "focus":
+                return True
