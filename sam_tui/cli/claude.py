@@ -11,7 +11,7 @@ from sam_tui.core.errors import UsageError
 
 if TYPE_CHECKING:
     from sam_tui.core.inquiries import Responder
-    from sam_tui.headless.permission_prompts import PermissionTool
+    from sam_tui.headless.dialogue.permissions import PermissionTool
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -218,7 +218,7 @@ def permission_tool_of(values: Mapping[str, Any]) -> "PermissionTool | None":
     name = values["permission_prompt_tool"]
     if not name:
         return None
-    from sam_tui.headless.permission_prompts import PermissionTool
+    from sam_tui.headless.dialogue.permissions import PermissionTool
 
     return PermissionTool(name)
 

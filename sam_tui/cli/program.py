@@ -32,6 +32,7 @@ COMMANDS = {
     "hooks": ("extensions", "hooks_group"),
     "skills": ("extensions", "skills_group"),
     "audit": ("audit", "audit_group"),
+    "schema": ("run", "schema_group"),
     "config": ("settings.config", "config_group"),
     "doctor": ("doctor", "doctor_command"),
 }

@@ -8,7 +8,7 @@ from sam_tui.core.ids import ConversationId
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Opening
     from sam_tui.headless.approvals import Approvals
-    from sam_tui.headless.permission_prompts import PermissionTool
+    from sam_tui.headless.dialogue.permissions import PermissionTool
 
 OutputFormat = Literal["text", "json", "stream-json"]
 OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json")

@@ -30,7 +30,7 @@ from sam_tui.headless.output import ClaudeOutput, HeadlessOutput, claude_code, p
 from sam_tui.headless.request import HeadlessRequest
 
 if TYPE_CHECKING:
-    from sam_tui.headless.message_input import MessageInput
+    from sam_tui.headless.dialogue.messages import MessageInput
 
 
 TERMINALS_SECONDS = 5.0
@@ -159,12 +159,12 @@ class _Run:
         async with contextlib.AsyncExitStack() as stack:
             messages = None
             if request.messages is not None:
-                from sam_tui.headless.message_input import reading
+                from sam_tui.headless.dialogue.messages import reading
 
                 beginning = reading(request.messages, self._out.line)
                 messages = await stack.enter_async_context(beginning)
             if request.permission_tool is not None:
-                from sam_tui.headless.permission_prompts import permission_prompts
+                from sam_tui.headless.dialogue.permissions import permission_prompts
 
                 prompts = permission_prompts(self._runtime, request.permission_tool, messages)
                 await stack.enter_async_context(prompts)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sam_tui.core.errors import UsageError
-from sam_tui.headless.message_input import reading
+from sam_tui.headless.dialogue.messages import reading
 from tests.headless.conftest import Program, call, shell
 
 SERVER = """

@@ -1,6 +1,7 @@
-"""``sam-tui run``: one prompt without a screen."""
+"""``sam-tui run``: one prompt without a screen; and ``sam-tui schema``, what it prints."""
 
 import asyncio
+import json
 import os
 from dataclasses import replace
 from types import TracebackType
@@ -18,7 +19,7 @@ from sam_tui.cli.options import (
     opening_of,
     run_options,
 )
-from sam_tui.cli.streams import contract_output, input_descriptor
+from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.errors import ConfigurationError, SamError, UsageError
 from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.core.messages import calls_of
@@ -44,6 +45,21 @@ def run_command(**values: Any) -> int:
     Nobody is asked anything: what would need an approval is refused, unless --answers says else.
     """
     return run_once(values)
+
+
+@click.group("schema", short_help="What programs can rely on, as JSON Schema.")
+def schema_group() -> None:
+    """What programs can rely on, as JSON Schema."""
+
+
+@schema_group.command("events", short_help="The lines of --output-format stream-json.")
+def events_schema() -> int:
+    """Print the schema of the lines of --output-format stream-json."""
+    from sam_tui.headless.schema import line_schema
+
+    require_output()
+    click.echo(json.dumps(line_schema(), indent=1))
+    return 0
 
 
 def run_once(values: Values) -> int:

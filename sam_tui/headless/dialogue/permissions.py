@@ -16,8 +16,8 @@ from sam_tui.core.inquiries import Responder
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.runtime import Runtime
+from sam_tui.headless.dialogue.messages import MessageInput, beside
 from sam_tui.headless.ledger import tool_input
-from sam_tui.headless.message_input import MessageInput, beside
 
 STDIO = "stdio"
 """The tool that is the program on standard input."""
