@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from sam_tui.adapters.policy import FileLedger, Layers, make_policy, renewed
-from sam_tui.adapters.policy.package_sources import PackageSources
+from sam_tui.adapters.policy.tool_settings import PackageSources
 from sam_tui.adapters.shell import BashParser
 from sam_tui.assembly.configuration import Configuration
 from sam_tui.assembly.models import Providers

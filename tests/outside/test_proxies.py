@@ -1,13 +1,16 @@
 """A list of hosts and proxies: what is reached through one is what the proxy itself may reach."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sam_tui.adapters.policy.tool_settings import proxies_of
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.processes.sandbox import HostTerms, Network
@@ -179,6 +182,55 @@ async def test_what_a_proxy_of_the_environment_is_asked_for_is_asked_for_by_host
         refused = http("CONNECT good.asked.test:1", more=OTHER)
         await desk.run(python(ASKING, proxy.port, refused + "," + OTHER.encode().hex()))
         assert proxy.requests[-1] == "CONNECT good.asked.test:1 HTTP/1.1"
+    finally:
+        proxy.close()
+
+
+SETTINGS = {
+    ".gitconfig": "[user]\n\tname = proxy\n[http]\n\tproxy = {}\n",
+    ".config/git/config": '[http "https://one.test"] proxy = "{}"\n',
+    ".npmrc": "noproxy=localhost\nhttps-proxy={}\n//x/:_authToken=proxy\n",
+    ".config/pip/pip.conf": "[global]\nproxy = {}\nindex-url = https://pypi.test/simple\n",
+    ".curlrc": '# proxy = "http://other.test:1"\n--proxy {}\n',
+    ".yarnrc.yml": 'httpsProxy: "{}"\n',
+    ".cargo/config.toml": '[http]\nproxy = "{}" # ours\n',
+}
+"""How programs are told of a proxy in settings of their own."""
+
+
+@pytest.mark.requirement("outside:proxies")
+def test_a_proxy_is_known_from_the_settings_of_each_program_and_from_none_of_the_project(
+    tmp_path: Path,
+) -> None:
+    home, project = tmp_path / "home", tmp_path / "home/project"
+    for number, (name, text) in enumerate(SETTINGS.items(), 1):
+        for folder, port in ((home, number), (project, number + 100)):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text.format(f"http://me:key@localhost:{port}"))
+    (home / ".wgetrc").symlink_to(project / ".curlrc")
+    os.mkfifo(home / ".yarnrc")
+    expected = tuple(("localhost", number) for number in range(1, len(SETTINGS) + 1))
+    environ = {"no_proxy": "b.test:2"}
+    assert set(proxies_of(environ, str(home), changeable=[str(project)])) == set(expected)
+    assert proxies_of(environ, str(home), changeable=[str(home)]) == ()
+    assert proxies_of({"Http_Proxy": "b.test"}, "/nowhere", changeable=()) == (
+        ("b.test", 80), ("b.test", 1080),
+    )  # fmt: skip
+
+
+@pytest.mark.requirement("outside:proxies")
+async def test_what_a_proxy_of_a_programs_own_settings_is_asked_for_is_asked_for_by_host(
+    desk: Desk,
+) -> None:
+    proxy = Proxy()
+    try:
+        (desk.folder / "home/.gitconfig").write_text(f"[http]\nproxy = localhost:{proxy.port}\n")
+        desk.open()
+        desk.answers = [Approval("deny")]
+        done = await desk.run(python(ASKING, proxy.port, http("CONNECT no.asked.test:443")))
+        assert [asked.targets for asked in desk.asked] == [("connect to no.asked.test:443",)]
+        assert NO in done.finished.text
+        assert proxy.requests == []
     finally:
         proxy.close()
 

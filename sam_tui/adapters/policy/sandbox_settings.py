@@ -4,17 +4,14 @@ and how much a command may use up."""
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, cast
-from urllib.parse import urlsplit
 
+from sam_tui.adapters.policy.tool_settings import proxies_of
 from sam_tui.core.authorization.network.hosts import (
     ANY,
     HostEntry,
-    address_of,
     entries_of,
-    host_of_text,
 )
 from sam_tui.core.authorization.policy.judgement import CONNECT
 from sam_tui.core.authorization.policy.policy import Policy
@@ -138,9 +135,6 @@ class SandboxTerms:
 
 UNSAID = SandboxTerms()
 ANYWHERE_ASKED = HostTerms()
-_PROXY_PORTS = {"http": 80, "https": 443}
-_PROXY_PORT = 1080
-"""Where a proxy is whose port is not named: SOCKS has this one, and curl takes it for all."""
 
 
 def read_terms(table: Mapping[str, Any], layer: Layer, fault: Fault) -> SandboxTerms:
@@ -309,7 +303,7 @@ def sandbox_plan(
         opened,
         cache_folders(terms.caches, home),
         terms.network or DEFAULT_NETWORK,
-        host_terms(terms, policy, tuple(local)),
+        host_terms(terms, policy, tuple(local), home),
         _redirected(terms.caches),
         terms.passed,
         CommandLimits(**terms.limits),
@@ -341,7 +335,7 @@ def _redirected(opened: Sequence[str]) -> Mapping[str, str]:
     }
 
 
-def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...]) -> HostTerms:
+def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...], home: str) -> HostTerms:
     """The lists, the first of them with what the person allowed; what a rule restricts is asked.
 
     What was allowed in a question is left to the guard, which hears when it is taken back.
@@ -351,22 +345,8 @@ def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...]) -> H
     judged = _entries(rule for rule in about if rule.effect != "allow")
     first, *further = terms.lists or ((),)
     lists = ((*first, *local, *allowed), *further)
-    return HostTerms(lists, local, judged, proxies=proxies_of(os.environ))
-
-
-def proxies_of(environ: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
-    """The hosts and ports of the proxies that variables name, as curl and others read them."""
-    proxies: dict[tuple[str, int], None] = {}
-    for name, value in environ.items():
-        if not name.lower().endswith("_proxy") or name.lower() == "no_proxy":
-            continue
-        with suppress(ValueError):
-            parts = urlsplit(value if "://" in value else f"http://{value}")
-            host = parts.hostname or ""
-            usual = (_PROXY_PORTS.get(parts.scheme, _PROXY_PORT), _PROXY_PORT)
-            for port in (parts.port,) if parts.port else usual:
-                proxies[str(address_of(host) or host_of_text(host)), port] = None
-    return tuple(proxies)
+    proxies = proxies_of(os.environ, home, changeable=policy.roots)
+    return HostTerms(lists, local, judged, proxies=proxies)
 
 
 def _stands(rule: Rule) -> bool:

@@ -329,7 +329,7 @@ def _reach(values: dict[str, Any], runtime: "Runtime") -> HostTerms:
     folders, workspace = guard_places(values)
     layers = read_layers(folders, workspace)
     terms = layers.sandbox(SandboxTerms(network=values.get("network")))
-    return host_terms(terms, runtime.guard.policy, layers.local)
+    return host_terms(terms, runtime.guard.policy, layers.local, folders.home)
 
 
 def _input_lines() -> Iterator[str]:

@@ -96,7 +96,7 @@ class HostTerms:
     A host must stand in each of ``lists`` (a project's list tightens the person's). Those of ``local``
     may have addresses that are not public. What ``judged`` names is asked for all the same, for a rule
     speaks of it. Entries are as ``HostEntry`` reads them. ``resolvers`` are addresses and ports of name
-    servers; none means those of the system. ``proxies`` are hosts and ports that the environment names:
+    servers; none means those of the system. ``proxies`` are hosts and ports that the person named:
     what is asked of them is judged by host.
     """
 

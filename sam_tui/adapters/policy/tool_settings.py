@@ -1,14 +1,16 @@
-"""The hosts that the person's own tools are configured to use here, asked of the tools themselves."""
+"""What the person's own tools are configured to reach: remotes, indexes, and the proxies on the way."""
 
 import asyncio
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from sam_tui.core.authorization.network.hosts import HostEntry
+from sam_tui.core.authorization.network.hosts import HostEntry, address_of, host_of_text
 from sam_tui.core.errors import ToolError
+from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
 from sam_tui.core.ports.processes.terminals import CommandRequest
 
 if TYPE_CHECKING:
@@ -32,6 +34,24 @@ _LARGEST_SETTINGS = 64 * 1024
 _REGISTRY = re.compile(r"\s*(?:@[^:\s]+:)?registry\s*=")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"<>)]+", re.IGNORECASE)
 _SCP = re.compile(r"(?:^|\s)[\w.-]+@([\w.-]+):(?!//)\S", re.MULTILINE)
+
+_PROXY_PORTS = {"http": 80, "https": 443}
+_PROXY_PORT = 1080
+"""Where none is named: SOCKS has this one, and curl takes it for all."""
+_PROXY_SETTINGS = (
+    *(".gitconfig", ".config/git/config", "/etc/gitconfig"),
+    *(".npmrc", ".yarnrc", ".yarnrc.yml", "/etc/npmrc"),
+    *(".config/pip/pip.conf", ".pip/pip.conf", "/etc/pip.conf"),
+    *(".curlrc", ".config/curlrc", ".wgetrc", "/etc/wgetrc"),
+    *(".cargo/config.toml", ".cargo/config"),
+)
+"""Of git, npm, yarn, pip, curl, wget and cargo: below the person's home, or of the system."""
+_PROXY_LINE = re.compile(
+    r"[ \t]*(?:\[[^\]\n]*\][ \t]*)?(?!no)(?:--?)?(?:[\w.-]*proxy\d?|x|(?:proxy-?)?socks[\w-]*)[\"']?"
+    r"(?:[ \t]*[=:][ \t]*|[ \t]+)[\"']?([^\s\"'#;,]+)",
+    re.IGNORECASE,
+)
+"""How these files name one: ``proxy = http://host:port`` in the many spellings of their programs."""
 
 
 class PackageSources:
@@ -122,3 +142,44 @@ def _named(text: str) -> Sequence[str]:
 
 def _nobody(_: str) -> None:
     """What the tools print is read at the end."""
+
+
+def proxies_of(
+    environ: Mapping[str, str], home: str, *, changeable: Sequence[str]
+) -> tuple[tuple[str, int], ...]:
+    """Hosts and ports of the proxies, as curl and others read them.
+
+    Settings in a ``changeable`` folder (real paths: the workspace and what was added) count for nothing:
+    the agent would choose where everything goes.
+    """
+    values = [
+        value
+        for name, value in environ.items()
+        if name.lower().endswith("_proxy") and name.lower() != "no_proxy"
+    ]
+    paths = (os.path.join(home, path) for path in _PROXY_SETTINGS)
+    below = tuple(f"{folder.rstrip('/')}/" for folder in changeable)
+    values += _written(path for path in paths if not os.path.realpath(path).startswith(below))
+    return tuple(dict.fromkeys(where for value in values for where in _where(value)))
+
+
+def _written(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        with suppress(UnusableFile):
+            text = read_bounded(path, most=_LARGEST_SETTINGS).decode("utf-8", "replace")
+            yield from (
+                match[1] for line in text.splitlines() if (match := _PROXY_LINE.match(line))
+            )
+
+
+def _where(value: str) -> Iterator[tuple[str, int]]:
+    with suppress(ValueError):
+        parts = urlsplit(value if "://" in value else f"http://{value}")
+        host = parts.hostname or ""
+        named = str(address_of(host) or host_of_text(host))
+        for port in (
+            (parts.port,)
+            if parts.port
+            else (_PROXY_PORTS.get(parts.scheme, _PROXY_PORT), _PROXY_PORT)
+        ):
+            yield named, port
