@@ -1098,6 +1098,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:input": Requirement("Nothing in a paste is a key, and bytes that are no text break nothing.", "issue 5.2, spec 9.1 S16"),
     "ui:key-mended": Requirement("A refused key is asked for again while the turn waits; the prompt is neither lost nor sent twice.", "issue 12 B.13"),
     "ui:keys-stay": Requirement("A question takes the keys neither from a terminal in use nor from a dialog.", "peers 2.2 #16"),
+    "ui:changed-cells": Requirement("Only cells that change are written to the terminal, and it shows what it would show of the whole screen; Ctrl+L writes all of it.", "issue 17.14"),
+    "ui:bytes-a-token": Requirement("A token that streams in costs few bytes and rows.", "issue 17.14"),
     "ui:disputed-widths": Requirement("Characters that terminals draw in different widths move nothing beside them.", "issue 13.6"),
     "ui:layouts": Requirement("What comes and goes on a screen is drawn and told of, also where somebody looked at the layout meanwhile.", "issue 13 Show"),
     "ui:new-sizes": Requirement("The workbench is drawn for the size that its window has, however fast that changes and also where it is the same again.", "issue 13 Show"),

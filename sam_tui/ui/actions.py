@@ -242,6 +242,7 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction("page_down", "Page down", "Scroll the transcript down", ("pagedown",)),
     WorkbenchAction("bottom", "To the end", "Follow the newest text again", ("ctrl+end",)),
     WorkbenchAction("theme", "Theme", "Switch between the dark and the light look", (), "theme"),
+    WorkbenchAction("redraw", "Draw anew", "Write the whole screen again", ("ctrl+l",)),
     WorkbenchAction("palette", "Commands", "Search all commands", ("ctrl+p",)),
     WorkbenchAction(
         "suspend",

@@ -25,6 +25,7 @@ from sam_tui.ui.actions import FOCUSING, WorkbenchAction, palette_actions
 from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.controllers.screen_actions import ScreenActions
+from sam_tui.ui.driver.cells import cells_of
 from sam_tui.ui.driver.keys import name_alt_keys
 from sam_tui.ui.driver.output import lasting
 from sam_tui.ui.driver.sequences import clipboard_sequences
@@ -144,8 +145,16 @@ class SamApp(App[None], inherit_bindings=False):
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw all anew also where the size is the same again: what was cut meanwhile is gone."""
+        if (cells := cells_of(self._driver)) is not None:
+            cells.forget()
         if event.size == self.size:
             self.refresh()
+
+    def _display(self, screen: Any, renderable: Any) -> None:
+        """Write of an update what it changes."""
+        if (cells := cells_of(self._driver)) is not None:
+            renderable = cells.difference(renderable, self.size)
+        super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType]
 
     def get_driver_class(self) -> type[Driver]:
         """The driver of this system, which outlives its terminal until the app has ended."""

@@ -10,6 +10,7 @@ from sam_tui.ui import programs, theme
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.controllers.screen.layout import LayoutActions
 from sam_tui.ui.controllers.terminals.tabs import Tabs
+from sam_tui.ui.driver.cells import draw_again
 from sam_tui.ui.preferences import Preferences
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.timers import after
@@ -50,6 +51,7 @@ class ScreenActions:
             "page_down": lambda _: screen.transcript.action_page_down(),
             "bottom": lambda _: screen.transcript.jump_to_end(),
             "theme": lambda _: setattr(app, "theme", theme.other(app.theme)),
+            "redraw": lambda _: draw_again(app),
             "palette": lambda _: app.action_command_palette(),
             "unqueue": lambda _: queue.take_last(),
             "suspend": lambda _: self._suspend(),

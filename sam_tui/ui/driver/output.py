@@ -7,13 +7,16 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import IO, Any
 
+from textual._ansi_sequences import SYNC_END, SYNC_START
 from textual.driver import Driver
 from textual.events import Resize
 from textual.geometry import Size
 
 from sam_tui.core.text import charsets
+from sam_tui.ui.driver.cells import DrawnCells, draw_again
 from sam_tui.ui.driver.clusters import settled
 
 TERMINATED = 143
@@ -112,7 +115,7 @@ class Forgiving:
         data = text.encode(getattr(self._file, "encoding", None) or "utf-8", charsets.AS_CELLS)
         with self._changed:
             self._dropped = self._dropped or self._size > _MOST_WAITING
-            if not (self._lost or self._dropped):
+            if data and not (self._lost or self._dropped):
                 self._waiting.append(data)
                 self._size += len(data)
                 self._changed.notify_all()
@@ -165,6 +168,31 @@ class Forgiving:
                 self._changed.notify_all()
 
 
+class Frames:
+    """Joins a frame, which Textual begins, draws and ends by calls of their own, to one write."""
+
+    def __init__(self) -> None:
+        self._frame: list[str] | None = None
+        self._last = ""
+        """What the last frame ended with: it says where the cursor stands."""
+
+    def take(self, data: str) -> str:
+        """What is to be written now: nothing amid a frame, nor where one changes nothing."""
+        data = settled(data)
+        if data == SYNC_START:
+            self._frame = []
+        elif self._frame is None:
+            return data
+        elif data != SYNC_END:
+            self._frame.append(data)
+        else:
+            frame, self._frame = "".join(self._frame), None
+            changed = frame not in ("", self._last)
+            self._last = frame[frame.rfind("\x1b[") :]
+            return f"{SYNC_START}{frame}{SYNC_END}" if changed else ""
+        return ""
+
+
 def lasting(driver: type[Driver]) -> type[Driver]:
     """The driver, so that it outlives its terminal for as long as the app needs to end."""
     from textual.drivers.linux_driver import LinuxDriver
@@ -178,17 +206,19 @@ def lasting(driver: type[Driver]) -> type[Driver]:
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
             app = self._app
+            self.cells, self._frames = DrawnCells(), Frames()
             hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
-            behind = from_anywhere(lambda: app.refresh(repaint=True, layout=True))
+            behind = from_anywhere(partial(draw_again, app))
             self._file: Any = Forgiving(self._file, hung_up, behind)
             self._hung_up, self._behind = hung_up, behind
 
         def write(self, data: str) -> None:
             """Write what is drawn, where it belongs whatever this terminal makes of its characters."""
-            super().write(settled(data))
+            self._file.write(self._frames.take(data))
 
         def start_application_mode(self) -> None:
-            """Begin, and hear of sizes in our way."""
+            """Begin with an empty screen, and hear of sizes in our way."""
+            self.cells.forget()
             super().start_application_mode()
             heed_sizes(self)
 

@@ -1,0 +1,162 @@
+"""Rows of cells, as strips are drawn: their texts, and one pen for each look."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import ne
+
+from rich.cells import split_graphemes
+from rich.color import ColorSystem
+from rich.style import Style
+from textual.strip import Strip
+
+from sam_tui.core.text.widths import DISPUTED
+
+_SEEN_ON_BLANKS = frozenset(["4", "5", "6", "7", "9", "21", "51", "52", "53"])
+"""The attributes (SGR) that a blank shows."""
+_PENS = 4096
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pen:
+    """How cells are drawn: SGR codes of attributes, text colour and ground, each empty where plain.
+
+    There is one object for each look that was used lately, so that looks are compared by identity.
+    """
+
+    attributes: str
+    colour: str
+    ground: str
+
+    @property
+    def blank(self) -> "Pen":
+        """How a blank of this look is drawn: most of it cannot be seen."""
+        codes = (code.partition(":")[0] for code in self.attributes.split(";"))
+        if _SEEN_ON_BLANKS.isdisjoint(codes):
+            return _pen("", "", self.ground)
+        return self
+
+    def after(self, last: "Pen") -> str:
+        """The sequence that changes to this one."""
+        if self is last:
+            return ""
+        if self.attributes != last.attributes:
+            codes = ["" if self is PLAIN else "0", self.attributes, self.colour, self.ground]
+            codes = [code for code in codes if code]
+        else:
+            codes = [
+                now or default
+                for now, before, default in (
+                    (self.colour, last.colour, "39"),
+                    (self.ground, last.ground, "49"),
+                )
+                if now != before
+            ]
+        return f"\x1b[{';'.join(codes)}m"
+
+
+@lru_cache(maxsize=_PENS)
+def _pen(attributes: str, colour: str, ground: str) -> Pen:
+    return Pen(attributes, colour, ground)
+
+
+PLAIN = _pen("", "", "")
+
+
+@lru_cache(maxsize=_PENS)
+def _split(style: Style, ansi: str, colours: ColorSystem) -> Pen:
+    """The pen of a style whose codes are those: what is no colour of it is an attribute."""
+    colour, ground = (
+        ";".join(c.downgrade(colours).get_ansi_codes(foreground=foreground)) if c else ""
+        for c, foreground in ((style.color, True), (style.bgcolor, False))
+    )
+    both = ";".join(filter(None, (colour, ground)))
+    before, _, behind = f";{ansi};".partition(f";{both};" if both else ";")
+    return _pen(f"{before};{behind}".strip(";").replace(";;", ";"), colour, ground)
+
+
+def _pen_of(style: Style, colours: ColorSystem) -> Pen:
+    """The pen that draws a style."""
+    ansi = style._ansi  # pyright: ignore[reportPrivateUsage]
+    return _split(style, Strip.render_ansi(style, colours) if ansi is None else ansi, colours)
+
+
+class CellRow:
+    """One row: a text and a pen for each cell.
+
+    The second cell of a wide character has an empty text; None is a cell of which nothing is known.
+    ``strips`` are what was put into the row last, by column.
+    """
+
+    __slots__ = ("pens", "strips", "texts", "whole")
+
+    def __init__(self, columns: int) -> None:
+        self.texts: list[str | None] = [None] * columns
+        self.pens = [PLAIN] * columns
+        self.strips: dict[int, Strip] = {}
+        self.whole: dict[int, Strip] = {}
+        """Strips that are written as Textual does: with characters whose width is disputed, or links."""
+
+    def copy(self) -> "CellRow":
+        """Another, which may be changed."""
+        row = CellRow(0)
+        row.texts, row.pens = self.texts.copy(), self.pens.copy()
+        row.strips, row.whole = self.strips.copy(), self.whole.copy()
+        return row
+
+    def put(self, column: int, strip: Strip, colours: ColorSystem) -> None:
+        """Have a strip stand there."""
+        cells = _cells(strip, colours)
+        if cells is None:
+            name = hash(tuple(strip))
+            width = strip.cell_length
+            cells = [f"\x1b{name} {at}" for at in range(width)], [PLAIN] * width
+        end = min(column + len(cells[0]), len(self.texts))
+        for strips in (self.strips, self.whole):
+            for at in [
+                at for at, old in strips.items() if at < end and column < at + old.cell_length
+            ]:
+                del strips[at]
+        self.strips[column] = strip
+        if cells[0] and (cells[0][0] or "").startswith("\x1b"):
+            self.whole[column] = strip
+        self.texts[column:end] = cells[0][: end - column]
+        self.pens[column:end] = cells[1][: end - column]
+
+    def changed(self, old: "CellRow") -> list[int]:
+        """The columns that look other than in an earlier row, and are known."""
+        both = zip(self.texts, old.texts, self.pens, old.pens, strict=True)
+        return [
+            at
+            for at, (text, before, pen, last) in enumerate(both)
+            if (text != before or pen is not last) and text is not None
+        ]
+
+    def distance(self, old: "CellRow") -> int:
+        """In how many cells it is another."""
+        return sum(map(ne, self.texts, old.texts))
+
+
+def _cells(strip: Strip, colours: ColorSystem) -> tuple[list[str | None], list[Pen]] | None:
+    """The cells of a strip; None where they do not stand for themselves."""
+    texts: list[str | None] = []
+    pens: list[Pen] = []
+    for text, style, _ in strip:
+        pen = PLAIN
+        if style is not None:
+            if style.link:
+                return None
+            pen = _pen_of(style, colours)
+        if not text.isprintable() or (not text.isascii() and DISPUTED.search(text)):
+            return None
+        first = len(texts)
+        if text.isascii():
+            texts.extend(text)
+        else:
+            for start, end, width in split_graphemes(text)[0]:
+                texts += [text[start:end], ""][:width]
+        if " " not in text or pen.blank is pen:
+            pens.extend([pen] * (len(texts) - first))
+        else:
+            blank = pen.blank
+            pens.extend(blank if cell == " " else pen for cell in texts[first:])
+    return (texts, pens) if len(texts) == strip.cell_length else None

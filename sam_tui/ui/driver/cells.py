@@ -1,0 +1,257 @@
+"""What the terminal shows, cell by cell, so that only the cells that change are written to it.
+
+Textual writes every row of a widget that asked to be drawn. ``DrawnCells`` keeps what was written before
+and renders an update as the difference: rows that moved are moved by the terminal (DL and IL within
+margins), cells that look the same are passed over, and colours are sent where they change.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.color import ColorSystem
+from rich.console import Console
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.geometry import Size
+from textual.strip import Strip
+
+from sam_tui.ui.driver.cell_rows import PLAIN, CellRow, Pen
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+_GAP = 4
+"""So many cells are rather written again than jumped over."""
+_LEAST_MOVED = 80
+"""Cells that a move of rows has to spare to be worth its sequences."""
+Look = tuple[str | None, ...]
+Piece = tuple[int, int, Strip]
+"""CellRow, column, and what is to stand there."""
+
+
+class DrawnCells:
+    """What stands on the terminal, as far as it was written here."""
+
+    def __init__(self) -> None:
+        self._size = Size(0, 0)
+        self._rows: dict[int, CellRow] = {}
+        self.rows_drawn = 0
+        """Rows that something was written in, so far."""
+
+    def forget(self) -> None:
+        """Know nothing: what comes next is written whole."""
+        self._rows = {}
+
+    def difference(self, update: object, size: Size) -> object:
+        """What writes no more of an update than it changes; what is no update of a screen as it is."""
+        if not isinstance(update, ChopsUpdate | LayoutUpdate):
+            return update
+        if size != self._size:
+            self.forget()
+            self._size = size
+        return CellUpdate(self, update)
+
+    def render(self, pieces: Iterator[Piece], console: Console) -> str:
+        """What to write so that the pieces stand on the terminal."""
+        colours = console._color_system or ColorSystem.TRUECOLOR  # pyright: ignore[reportPrivateUsage]
+        target: dict[int, CellRow] = {}
+        for y, x, strip in pieces:
+            row = target.get(y) or self._row(y)
+            if row.strips.get(x) != strip and 0 <= x < self._size.width and y < self._size.height:
+                if y not in target:
+                    target[y] = row = row.copy()
+                row.put(x, strip, colours)
+        if not target:
+            return ""
+        output = Output(console)
+        if len(target) > 2:
+            self._move_rows(target, output)
+        for y in sorted(target):
+            if columns := target[y].changed(self._row(y)):
+                output.row(y, target[y], columns)
+                self.rows_drawn += 1
+            self._rows[y] = target[y]
+        return output.text()
+
+    def _row(self, y: int) -> CellRow:
+        row = self._rows.get(y)
+        return row if row is not None else CellRow(self._size.width)
+
+    def _move_rows(self, target: dict[int, CellRow], output: "Output") -> None:
+        """Have the terminal move rows that stand elsewhere now, where that spares enough."""
+        move = _moved(self._rows, target)
+        if move is None:
+            return
+        top, bottom, by = move
+        rows = range(top, bottom + 1)
+        shifted = {
+            y: self._row(y + by) if top <= y + by <= bottom else CellRow(self._size.width)
+            for y in rows
+        }
+        after = {y: target.get(y) or self._row(y) for y in rows}
+        spared = sum(after[y].distance(self._row(y)) - after[y].distance(shifted[y]) for y in rows)
+        if spared < _LEAST_MOVED:
+            return
+        output.move_rows(top, bottom, by)
+        for y in rows:
+            target[y] = after[y]
+            self._rows[y] = shifted[y]
+
+
+def _moved(rows: dict[int, CellRow], target: dict[int, CellRow]) -> tuple[int, int, int] | None:
+    """The first and last row of a part whose rows moved up by so many rows (down: fewer than 0)."""
+    positions: dict[Look, list[int]] = {}
+    for y, row in rows.items():
+        positions.setdefault(_look(row), []).append(y)
+    moves = [
+        (y, before - y)
+        for y, row in target.items()
+        for before in positions.get(_look(row), ())
+        if before != y and any(map(_inked, row.texts))
+    ]
+    if not moves:
+        return None
+    by, _ = Counter(by for _, by in moves).most_common(1)[0]
+    ends = [end for y, other in moves if other == by for end in (y, y + by)]
+    return min(ends), max(ends), by
+
+
+def _look(row: CellRow) -> Look:
+    """What a row is known by: not what may stand beside the text that moves."""
+    return tuple(row.texts[: len(row.texts) // 2])
+
+
+def _inked(text: str | None) -> bool:
+    return text is not None and text != " "
+
+
+class Output:
+    """Sequences that draw cells, as few as it takes."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._parts: list[str] = []
+        self._pen = PLAIN
+        self._cursor: tuple[int, int] | None = None
+        """CellRow and column, where they are known."""
+
+    def move_rows(self, top: int, bottom: int, by: int) -> None:
+        """Move the rows of a part up (or down, by less than 0), and forget those that come in."""
+        moved = f"{by}M" if by > 0 else f"{-by}L"
+        self._parts.append(f"\x1b[{top + 1};{bottom + 1}r\x1b[{top + 1};1H\x1b[{moved}\x1b[r")
+        self._cursor = None
+
+    def row(self, y: int, row: CellRow, columns: list[int]) -> None:
+        """Write the cells of a row that stand in some columns."""
+        done = 0
+        self._cursor = None
+        for column in columns:
+            if column < done:
+                continue
+            at = column
+            while at and row.texts[at] == "":
+                at -= 1
+            if (row.texts[at] or "").startswith("\x1b"):
+                start = max(start for start in row.whole if start <= at)
+                done = self._write_whole(y, start, row.whole[start])
+                continue
+            self._go(y, at, row)
+            done = self._write(at, row)
+
+    def _write_whole(self, y: int, x: int, strip: Strip) -> int:
+        self._change(PLAIN)
+        self._parts.append(f"\x1b[{y + 1};{x + 1}H{strip.render(self._console)}")
+        self._cursor = None
+        return x + strip.cell_length
+
+    def _write(self, at: int, row: CellRow) -> int:
+        """Write one character; returns the column behind it."""
+        text, pen = row.texts[at] or " ", row.pens[at]
+        if not self._draws(text, pen):
+            self._change(pen)
+        self._parts.append(text)
+        after = at + 1
+        while after < len(row.texts) and row.texts[after] == "":
+            after += 1
+        if self._cursor is not None:
+            self._cursor = (self._cursor[0], after) if after < len(row.texts) else None
+        return after
+
+    def _go(self, y: int, x: int, row: CellRow) -> None:
+        """Go to a cell: past few cells of one look by writing them."""
+        if self._cursor is None or self._cursor[0] != y:
+            self._parts.append(f"\x1b[{y + 1};{x + 1}H")
+            self._cursor = (y, x)
+            return
+        start = self._cursor[1]
+        between = row.texts[start:x]
+        if len(between) <= _GAP and all(
+            text and text.isascii() and text >= " " and self._draws(text, row.pens[at])
+            for at, text in enumerate(between, start)
+        ):
+            self._parts += [text for text in between if text]
+        else:
+            self._parts.append(f"\x1b[{x - start}C" if x - start > 1 else "\x1b[C")
+        self._cursor = (y, x)
+
+    def _draws(self, text: str, pen: Pen) -> bool:
+        """Whether a character comes out right with the present pen."""
+        return self._pen is pen or (text == " " and self._pen.blank is pen)
+
+    def _change(self, pen: Pen) -> None:
+        self._parts.append(pen.after(self._pen))
+        self._pen = pen
+
+    def text(self) -> str:
+        """All of it, and a plain pen behind it."""
+        self._change(PLAIN)
+        return "".join(self._parts)
+
+
+def draw_again(app: "App[Any]") -> None:
+    """Write the whole screen, whatever the terminal shows."""
+    if (cells := cells_of(app._driver)) is not None:  # pyright: ignore[reportPrivateUsage]
+        cells.forget()
+    app.refresh(repaint=True, layout=True)
+
+
+def cells_of(driver: object) -> DrawnCells | None:
+    """What a driver keeps of what it drew."""
+    cells = getattr(driver, "cells", None)
+    return cells if isinstance(cells, DrawnCells) else None
+
+
+class CellUpdate(CompositorUpdate):
+    """An update of Textual's, of which only what changes is written."""
+
+    def __init__(self, cells: DrawnCells, update: ChopsUpdate | LayoutUpdate) -> None:
+        self._cells = cells
+        self._update = update
+
+    def render_segments(self, console: Console) -> str:
+        """The sequences for a terminal."""
+        update = self._update
+        pieces = _chops(update) if isinstance(update, ChopsUpdate) else _layout(update)
+        return self._cells.render(pieces, console)
+
+
+def _layout(update: LayoutUpdate) -> Iterator[Piece]:
+    """The pieces of a whole screen."""
+    for y, line in enumerate(update.strips, update.region.y):
+        x = update.region.x
+        for strip in line:
+            yield y, x, strip
+            x += strip.cell_length
+
+
+def _chops(update: ChopsUpdate) -> Iterator[Piece]:
+    """The pieces of parts of a screen, cut as Textual cuts them."""
+    for y, first, last in update.spans:
+        for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+            if strip is None or x > last or end <= first:
+                continue
+            yield (
+                y,
+                x,
+                strip if first <= x < last and end <= last else strip.crop(0, min(end, last) - x),
+            )

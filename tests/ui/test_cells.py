@@ -1,0 +1,118 @@
+"""Only the cells that change are written, and the terminal shows what it would show of all of them.
+
+Costs about 3 s of CPU: one app, whose frames two emulated terminals are fed, as Textual renders them and as
+they are written.
+"""
+
+from typing import Any
+
+import pytest
+from rich.console import RenderableType
+from textual._compositor import CompositorUpdate
+
+from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from sam_tui.ui.driver.cells import DrawnCells
+from sam_tui.ui.driver.clusters import settled
+from tests.ui.driver import Driver, QuickApp, Stage, app_over, driven
+from tests.ui.terminals import in_shell
+
+CODE = "".join(f"    value_{n} = compute({n})  # and so on\n" for n in range(12))
+ANSWER = (
+    "Some *words* that wrap at the end of the row, `code`, and more of them so that it does wrap.\n\n"
+    "漢字と仮名の行、全角 half 全角。\n\n"
+    "हिन्दी में एक पंक्ति, 👨‍👩‍👧‍👦 and 🇩🇪 ❤️ beside e\u0301 and தமிழ்.\n\n"
+    "- a list\n- [a link](https://example.org/)\n\n"
+    f"```python\n{CODE}```\n\n| a | b |\n|---|---|\n| 1 | 漢 |\n| 2 | ½ |\n\n"
+)
+KEYS = ("pageup", "pageup", "up up", "ctrl+end", "f1", "escape", "ctrl+p", "t h", "escape", "f2", "f2",
+        "ctrl+l", "t y p e d")  # fmt: skip
+SEEN_ON_BLANKS = {"underline", "reverse", "strike"}
+MOST_BYTES, MOST_ROWS = 40.0, 2.0
+"""A token, at six tokens a frame: as Textual renders it, it is some 700 bytes and 6 rows."""
+
+
+def looks(screen: EmulatedScreen) -> list[list[tuple[object, ...]]]:
+    """What can be seen of each cell: of a blank its ground, and what is drawn through it."""
+    rows: list[list[tuple[object, ...]]] = []
+    for runs in screen.all_rows():
+        cells: list[tuple[object, ...]] = []
+        for run in runs:
+            for text in run.text if not run.cells else [run.text]:
+                drawn = run.attributes & SEEN_ON_BLANKS if text == " " else run.attributes
+                ink = None if text == " " and not drawn else run.foreground
+                cells.append((text, ink, run.background, drawn, run.underline, run.link))
+        while cells and cells[-1] == (" ", None, None, frozenset[str](), None, ""):
+            cells.pop()
+        rows.append(cells)
+    return rows
+
+
+class Compared(QuickApp):
+    """The app, whose frames are fed to two terminals."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.cells = DrawnCells()
+        self.whole, self.changes = EmulatedScreen(120, 40), EmulatedScreen(120, 40)
+        self.bytes_whole = self.bytes_written = self.frames = 0
+
+    def _display(self, screen: Any, renderable: RenderableType | None) -> None:
+        if isinstance(renderable, CompositorUpdate):
+            size = self.size
+            if (self.whole.columns, self.whole.rows) != tuple(size):
+                for terminal in (self.whole, self.changes):
+                    terminal.resize(*size)
+            whole = settled(renderable.render_segments(self.console)).encode()
+            difference: Any = self.cells.difference(renderable, size)
+            changes = settled(difference.render_segments(self.console)).encode()
+            # No terminal that is drawn to wraps or lets a cursor be seen.
+            self.whole.feed(b"\x1b[?7l\x1b[?25l" + whole.replace(b"\n", b"\r\n"))
+            self.changes.feed(b"\x1b[?7l\x1b[?25l" + changes)
+            self.bytes_whole += len(whole)
+            self.bytes_written += len(changes)
+            self.frames += 1
+            assert looks(self.changes) == looks(self.whole)
+        super()._display(screen, renderable)
+
+    async def say(self, me: Driver, text: str, pieces: int) -> None:
+        """Have an answer stream in so many characters a frame."""
+        for at in range(0, len(text), pieces):
+            self.chat.transcript.stream_text(text[at : at + pieces])
+            self.chat.transcript.flush()
+            await me.pilot.pause()
+        self.chat.transcript.end_answer()
+        await me.pilot.pause()
+
+
+@pytest.mark.requirement("ui:changed-cells")
+@pytest.mark.requirement("ui:bytes-a-token")
+async def test_the_terminal_shows_of_the_changes_what_it_would_show_of_the_whole(
+    stage: Stage,
+) -> None:
+    app = app_over(stage, Compared)
+    assert isinstance(app, Compared)
+    async with driven(app) as me:
+        await me.ready()
+        await app.say(me, ANSWER, 23)
+        for keys in KEYS:
+            await me.pilot.press(*keys.split())
+            await me.pilot.pause()
+        for size in ((90, 30), (90, 31), (150, 45), (60, 20), (120, 40)):
+            await me.pilot.resize_terminal(*size)
+            await me.pilot.pause()
+            await app.say(me, ANSWER[:200], 40)
+        app.action_perform("theme")
+        await me.pilot.pause()
+        view = await in_shell(me)
+        await me.pilot.press(*"ls", "enter")
+        assert view
+        assert app.frames > 80
+        app.chat.show_side(False)
+        await me.pilot.pause()
+        words = "the agent reads every file and writes a plan before it edits anything here. " * 20
+        tokens, rows = words.count(" "), app.cells.rows_drawn
+        app.bytes_whole = app.bytes_written = 0
+        await app.say(me, words, 6 * len(words) // tokens)
+        assert app.bytes_written / tokens < MOST_BYTES, (app.bytes_written, app.bytes_whole, tokens)
+        assert (app.cells.rows_drawn - rows) / tokens < MOST_ROWS
+        assert app.bytes_written * 5 < app.bytes_whole
