@@ -47,6 +47,8 @@ class ScreenActions:
             "zoom": lambda _: screen.zoom(),
             "look_back": lambda _: self._look_back(),
             **Tabs(app, screen).actions,
+            "search": screen.search,
+            "leave_search": lambda _: screen.leave_search(),
             "page_up": lambda _: screen.transcript.action_page_up(),
             "page_down": lambda _: screen.transcript.action_page_down(),
             "bottom": lambda _: screen.transcript.jump_to_end(),

@@ -25,6 +25,7 @@ from sam_tui.ui.widgets.todo_panel import TodoPanel
 
 if TYPE_CHECKING:
     from sam_tui.ui.widgets.inquiries.panel import InquiryPanel
+    from sam_tui.ui.widgets.search_bar import SearchBar
 
 _LEAST_WIDTH, _LEAST_HEIGHT = 40, 10
 
@@ -64,6 +65,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         """The question in place of the prompt, while there is one."""
         self._side_now = False
         """Whether the side column stands for now because the person went there."""
+        self._search: SearchBar | None = None
         self._side_over = False
         self._zoomed = False
 
@@ -207,6 +209,31 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         return focused is not None and any(
             widget.has_class("inquiry") for widget in focused.ancestors_with_self
         )
+
+    def search(self, words: str) -> None:
+        """Search the transcript with a line over the prompt, which gets the keys."""
+        from sam_tui.ui.widgets.search_bar import SearchBar  # no first frame has one
+
+        if self._search is None:
+            self.show_transcript()
+            self._search = SearchBar(self.transcript, words)
+            self.bottom.mount(self._search, before=0)
+        self._search.line.value = words or self._search.line.value
+        # Once it is there: what is typed right behind the key is the line's.
+        self.call_after_refresh(self.set_focus, self._search.line)
+
+    def leave_search(self) -> None:
+        """Take the search line away; the keys go to the transcript, whose cursor stands at the place."""
+        if self._search is not None:
+            self._search.remove()
+            self._search = None
+            self.transcript.mark_matches(None, None)
+            self.set_focus(self.transcript)
+
+    def show_transcript(self) -> None:
+        """Where the side column stands over the transcript, that gives way."""
+        if self.narrow and self.side_shown:
+            self.show_side(False)
 
     def focus_bottom(self) -> None:
         """Give the keys to the question, or else to the prompt."""

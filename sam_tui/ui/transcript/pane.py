@@ -1,5 +1,6 @@
 """Paints the rows of a viewport, and gives out what of them is selected as text."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 ROW_BITS = 20
 """A place is ``order << ROW_BITS | row``: it names a row for as long as its block lives."""
+
+
+_CURRENT = Style(reverse=True, bold=True)
+_OTHER = Style(underline=True, bold=True)
+"""The occurrence that a search stands at, and the others: also without colours."""
 
 
 def row_coordinate(order: int, row: int) -> int:
@@ -71,12 +77,11 @@ def take_rows(copy: Copy, rows: "Sequence[Row]", order: int, selection: Selectio
             copy.take(row, span)
 
 
-def paint_selected(row: "Row", span: tuple[int, int], style: Style) -> Strip:
-    """The row's strip with the selected characters in the selection's style."""
+def paint_span(strip: Strip, text: str, span: tuple[int, int], style: Style) -> Strip:
+    """A strip with the characters of ``span`` (end -1: to its end) in another style."""
     start, end = span
-    strip = row.strip
-    first = cell_len(row.text[:start])
-    last = cell_len(row.text) if end == -1 else cell_len(row.text[:end])
+    first = cell_len(text[:start])
+    last = cell_len(text) if end == -1 else cell_len(text[:end])
     if last <= first:
         return strip
     parts: Iterable[Strip] = (
@@ -96,6 +101,8 @@ class BlockPane(Viewport):
         super().__init__(name=name, id=id, classes=classes)
         self.cursor: int | None = None
         """The group that the keyboard cursor is on."""
+        self._pattern: re.Pattern[str] | None = None
+        self._match: tuple[int, int, int] | None = None
 
     # -- painting --------------------------------------------------------------------------------
 
@@ -149,7 +156,9 @@ class BlockPane(Viewport):
                 span := selection.get_span(row_coordinate(block.order, number))
             ):
                 style = self.screen.get_component_rich_style("screen--selection")
-                strip = paint_selected(row, span, style)
+                strip = paint_span(strip, row.text, span, style)
+            if self._pattern is not None:
+                strip = self._with_matches(strip, row, (block.order, number))
             if self.cursor == block.group and self.has_focus:
                 strip = self._with_cursor(strip)
         if y == self.size.height - 1 and (count := self.unseen):
@@ -158,6 +167,30 @@ class BlockPane(Viewport):
 
     def _with_cursor(self, strip: Strip) -> Strip:
         return Strip.join([Strip([Segment("▎", self.palette.cursor)], 1), strip.crop(1)])
+
+    def _with_matches(self, strip: Strip, row: "Row", where: tuple[int, int]) -> Strip:
+        """What is searched for stands out, most where the search is."""
+        assert self._pattern is not None
+        for match in self._pattern.finditer(row.text, row.start):
+            current = self._match == (*where, match.start())
+            style = _CURRENT if current else _OTHER
+            strip = paint_span(strip, row.text, match.span(), style)
+        return strip
+
+    def mark_matches(
+        self, pattern: re.Pattern[str] | None, match: tuple[int, int, int] | None
+    ) -> None:
+        """Mark what fits a pattern; ``match`` (order of the block, row, character) more than the rest."""
+        self._pattern, self._match = pattern, match
+        self.refresh()
+
+    def show_row(self, index: int, row: int) -> None:
+        """Bring a row of a block to the middle of the view, unless it is in view."""
+        absolute = self.ledger.top(index) + self.ledger[index].gap + row
+        if not self.ledger.measured(index) or not (
+            0 <= absolute - self.scroll_offset.y < self.size.height
+        ):
+            self.hold(index, self.size.height // 2 - self.ledger[index].gap - row)
 
     def _with_hint(self, strip: Strip, count: int) -> Strip:
         text = f" ↓ {count} new line{'s' if count > 1 else ''} "

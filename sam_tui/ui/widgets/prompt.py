@@ -20,6 +20,7 @@ _PASSED_ON = {
     "pageup": "page_up",
     "pagedown": "page_down",
     "ctrl+end": "bottom",
+    "ctrl+f": "search",
     "f6": "zoom",
     "f7": "watch_only",
 }
