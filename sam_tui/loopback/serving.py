@@ -6,17 +6,29 @@ from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sam_tui.core.errors import UsageError
-from sam_tui.loopback.access import App
+from sam_tui.loopback.access import App, Receive, Scope, Send, refuse
 from sam_tui.stop_signals import signals_stop
+
+MOST_CONNECTIONS = 128
+"""At once; who comes beyond them is refused, and of twice as many nothing is heard."""
+_SILENCE = 10.0
+"""Seconds that a connection may be open before its first request is there."""
 
 
 @asynccontextmanager
-async def serve_until(app: App, listening: socket.socket) -> AsyncGenerator[asyncio.Event]:
-    """Serve meanwhile; the event is set by the first signal."""
+async def serve_until(
+    app: App, listening: socket.socket, *, silence: float = _SILENCE
+) -> AsyncGenerator[asyncio.Event]:
+    """Serve meanwhile; the event is set by the first signal.
+
+    A connection without a request is closed after ``silence`` seconds.
+    """
     config = uvicorn.Config(
         app,  # pyright: ignore[reportArgumentType] # uvicorn's own types of the same protocol
+        http=_protocol(silence),
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -32,6 +44,34 @@ async def serve_until(app: App, listening: socket.socket) -> AsyncGenerator[asyn
         finally:
             http.should_exit = True
             await serving
+
+
+def _protocol(silence: float) -> type[asyncio.Protocol]:
+    """uvicorn's HTTP, with so many connections at most."""
+
+    class Bounded(H11Protocol):
+        def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] # as uvicorn has it
+            super().connection_made(transport)
+            if len(self.connections) > 2 * MOST_CONNECTIONS:
+                transport.abort()
+            elif len(self.connections) > MOST_CONNECTIONS:
+                self.app = _full  # pyright: ignore[reportAttributeAccessIssue] # uvicorn's own types
+            self._waiting = self.loop.call_later(silence, self._expire)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._waiting.cancel()
+            super().connection_lost(exc)
+
+        def _expire(self) -> None:
+            if not self.cycle:  # made with the first request
+                self.transport.close()
+
+    return Bounded
+
+
+async def _full(scope: Scope, receive: Receive, send: Send) -> None:
+    why = f"This server has {MOST_CONNECTIONS} connections and takes no more; try again later."
+    await refuse(503, why, send)
 
 
 class _Quiet(uvicorn.Server):

@@ -220,7 +220,13 @@ def openapi(version: str) -> Fields:
                 "description": _STATUS[status],
                 "content": {"application/json": {"schema": _ref(name)}},
             }
-            for status, name in {**ok, 401: "Refusal", 403: "Refusal", 421: "Refusal"}.items()
+            for status, name in {
+                **ok,
+                401: "Refusal",
+                403: "Refusal",
+                421: "Refusal",
+                503: "Refusal",
+            }.items()
         }
 
     def takes(form: str) -> Fields:
@@ -290,6 +296,7 @@ _STATUS = {
     421: "The server was called by another name.",
     429: "As many tasks run as may.",
     500: "The task failed.",
+    503: "There are as many connections as may be.",
 }
 
 

@@ -1,9 +1,11 @@
 """The plan API, called over its port."""
 
 import asyncio
+import contextlib
 import http.client
 import json
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Generator, Mapping
@@ -15,6 +17,8 @@ import pytest
 
 from sam_tui.core.ids import CallId, ConversationId, InquiryId
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Question
+from sam_tui.loopback.access import Receive, Scope, Send, refuse
+from sam_tui.loopback.serving import MOST_CONNECTIONS, listen, serve_until
 from sam_tui.plan_server.server import attends
 from sam_tui.plan_server.tasks import MOST_LINES, ServedTask, ServedTasks, answer_of
 
@@ -145,6 +149,44 @@ def test_who_may_call_and_what_is_no_request(server: Server) -> None:
         assert answer[0] == status, (method, path, body, answer)
         if status in (400, 404, 413, 415):
             assert answer[1]["success"] is False and answer[1]["message"]
+
+
+@pytest.mark.requirement("plan-api:connections")
+def test_who_comes_beyond_the_most_connections_is_told_so_and_may_come_back(server: Server) -> None:
+    with contextlib.ExitStack() as opened:
+        for _ in range(MOST_CONNECTIONS):
+            opened.enter_context(socket.create_connection(("127.0.0.1", server.port), SECONDS))
+        status, answer, headers = server.call("GET", "/")
+        assert (status, headers["connection"]) == (503, "close")
+        assert "128 connections" in answer["error"]
+        beyond = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", server.port), SECONDS))
+            for _ in range(MOST_CONNECTIONS + 1)
+        ]
+        with contextlib.suppress(ConnectionError):
+            assert beyond[-1].recv(1) == b""  # it cannot even ask
+    while server.call("GET", "/")[0] == 503:
+        pass  # those that are closed here are closed there soon
+    assert server.call("GET", "/api/inquiries")[0] == 200
+
+
+@pytest.mark.requirement("plan-api:connections")
+async def test_a_connection_that_asks_nothing_is_closed_and_one_that_asked_stays() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await refuse(404, "nothing", send)
+
+    listening = listen(0)
+    where = listening.getsockname()
+    async with serve_until(app, listening, silence=0.05):
+        reader, writer = await asyncio.open_connection(*where)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n")  # and never its end
+        assert await reader.read() == b""
+        writer.close()
+        reader, writer = await asyncio.open_connection(*where)
+        for _ in range(2):
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 404")
+        writer.close()
 
 
 @pytest.mark.requirement("plan-api:modes")
