@@ -46,6 +46,7 @@ def test_secret_places_are_refused_for_reading_and_writing_whether_trusted_or_no
     here = ward(trusted=trusted)
     monkeypatch.setenv("HOME", here.home)
     allowed: list[str] = []
+    (here.folder / "ws/.envrc").touch()
     for path in SECRETS:
         if path == "~/Library/Application_Support":
             path = "~/Library/Application Support/Firefox/x"
@@ -54,6 +55,24 @@ def test_secret_places_are_refused_for_reading_and_writing_whether_trusted_or_no
             if explained.outcome != "deny":
                 allowed.append(f"{path} {access.kind} {explained.rule}")
     assert allowed == []
+
+
+@pytest.mark.requirement("guard:secrets")
+def test_a_new_place_with_the_name_of_a_secret_is_asked_for_since_it_holds_nothing_yet(
+    ward: Callable[..., Ward],
+) -> None:
+    here = ward()
+
+    def outcome(path: str) -> str:
+        return here.explain(Write(path, "p"), operation=CREATE).outcome
+
+    assert [outcome(path) for path in (".envrc", ".env", "../out/.envrc")] == [
+        "ask",
+        "deny",
+        "deny",
+    ]
+    (here.folder / "ws/.envrc").touch()
+    assert outcome(".envrc") == "deny"
 
 
 @pytest.mark.requirement("guard:secrets")

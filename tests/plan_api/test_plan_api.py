@@ -85,7 +85,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
             **planned(
                 "FileSystemTool",
                 operation="create_file",
-                params={"filename": "AGENTS.md", "content": "approved"},
+                params={"filename": ".envrc", "content": "approved"},
             ),
             "when": {"user": "keep a file"},
         },
@@ -243,11 +243,11 @@ def test_what_a_step_needs_approved_is_answered_over_the_wire(server: Server) ->
         return asked
 
     def kept() -> list[Path]:
-        return list((server.folder / "ws").rglob("AGENTS.md"))
+        return list((server.folder / "ws").rglob(".envrc"))
 
     asked = waiting()
     assert (asked["kind"], asked["choices"]) == ("approval", ["approve", "deny"])
-    assert asked["targets"][0].endswith("AGENTS.md") and not kept()
+    assert asked["targets"][0].endswith(".envrc") and not kept()
     answered = f"/api/inquiries/{asked['id']}"
     assert server.call("POST", answered, {"reply": "deny"})[0] == 200
     assert server.call("POST", answered, {"reply": "approve"})[0] == 404

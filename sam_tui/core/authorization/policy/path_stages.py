@@ -3,7 +3,7 @@
 import os
 import stat
 
-from sam_tui.core.accesses import Write
+from sam_tui.core.accesses import Location, Write
 from sam_tui.core.authorization.paths.places import place_of
 from sam_tui.core.authorization.policy.judgement import (
     READ,
@@ -44,11 +44,20 @@ def secret(state: PolicyState, case: AccessCase) -> Judgement | None:
         return None
     named = what if what.startswith("/") else f"{case.where.real} ({what})"
     access = case.located.access
-    # Servers and tests read it, and a command makes it: the person is asked below.
-    asks_first = case.subject.operation == READ or (isinstance(access, Write) and access.planted)
+    # Servers and tests read it, a command makes it, or it is a place that is not there yet and holds
+    # nothing: the person is asked below.
+    asks_first = case.subject.operation == READ or (
+        isinstance(access, Write) and (access.planted or _is_new_place(case.where))
+    )
     if case.where.inside and not what.startswith("/") and asks_first:
         return None
     return case.deny(f"secret:{what}", f"{named} may hold secrets")
+
+
+def _is_new_place(where: Location) -> bool:
+    """Whether a path would be a new one that later runs or instructs, such as ``.envrc``."""
+    planted = where.root is not None and place_of(where.real, where.root)
+    return bool(planted) and not os.path.lexists(where.real)
 
 
 def special(_: PolicyState, case: AccessCase) -> Judgement | None:
