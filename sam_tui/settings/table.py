@@ -43,6 +43,7 @@ class Setting:
 SECTIONS = {
     "model": "The model",
     "agent": "The agent",
+    "screen": "The screen",
     "run": "Headless runs",
     "addresses": "Addresses of providers",
     "web": "Web search and documentation",
@@ -111,6 +112,15 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("agent.profile", "text",
             "Tools of a profile beside the built-in ones",
             option="profile", choices=("", "iron-manus")),
+    Setting("screen.notify", "text",
+            "How the terminal around tells you that you are needed: by its bell and what it takes "
+            "of OSC 9, 777 and 99 (`auto`), by one of them, or not at all "
+            "([attention](terminal.md#attention))",
+            default="auto", env="SAM_TUI_NOTIFY",
+            choices=("auto", "bell", "osc9", "osc777", "osc99", "off")),
+    Setting("screen.notify_command", "text",
+            "A command line that is started then, with a title and a text behind its own words",
+            env="SAM_TUI_NOTIFY_COMMAND"),
     Setting("run.output_format", "text",
             "How a headless run prints its answer",
             option="output_format", choices=("", "text", "json", "stream-json")),

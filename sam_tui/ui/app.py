@@ -24,6 +24,7 @@ from sam_tui.ui import theme
 from sam_tui.ui.actions import FOCUSING, WorkbenchAction, palette_actions
 from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
+from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.controllers.screen_actions import ScreenActions
 from sam_tui.ui.driver.cells import cells_of
 from sam_tui.ui.driver.keys import name_alt_keys
@@ -32,7 +33,7 @@ from sam_tui.ui.driver.sequences import clipboard_sequences
 from sam_tui.ui.front import Front, Invocation, Starting
 from sam_tui.ui.key_guard import Keyboard, Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, LeavingAsked, PromptSubmitted
-from sam_tui.ui.preferences import NoPreferences
+from sam_tui.ui.preferences import ScreenTerms
 from sam_tui.ui.screens.chat import ChatScreen, Returned, writes
 from sam_tui.ui.screens.compositor import compare_layouts
 from sam_tui.ui.screens.layout import SECTION, Layout
@@ -48,7 +49,6 @@ from sam_tui.ui.widgets.todo_panel import TodoEditAsked
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
-    from sam_tui.ui.preferences import Preferences
     from sam_tui.ui.workbench import Workbench
 
 Start = Callable[[Callable[[str], None]], Awaitable["Runtime"]]
@@ -102,7 +102,7 @@ class SamApp(App[None], inherit_bindings=False):
         prompt: str = "",
         conversation: str | None = None,
         resume: bool = False,
-        preferences: "Preferences | None" = None,
+        terms: ScreenTerms | None = None,
     ) -> None:
         super().__init__()
         name_alt_keys()
@@ -116,12 +116,16 @@ class SamApp(App[None], inherit_bindings=False):
             resume,
         )
         standing = Standing(os.environ.get("HOME", ""), workspace)
-        preferences = preferences or NoPreferences()
-        self.chat = ChatScreen(standing, ActivityLine(), Layout.of(preferences.read(SECTION)))
+        terms = terms or ScreenTerms()
+        layout = Layout.of(terms.preferences.read(SECTION))
+        self.chat = ChatScreen(standing, ActivityLine(), layout)
         self.queue = PromptQueue(self.chat.prompt)
-        self._keyboard = Keyboard(self.PATIENCE, self._ring)
-        actions = ScreenActions(self, self.chat, self.queue, preferences)
-        self._front = Front(self, self.chat, self._keyboard, self.queue, actions, self.emit)
+        self._keyboard = Keyboard(self.PATIENCE)
+        self._attention = Attention(self, self._keyboard, terms)
+        actions = ScreenActions(self, self.chat, self.queue, terms.preferences)
+        self._front = Front(
+            self, self.chat, self._keyboard, self.queue, actions, self.emit, self._attention
+        )
         self.runtime: Runtime | None = None
         self.phase: Starting | Workbench = Starting(self._front)
         self._prompt = prompt
@@ -188,11 +192,6 @@ class SamApp(App[None], inherit_bindings=False):
         gc.collect()
         gc.freeze()
 
-    def _ring(self) -> None:
-        """Call somebody who looks elsewhere."""
-        if not self.app_focus:
-            self.bell()
-
     async def on_event(self, event: events.Event) -> None:
         """Remember when a key was pressed last: questions wait for a pause."""
         if isinstance(event, events.Key | events.Paste):
@@ -237,9 +236,14 @@ class SamApp(App[None], inherit_bindings=False):
 
     def on_app_focus(self) -> None:
         """The click that brought the window to the front answers nothing."""
+        self._attention.focus_reported = True
         if isinstance(self.phase, Starting):
             return
         self.phase.inquiries.rearm()
+
+    def on_app_blur(self) -> None:
+        """The terminal around tells where the person looks."""
+        self._attention.focus_reported = True
 
     @on(PromptSubmitted)
     @on(InquiryAnswered)

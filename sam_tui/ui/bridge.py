@@ -38,6 +38,7 @@ from sam_tui.core.verdict import decision_words
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.inquiries import InquiryQueue
+from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.controllers.turns import TurnRunner
 from sam_tui.ui.controllers.window.meter import cache_miss, cache_share, context_share
 from sam_tui.ui.controllers.workflows import WorkflowRuns
@@ -81,6 +82,7 @@ class Bridge:
         inquiries: InquiryQueue,
         turns: TurnRunner,
         workflows: WorkflowRuns,
+        attention: Attention,
     ) -> None:
         self._context = context
         self._screen = context.screen
@@ -88,6 +90,7 @@ class Bridge:
         self._inquiries = inquiries
         self._turns = turns
         self._workflows = workflows
+        self._attention = attention
 
     async def run(self, subscription: Subscription) -> None:
         """Apply events until cancelled. Waits without a timer while nothing happens."""
@@ -98,6 +101,9 @@ class Bridge:
                     for event in events:
                         self.apply(event)
                     self._screen.status.show()
+                self._attention.title.of_state(
+                    self._screen.status.activity, self._context.runtime.workspace.root
+                )
                 await asyncio.sleep(_INTERVAL)
         finally:
             subscription.close()
@@ -186,10 +192,11 @@ class Bridge:
         transcript.end_answer()
         match event.reason:
             case "finished":
-                return
+                self._attention.call("The turn is done.")
             case "cancelled":
                 transcript.add_notice("info", "Cancelled.")
             case "limit" | "failed":
+                self._attention.call("The turn could not be finished.")
                 level = "warning" if event.reason == "limit" else "error"
                 parts = [part for part in (event.error_title, event.error) if part]
                 transcript.add_notice(level, "\n".join(parts) or "The turn failed.")

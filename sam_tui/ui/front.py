@@ -9,6 +9,7 @@ from textual.message import Message
 
 from sam_tui.ui import slash
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
+from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.controllers.screen_actions import ScreenActions
 from sam_tui.ui.key_guard import Keyboard
 from sam_tui.ui.messages import ActionAsked, PromptSubmitted
@@ -31,6 +32,7 @@ class Front:
     actions: ScreenActions
     emit: Callable[[str], None]
     """Sends a control sequence to the terminal around."""
+    attention: Attention
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,10 @@ class Patience:
 
 
 class Keyboard:
-    """When the person pressed a key last, and ``call``, which rings for somebody who looks elsewhere."""
+    """When the person pressed a key last."""
 
-    def __init__(self, patience: Patience, call: Callable[[], None]) -> None:
+    def __init__(self, patience: Patience) -> None:
         self.patience = patience
-        self.call = call
         self._last = patience.clock() - patience.hush
 
     def press(self) -> None:
@@ -35,6 +34,11 @@ class Keyboard:
     def wait(self) -> float:
         """Seconds until the person paused long enough for a question; 0 or less when that is so."""
         return self._last + self.patience.hush - self.patience.clock()
+
+    @property
+    def idle(self) -> float:
+        """Seconds since the last key."""
+        return self.patience.clock() - self._last
 
 
 class KeyGuard:

@@ -1,6 +1,7 @@
-"""Where it is kept what the person chose while working."""
+"""What the person set about the screen, and where it is kept what they chose while working."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 
@@ -25,3 +26,14 @@ class NoPreferences:
 
     def write(self, section: str, values: Mapping[str, Any]) -> None:
         """Nothing is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenTerms:
+    """What the person set about the screen. No project has a say in any of it."""
+
+    preferences: Preferences = field(default_factory=NoPreferences)
+    notify: str = "auto"
+    """How the terminal around is told that the person is needed; see ``driver.notifications``."""
+    notify_command: str = ""
+    """A command line that is started then, with a title and a text behind its own words."""

@@ -69,10 +69,12 @@ class Workbench:
         self._rewind = Rewind(context, self.current, self.conversations)
         self._forks = Forks(context, self.conversations)
         self._shells = Shells(context)
-        self._requests = TerminalRequests(context, front.emit)
+        self._requests = TerminalRequests(context, front.attention.title)
         self.terminal_status = TerminalStatus(front.screen)
-        self.inquiries = InquiryQueue(front.screen, front.keyboard)
-        self._bridge = Bridge(context, self.current, self.inquiries, self.turns, self._workflows)
+        self.inquiries = InquiryQueue(front.screen, front.keyboard, front.attention)
+        self._bridge = Bridge(
+            context, self.current, self.inquiries, self.turns, self._workflows, front.attention
+        )
         front.screen.prompt.area.offer_from(Completion(context))
         self._actions = front.actions.table | self._own_actions()
 
@@ -235,7 +237,7 @@ class Workbench:
 
     async def close(self) -> None:
         """Let the turn put things in order, and stop what was begun here. The runtime goes on."""
-        self._requests.close()
+        self._front.attention.title.restore()
         self._shells.close()
         await self.turns.close()
         await self._workflows.close()

@@ -13,6 +13,7 @@ from sam_tui.assembly import Options, build
 from sam_tui.core.runtime import Runtime
 from sam_tui.ui.app import SamApp
 from sam_tui.ui.key_guard import Patience
+from sam_tui.ui.preferences import ScreenTerms
 from sam_tui.ui.workbench import Workbench
 from tests.fakes.engine_kit import RawModel
 from tests.transcript.hosting import source_text
@@ -170,5 +171,5 @@ def app_over(
         workspace=str(stage.workspace),
         prompt=prompt,
         conversation=conversation,
-        preferences=Remembered({"layout": layout}),
+        terms=ScreenTerms(Remembered({"layout": layout})),
     )

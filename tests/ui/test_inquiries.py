@@ -15,7 +15,6 @@ from sam_tui.ui.widgets.inquiries.card import approval_lines
 from sam_tui.ui.widgets.inquiries.question import InquiryPanel, QuestionPanel
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import (
-    DEADLINE,
     Driver,
     QuickApp,
     Stage,
@@ -330,25 +329,6 @@ async def test_a_question_waits_behind_a_dialog_and_is_deaf_to_the_key_that_clos
         watch.time += 1.0
         await me.pilot.press("escape")
         assert (await asking).answer == Approval("deny")
-
-
-@pytest.mark.requirement("ui:bell")
-async def test_a_question_rings_when_nobody_looks(stage: Stage) -> None:
-    rung = asyncio.Event()
-
-    class Ringing(QuickApp):
-        PATIENCE = Patience(hush=0.0, grace=0.0, reminder=0.01)
-
-        def bell(self) -> None:
-            rung.set()
-
-    async with driven(app_over(stage, Ringing)) as me:
-        await me.ready()
-        me.app.app_focus = False
-        asking = ask(me, REQUEST)
-        async with asyncio.timeout(DEADLINE):
-            await rung.wait()
-        asking.cancel()
 
 
 @pytest.mark.requirement("ui:approve")

@@ -20,10 +20,9 @@ from sam_tui.cli.options import (
     run_options,
     workspace_of,
 )
-from sam_tui.cli.settings import is_given
+from sam_tui.cli.settings import data_dir_of, is_given
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
-from sam_tui.folders import data_folder
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
@@ -108,16 +107,23 @@ def _open(values: Values) -> int:
         return built
 
     from sam_tui.adapters.preferences import PreferenceFile
+    from sam_tui.settings.layers import personal_settings
     from sam_tui.ui.app import SamApp
     from sam_tui.ui.driver.output import heed_signals, unheed_signals
+    from sam_tui.ui.preferences import ScreenTerms
 
+    settings = personal_settings(os.environ)  # a folder has no say in any of these
     app = SamApp(
         start,
         workspace=workspace,
         prompt=values["prompt"] or "",
         conversation=conversation,
         resume=chooses,
-        preferences=PreferenceFile(values["data_dir"] or data_folder()),
+        terms=ScreenTerms(
+            PreferenceFile(data_dir_of(values)),
+            settings.text("screen.notify"),
+            settings.text("screen.notify_command"),
+        ),
     )
     try:
         app.run()

@@ -3,7 +3,8 @@
 from asyncio import TimerHandle
 
 from sam_tui.core.ids import InquiryId
-from sam_tui.core.inquiry import Inquiry
+from sam_tui.core.inquiry import ApprovalRequest, Inquiry
+from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.key_guard import Keyboard
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.timers import after
@@ -14,8 +15,9 @@ from sam_tui.ui.widgets.terminal.view import TerminalView
 class InquiryQueue:
     """Shows the oldest open question in place of the prompt, once the person pauses typing."""
 
-    def __init__(self, screen: ChatScreen, keyboard: Keyboard) -> None:
+    def __init__(self, screen: ChatScreen, keyboard: Keyboard, attention: Attention) -> None:
         self._screen = screen
+        self._attention = attention
         self._keyboard = keyboard
         self._row: list[Inquiry] = []
         self._panel: InquiryPanel | None = None
@@ -80,9 +82,17 @@ class InquiryQueue:
     def _remind(self) -> None:
         self._timer = None
         if self._panel is not None:
-            self._keyboard.call()
+            self._attention.call(_words_of(self._row[0]))
 
     def _stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _words_of(inquiry: Inquiry) -> str:
+    """What a question is about. No word of it is a model's: those stay on the screen."""
+    request = inquiry.request
+    if isinstance(request, ApprovalRequest):
+        return f"Approve {request.operation}?"
+    return "The agent asks a question."

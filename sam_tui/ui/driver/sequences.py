@@ -21,8 +21,12 @@ def clipboard_sequences(text: str) -> list[str]:
     if not os.environ.get("TMUX"):
         return [plain]
     # tmux takes the plain form where it keeps the clipboard itself, and passes on what is wrapped.
-    wrapped = plain.replace("\x1b", "\x1b\x1b")
-    return [plain, f"\x1bPtmux;{wrapped}\x1b\\"]
+    return [plain, passed_through_tmux(plain)]
+
+
+def passed_through_tmux(sequence: str) -> str:
+    """A sequence as tmux hands it to the terminal around it, where ``allow-passthrough`` is on."""
+    return f"\x1bPtmux;{sequence.replace(chr(27), chr(27) * 2)}\x1b\\"
 
 
 def copied_words(text: str) -> str:

@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, assert_never
 
 from textual.color import Color
@@ -11,7 +10,8 @@ from sam_tui.core.inquiry import ApprovalRequest, ScopeChoice
 from sam_tui.core.tooling.questions import ask_person
 from sam_tui.ui import programs
 from sam_tui.ui.controllers.context import Context
-from sam_tui.ui.driver.sequences import KEEP_TITLE, RESTORE_TITLE, copied_words, title_sequence
+from sam_tui.ui.controllers.screen.attention import WindowTitle
+from sam_tui.ui.driver.sequences import copied_words
 from sam_tui.ui.plain import one_line, visible_line
 from sam_tui.ui.transcript.render.safe_text import clean_output
 from sam_tui.ui.widgets.terminal.messages import TerminalAsked
@@ -42,24 +42,16 @@ _READ_REQUEST = ApprovalRequest(
 class TerminalRequests:
     """Answers what a terminal asks. The clipboard and odd links are for the person to allow."""
 
-    def __init__(self, context: Context, emit: Callable[[str], None]) -> None:
+    def __init__(self, context: Context, title: WindowTitle) -> None:
         self._context = context
         self._app = context.app
         self._screen = context.screen
         self._runtime = context.runtime
-        self._emit = emit
-        self._title = ""
-        self._titled = False
-        """Whether the window has a title of ours."""
+        self._title = title
         self._writers: set[str] = set()
         """The views whose programs may set the clipboard until the end."""
         self._asking: set[tuple[str, str]] = set()
         self._rung = 0.0
-
-    def close(self) -> None:
-        """Give the window's title back."""
-        if self._titled:
-            self._emit(RESTORE_TITLE)
 
     def handle(self, message: TerminalAsked) -> None:
         """One request."""
@@ -224,12 +216,7 @@ class TerminalRequests:
         session = view.session if view.has_focus else None
         self._screen.status.standing.hint = view.WAY_OUT if view.has_focus else ""
         self._screen.status.show()
-        title = one_line(session.screen.title, 80) if session is not None else ""
-        if title != self._title:
-            self._title = title
-            keep = "" if self._titled else KEEP_TITLE
-            self._titled = True
-            self._emit(f"{keep}{title_sequence(title or 'sam')}")
+        self._title.of_program(session.screen.title if session is not None else "")
 
     def _ring(self) -> None:
         now = time.monotonic()

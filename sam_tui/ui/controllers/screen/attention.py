@@ -1,0 +1,111 @@
+"""Calls a person who looks elsewhere, and has the window's title say how it stands."""
+
+import asyncio
+import os
+import shlex
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, cast
+
+from textual.app import App
+
+from sam_tui.ui.activity import ActivityLine
+from sam_tui.ui.driver.notifications import Channel, channel_of, notification_sequences
+from sam_tui.ui.driver.sequences import KEEP_TITLE, RESTORE_TITLE, title_sequence
+from sam_tui.ui.key_guard import Keyboard
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.preferences import ScreenTerms
+
+_LONGEST = 80
+
+
+class _Terminal(Protocol):
+    def emit(self, sequence: str) -> None: ...
+
+
+class WindowTitle:
+    """The title of the window around: state and folder, or what the program in the terminal wants."""
+
+    def __init__(self, emit: Callable[[str], None]) -> None:
+        self._emit = emit
+        self._state = self._program = self._written = ""
+
+    def of_state(self, activity: ActivityLine, folder: str) -> None:
+        """Say what goes on, and where."""
+        name = os.path.basename(folder.rstrip("/")) or folder
+        state = "? waiting · " if activity.waiting else "* working · " if activity.busy else ""
+        self._state = f"{state}{name} · sam"
+        self._write()
+
+    def of_program(self, title: str) -> None:
+        """What the program that has the keys is called; empty where none has them."""
+        self._program = one_line(title, _LONGEST)
+        self._write()
+
+    def restore(self) -> None:
+        """Give the window the title back that it had."""
+        if self._written:
+            self._emit(RESTORE_TITLE)
+
+    def _write(self) -> None:
+        title = one_line(self._program or self._state or "sam", _LONGEST)
+        if title != self._written:
+            keep = "" if self._written else KEEP_TITLE
+            self._written = title
+            self._emit(f"{keep}{title_sequence(title)}")
+
+
+class Attention:
+    """The bell, the terminal's notifications and a command of the person's own."""
+
+    def __init__(self, app: App[None], keyboard: Keyboard, terms: ScreenTerms) -> None:
+        emit = cast("_Terminal", app).emit
+        self._app = app
+        self._emit = emit
+        self._keyboard = keyboard
+        self._terms = terms
+        self.title = WindowTitle(emit)
+        self.focus_reported = False
+        """Whether the terminal around tells where the person looks."""
+
+    @property
+    def away(self) -> bool:
+        """Whether the person looks elsewhere; where that is not told, whether no key came for a while."""
+        if self.focus_reported or not self._app.app_focus:
+            return not self._app.app_focus
+        return self._keyboard.idle >= self._keyboard.patience.reminder
+
+    def call(self, words: str) -> None:
+        """Call a person who looks elsewhere. Words are ours: they leave the screen."""
+        if not self.away or self._terms.notify == "off":
+            return
+        self._app.bell()
+        channel = cast("Channel", self._terms.notify)
+        if channel == "auto":
+            channel = channel_of(os.environ)
+        for sequence in notification_sequences(channel, "sam", words):
+            self._emit(sequence)
+        try:
+            command = shlex.split(self._terms.notify_command)
+        except ValueError:
+            return
+        if command:
+            told = partial(_run, [*command, "sam", one_line(words)])
+            self._app.run_worker(told, group="notify", exclusive=True)
+
+
+async def _run(command: list[str]) -> None:
+    """Run the person's own command; that it fails is its own affair."""
+    nowhere = asyncio.subprocess.DEVNULL
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
+        )
+    except OSError:
+        return
+    try:
+        await process.wait()
+    except asyncio.CancelledError:
+        process.kill()
+        await process.wait()
+        raise

@@ -1,0 +1,64 @@
+"""Notifications by the terminal around: OSC 9, 777 and 99, and which of them a terminal takes."""
+
+import os
+from collections.abc import Mapping
+from typing import Literal
+
+from sam_tui.ui.driver.sequences import passed_through_tmux
+from sam_tui.ui.plain import one_line
+
+Channel = Literal["auto", "bell", "osc9", "osc777", "osc99", "off"]
+_BY_VARIABLE: tuple[tuple[str, Channel], ...] = (
+    ("KITTY_WINDOW_ID", "osc99"),
+    ("GHOSTTY_RESOURCES_DIR", "osc777"),
+    ("WEZTERM_PANE", "osc777"),
+    ("ITERM_SESSION_ID", "osc9"),
+    ("WT_SESSION", "osc9"),
+    ("ConEmuPID", "osc9"),
+)
+"""Variables that a terminal sets for what it starts: also tmux passes them on."""
+_BY_NAME: Mapping[str, Channel] = {
+    "foot": "osc777",
+    "foot-extra": "osc777",
+    "rxvt-unicode": "osc777",
+    "rxvt-unicode-256color": "osc777",
+    "xterm-kitty": "osc99",
+    "xterm-ghostty": "osc777",
+    "ghostty": "osc777",
+    "WezTerm": "osc777",
+    "iTerm.app": "osc9",
+    "iTerm2": "osc9",
+    "mintty": "osc9",
+}
+"""By ``TERM``, ``TERM_PROGRAM`` and ``LC_TERMINAL``."""
+_LONGEST = 200
+
+
+def channel_of(environ: Mapping[str, str]) -> Channel:
+    """What the terminal around takes; ``bell`` where that is not known."""
+    for name, channel in _BY_VARIABLE:
+        if environ.get(name):
+            return channel
+    names = (environ.get(name, "") for name in ("LC_TERMINAL", "TERM_PROGRAM", "TERM"))
+    known: list[Channel] = [_BY_NAME[name] for name in names if name in _BY_NAME]
+    return known[0] if known else "bell"
+
+
+def notification_sequences(channel: Channel, title: str, body: str) -> list[str]:
+    """What notifies, also from within tmux; nothing where the terminal has its bell alone.
+
+    Neither text can end a sequence or begin a field of its own.
+    """
+    title, body = (one_line(text, _LONGEST).replace(";", ",") for text in (title, body))
+    match channel:
+        case "osc9":
+            sequences = [f"\x1b]9;{title}: {body}\x07"]
+        case "osc777":
+            sequences = [f"\x1b]777;notify;{title};{body}\x07"]
+        case "osc99":
+            sequences = [f"\x1b]99;i=sam:d=0;{title}\x1b\\", f"\x1b]99;i=sam:p=body;{body}\x1b\\"]
+        case _:
+            return []
+    if not os.environ.get("TMUX"):
+        return sequences
+    return [passed_through_tmux(sequence) for sequence in sequences]
