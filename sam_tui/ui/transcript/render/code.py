@@ -6,6 +6,7 @@ from typing import cast
 
 from pygments.lexer import ExtendedRegexLexer, Lexer, LexerContext, RegexLexer
 from pygments.lexers import (
+    find_lexer_class_for_filename,
     get_lexer_by_name,  # pyright: ignore[reportUnknownVariableType]  # stubs leave options open
 )
 from pygments.token import Token, _TokenType  # pyright: ignore[reportPrivateUsage]  # its only name
@@ -24,12 +25,38 @@ _STATEFUL_RUN = cast("_Run", ExtendedRegexLexer.get_tokens_unprocessed)
 """Runs a regular lexer with its state stack in a context; it asks nothing else of the lexer."""
 
 
+_STYLES: tuple[tuple[_TokenType, str], ...] = (
+    (Token.Generic.Inserted, "added"),
+    (Token.Generic.Deleted, "removed"),
+    (Token.Generic.Heading, "comment"),
+    (Token.Generic.Subheading, "comment"),
+    (Token.Keyword, "keyword"),
+    (Token.Operator.Word, "keyword"),
+    (Token.Literal.String, "string"),
+    (Token.Comment, "comment"),
+    (Token.Literal.Number, "number"),
+    (Token.Name.Function, "name"),
+    (Token.Name.Class, "name"),
+    (Token.Name.Tag, "name"),
+    (Token.Name.Decorator, "name"),
+    (Token.Name.Builtin, "name"),
+)
+"""Kinds of tokens and the style of each in the palette; the first that fits counts."""
+
+
 @lru_cache(maxsize=32)
 def _lexer(language: str) -> Lexer | None:
     try:
         return get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except ClassNotFound:
         return None
+
+
+@lru_cache(maxsize=256)
+def language_of_path(path: str) -> str:
+    """The language of a file by its name; empty where that is not known."""
+    lexer = find_lexer_class_for_filename(path)
+    return lexer.aliases[0] if lexer is not None and lexer.aliases else ""
 
 
 class Highlighter:
@@ -85,20 +112,10 @@ class Highlighter:
         return iter(tokens)
 
     def _style(self, kind: _TokenType) -> Style:
-        palette = self._palette
-        if kind in Token.Keyword or kind in Token.Operator.Word:
-            return palette.keyword
-        if kind in Token.Literal.String:
-            return palette.string
-        if kind in Token.Comment:
-            return palette.comment
-        if kind in Token.Literal.Number or kind in Token.Keyword.Constant:
-            return palette.number
-        if kind in Token.Name.Function or kind in Token.Name.Class or kind in Token.Name.Tag:
-            return palette.name
-        if kind in Token.Name.Decorator or kind in Token.Name.Builtin:
-            return palette.name
-        return palette.block
+        for above, name in _STYLES:
+            if kind in above:
+                return getattr(self._palette, name)
+        return self._palette.block
 
 
 def _add(row: list[Span], text: str, style: Style) -> None:

@@ -4,6 +4,7 @@ Blank rows follow the source line by line (is there a blank line before this blo
 property of the whole list, so that a list drawn item by item looks like one drawn at once.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -174,6 +175,10 @@ def language_of(info: str) -> str:
     return (info.split() or [""])[0][:20]
 
 
+_TASK = re.compile(r"\[([ xX])\] ")
+"""How an item of a task list begins."""
+
+
 class _Blocks:
     """One walk over block tokens."""
 
@@ -289,6 +294,14 @@ class _Blocks:
         self._push(Lead((label, style), (blank, style), label, blank))
 
     def _inline(self, token: "Token") -> None:
+        lead, children = self._canvas.leads[-1], token.children
+        if children and lead.first_copy == "- " and not lead.used:
+            task = _TASK.match(children[0].content)
+            if task is not None:
+                done = task[1] != " "
+                glyph = ("✓ ", self._palette.good) if done else ("○ ", self._palette.dim)
+                lead.first, lead.first_copy = glyph, f"- {task[0]}"
+                children[0].content = children[0].content[len(task[0]) :]
         for line in spans_of(token.children or (), self._palette, self._style[-1]):
             self._canvas.line(line)
 

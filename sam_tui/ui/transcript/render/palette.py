@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rich.style import Style
 from textual.color import Color, ColorParseError
@@ -35,6 +36,9 @@ class Palette:
     name: Style
     added: Style
     removed: Style
+    added_word: Style
+    """A word that differs in a line that was changed."""
+    removed_word: Style
     gutter: Style
 
 
@@ -95,6 +99,8 @@ def make_palette(
         name=on(primary, raised),
         added=on(good, background.blend(good, 0.12)),
         removed=on(bad, background.blend(bad, 0.12)),
+        added_word=on(good, background.blend(good, 0.3)) + bold,
+        removed_word=on(bad, background.blend(bad, 0.3)) + bold,
         gutter=on(faint, least=FAINT),
     )
 
@@ -129,8 +135,26 @@ def terminal_palette() -> Palette:
         name=style("cyan"),
         added=style("green"),
         removed=style("red"),
+        added_word=style("bold underline green"),
+        removed_word=style("bold underline red"),
         gutter=style("dim default"),
     )
+
+
+@lru_cache(maxsize=512)
+def on_ground(style: Style, ground: Style, usual: Style) -> Style:
+    """A style of code on another ground, readable there; what is ``usual`` takes the ground's colour.
+
+    On the terminal's own ground there is nothing to tell a change by but that colour.
+    """
+    colour, under = style.color, ground.bgcolor
+    if style == usual or colour is None or under is None or colour.is_default or under.is_default:
+        return ground
+    extreme = Color.from_rich_color(ground.color)
+    shade = _readable(
+        Color.from_rich_color(colour), Color.from_rich_color(under), extreme, READABLE
+    )
+    return ground + Style(color=shade.rich_color, italic=style.italic)
 
 
 def contrast(first: Color, other: Color) -> float:
