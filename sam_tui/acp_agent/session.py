@@ -33,6 +33,7 @@ from sam_tui.core.todos.item import one_line
 
 MODES: Final[dict[PermissionMode, str]] = {
     "ask": "Edits in the workspace and commands in the sandbox run; what leaves them is asked.",
+    "ask-all": "Every edit is asked, and every command that does more than read.",
     "accept-edits": "Edits are made without a question.",
     "plan": "Nothing is changed: the agent reads and plans.",
     "auto": "Nobody is asked: what would be asked is refused.",

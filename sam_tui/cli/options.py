@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MODES: dict[str, "PermissionMode"] = {
     "ask": "ask",
+    "ask-all": "ask-all",
     "accept-edits": "accept-edits",
     "plan": "plan",
     "auto": "auto",
@@ -96,8 +97,8 @@ _PERMISSIONS = (
         "mode",
         type=click.Choice(list(MODES)),
         metavar="MODE",
-        help="ask, accept-edits, plan, auto or bypass (Claude Code's names work too); without it "
-        "what the policy files say, else ask.",
+        help="ask, ask-all (every edit, too), accept-edits, plan, auto or bypass (Claude Code's "
+        "names work too); without it what the policy files say, else ask.",
     ),
     option(
         "--sandbox",

@@ -27,6 +27,7 @@ _CONTROL = re.compile(
 
 _MODES = {
     "ask": "default",
+    "ask-all": "default",
     "accept-edits": "acceptEdits",
     "auto": "dontAsk",
     "bypass": "bypassPermissions",

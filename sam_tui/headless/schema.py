@@ -63,7 +63,8 @@ SYSTEM: Mapping[str, Fields] = {
     "init": {
         "model": TEXT, "tools": _list(TEXT),
         "mcp_servers": _list(_table({"name": TEXT, "status": TEXT})), "cwd": TEXT,
-        "permission_mode": _words("ask", "accept-edits", "plan", "auto", "bypass"), "sandbox": TEXT,
+        "permission_mode": _words("ask", "ask-all", "accept-edits", "plan", "auto", "bypass"),
+        "sandbox": TEXT,
         "version": TEXT,
     },
     "hook_started": _HOOK,

@@ -12,6 +12,7 @@ from sam_tui.ui.action_tables.terminals import TERMINAL_ACTIONS as TERMINAL_ACTI
 MODES = {
     "ask": "what the rules do not allow is asked",
     "plan": "nothing is changed and no command runs",
+    "ask-all": "every edit is asked, and every command that does more than read",
     "accept-edits": "edits inside the workspace never ask",
     "auto": "nobody is asked: what would be asked is refused",
 }
@@ -109,7 +110,10 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         "model", "Model", "Choose the model, or use the one named", (), "model", "NAME"
     ),
     WorkbenchAction(
-        "next_mode", "Next mode", "Go round ask, accept-edits and plan", ("shift+tab",)
+        "next_mode",
+        "Next mode",
+        "Go round ask, ask-all, accept-edits and plan; what each means is said",
+        ("shift+tab",),
     ),
     WorkbenchAction(
         "mode",

@@ -204,7 +204,7 @@ def test_the_mode_is_the_sessions_own(running: Editor) -> None:
     opened = running.ask("session/new", cwd=str(running.workspace), mcpServers=[])["result"]
     session = opened["sessionId"]
     modes = [mode["id"] for mode in opened["modes"]["availableModes"]]
-    assert modes == ["ask", "accept-edits", "plan", "auto"]
+    assert modes == ["ask", "ask-all", "accept-edits", "plan", "auto"]
     assert [option["id"] for option in opened["configOptions"]] == ["mode", "model"]
     assert running.ask("session/set_mode", sessionId=session, modeId="bypass")["error"]
     assert running.ask("session/set_mode", sessionId=session, modeId="plan")["result"] == {}

@@ -116,32 +116,32 @@ def test_each_command_has_the_class_of_its_heaviest_part(kind: str) -> None:
 
 
 ASK, ALLOW, DENY = "ask", "allow", "deny"
-MODES: tuple[PermissionMode, ...] = ("ask", "accept-edits", "plan", "auto", "bypass")
+MODES: tuple[PermissionMode, ...] = ("ask", "accept-edits", "plan", "auto", "bypass", "ask-all")
 SANDBOXED = {
-    # command: ask, accept-edits, plan, auto, bypass
-    "git status": (ALLOW, ALLOW, ALLOW, ALLOW, ALLOW),
-    "touch a": (ALLOW, ALLOW, DENY, ALLOW, ALLOW),
-    "make": (ALLOW, ALLOW, DENY, ALLOW, ALLOW),
-    "rm -r build": (ALLOW, ALLOW, DENY, ALLOW, ALLOW),
-    "npm install": (ALLOW, ALLOW, DENY, ALLOW, ALLOW),
-    "rm -rf src": (ASK, ASK, DENY, ALLOW, ALLOW),
-    "git push --force": (ASK, ASK, DENY, DENY, ALLOW),
-    "sudo ls": (ASK, ASK, DENY, DENY, ALLOW),
-    "cat ~/.ssh/id_rsa": (DENY, DENY, DENY, DENY, DENY),
-    "cat .env": (ASK, ASK, ASK, DENY, ALLOW),
+    # command: ask, accept-edits, plan, auto, bypass, ask-all
+    "git status": (ALLOW, ALLOW, ALLOW, ALLOW, ALLOW, ALLOW),
+    "touch a": (ALLOW, ALLOW, DENY, ALLOW, ALLOW, ASK),
+    "make": (ALLOW, ALLOW, DENY, ALLOW, ALLOW, ASK),
+    "rm -r build": (ALLOW, ALLOW, DENY, ALLOW, ALLOW, ASK),
+    "npm install": (ALLOW, ALLOW, DENY, ALLOW, ALLOW, ASK),
+    "rm -rf src": (ASK, ASK, DENY, ALLOW, ALLOW, ASK),
+    "git push --force": (ASK, ASK, DENY, DENY, ALLOW, ASK),
+    "sudo ls": (ASK, ASK, DENY, DENY, ALLOW, ASK),
+    "cat ~/.ssh/id_rsa": (DENY, DENY, DENY, DENY, DENY, DENY),
+    "cat .env": (ASK, ASK, ASK, DENY, ALLOW, ASK),
 }
 OPEN = {
-    "git status": (ALLOW, ALLOW, ALLOW, ALLOW, ALLOW),
-    "touch a": (ASK, ALLOW, DENY, DENY, ALLOW),
-    "touch ../out/a": (ASK, ASK, DENY, DENY, ALLOW),
-    "touch ../out/a > /dev/null": (ASK, ASK, DENY, DENY, ALLOW),
-    "echo x > a": (ASK, ALLOW, DENY, DENY, ALLOW),
-    "make": (ASK, ASK, DENY, DENY, ALLOW),
-    "npm install": (ASK, ASK, DENY, DENY, ALLOW),
-    "rm -rf src": (ASK, ASK, DENY, DENY, ALLOW),
-    "cat ../out/x": (ASK, ASK, ASK, DENY, ALLOW),
-    "sudo ls": (ASK, ASK, DENY, DENY, ALLOW),
-    "cat ~/.ssh/id_rsa": (DENY, DENY, DENY, DENY, DENY),
+    "git status": (ALLOW, ALLOW, ALLOW, ALLOW, ALLOW, ALLOW),
+    "touch a": (ASK, ALLOW, DENY, DENY, ALLOW, ASK),
+    "touch ../out/a": (ASK, ASK, DENY, DENY, ALLOW, ASK),
+    "touch ../out/a > /dev/null": (ASK, ASK, DENY, DENY, ALLOW, ASK),
+    "echo x > a": (ASK, ALLOW, DENY, DENY, ALLOW, ASK),
+    "make": (ASK, ASK, DENY, DENY, ALLOW, ASK),
+    "npm install": (ASK, ASK, DENY, DENY, ALLOW, ASK),
+    "rm -rf src": (ASK, ASK, DENY, DENY, ALLOW, ASK),
+    "cat ../out/x": (ASK, ASK, ASK, DENY, ALLOW, ASK),
+    "sudo ls": (ASK, ASK, DENY, DENY, ALLOW, ASK),
+    "cat ~/.ssh/id_rsa": (DENY, DENY, DENY, DENY, DENY, DENY),
 }
 
 
@@ -183,6 +183,7 @@ def test_whole_lines_typed_into_a_sandboxed_terminal_are_judged_as_commands(
     assert here.explain(Type("t", "cat ~/.ssh/id_rsa\n"), operation=send).outcome == DENY
     assert here.explain(Type("t", "q"), operation=send).outcome == ALLOW
     assert ward(mode="plan").explain(Type("t", "ls\r"), operation=send).outcome == DENY
+    assert ward(mode="ask-all").explain(Type("t", "make\r"), operation=send).outcome == ASK
 
 
 @pytest.mark.requirement("guard:commands-typed")

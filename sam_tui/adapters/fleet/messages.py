@@ -21,8 +21,8 @@ MOST_MESSAGE = 12_000_000
 """Characters of a sealed message."""
 NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}"
 Name = Annotated[str, Field(pattern=f"^{NAME}$")]
-Mode = Literal["plan", "ask", "accept-edits", "auto", "bypass"]
-MODES: tuple[Mode, ...] = ("plan", "ask", "accept-edits", "auto", "bypass")
+Mode = Literal["plan", "ask-all", "ask", "accept-edits", "auto", "bypass"]
+MODES: tuple[Mode, ...] = ("plan", "ask-all", "ask", "accept-edits", "auto", "bypass")
 """Each allows what the ones before it allow."""
 
 

@@ -36,10 +36,10 @@ _MOST_IGNORED = 5
 """What of an untrusted file is named."""
 T = TypeVar("T")
 _MODES: dict[Layer, tuple[PermissionMode, ...]] = {
-    "system": ("ask", "accept-edits", "plan", "auto"),
-    "user": ("ask", "accept-edits", "plan", "auto"),
+    "system": ("ask", "ask-all", "accept-edits", "plan", "auto"),
+    "user": ("ask", "ask-all", "accept-edits", "plan", "auto"),
     "project": ("plan",),
-    "session": ("ask", "accept-edits", "plan", "auto"),
+    "session": ("ask", "ask-all", "accept-edits", "plan", "auto"),
 }
 """What a layer may set; bypass needs the flag."""
 _TOP_KEYS = ("mode", "modes", "minutes", "local", "rule", "program", LIMITS, *KEYS)

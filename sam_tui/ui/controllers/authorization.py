@@ -24,7 +24,7 @@ _DECIDED = {
     "changed": "changed while it was shown, so it is not believed: /trust shows it again",
 }
 """What a choice came to."""
-_ROUND: tuple["PermissionMode", ...] = ("ask", "accept-edits", "plan")
+_ROUND: tuple["PermissionMode", ...] = ("ask", "ask-all", "accept-edits", "plan")
 
 
 class Authorization:
@@ -157,7 +157,7 @@ class Authorization:
             self._context.notice(f"{words}: {writers}.", "warning")
         self._runtime.guard.use_mode(mode)
         self._standing.mode = mode
-        self._context.screen.status.show()
+        self._context.screen.status.flash(f"{mode}: {MODES[mode]}")
 
     def _writers(self) -> str:
         """What runs beside the conversation and was given the workspace to write to, in words."""

@@ -22,6 +22,7 @@ _TURNING = "⠋⠙⠹⠸⠼⠴⠦⠧"
 _TONES = {"quiet": "$success", "busy": "$primary", "waiting": "bold $warning", "trouble": "$error"}
 _MODE_STYLES = {
     "plan": "$primary",
+    "ask-all": "$success",
     "accept-edits": "$warning",
     "auto": "$primary",
     "bypass": "bold $error",

@@ -93,6 +93,10 @@ def wants_network(reading: CommandReading | None) -> bool:
 def confined(state: PolicyState, case: AccessCase) -> Judgement | None:
     """In the kernel sandbox a command cannot reach more than it may."""
     reading = case.subject.reading
+    calm = reading is not None and reading.calm
+    if state.mode == "ask-all" and state.confined and not calm:
+        reason = "ask-all mode asks about every command that does not only read"
+        return case.ask("mode:ask-all", reason)
     if case.subject.kind == "type":
         if state.confined:
             return case.allow("agent-session", "its terminal is sandboxed")
@@ -100,7 +104,7 @@ def confined(state: PolicyState, case: AccessCase) -> Judgement | None:
         return case.ask("unsandboxed", reason, plain=False)
     if not state.confined:
         return None
-    if reading is not None and reading.calm:
+    if calm:
         return case.allow("read-only", "it only reads")
     return case.allow("sandboxed", "runs in the kernel sandbox")
 

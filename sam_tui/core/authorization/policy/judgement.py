@@ -12,11 +12,12 @@ from sam_tui.core.authorization.paths.secrets import Secrets
 from sam_tui.core.authorization.rules.rule import Rule, RuleSet, Subject
 from sam_tui.core.verdict import DecidedBy
 
-PermissionMode = Literal["ask", "accept-edits", "plan", "auto", "bypass"]
-"""ask: what the rules do not allow is asked. accept-edits: the same, and plain file commands inside
-the workspace do not ask where there is no sandbox. plan: nothing is changed, and only commands that
-surely read run. auto: inside the sandbox nothing asks, and what would be asked is refused. bypass:
-nothing asks and commands run without the sandbox; what is protected or denied stays so."""
+PermissionMode = Literal["ask", "ask-all", "accept-edits", "plan", "auto", "bypass"]
+"""ask: what the rules do not allow is asked. ask-all: so is every write, and every command that does
+more than read. accept-edits: as ask, but plain file commands inside the workspace do not ask where there
+is no sandbox. plan: nothing is changed, and only commands that surely read run. auto: inside the sandbox
+nothing asks, and what would be asked is refused. bypass: nothing asks and commands run without the
+sandbox; what is protected or denied stays so."""
 PERMISSION_MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
 
 

@@ -118,6 +118,8 @@ def local_secret(state: PolicyState, case: AccessCase) -> Judgement | None:
 def contained(state: PolicyState, case: AccessCase) -> Judgement | None:
     """The mode's default: inside is free, outside is asked; reads outside are free where trusted."""
     where = case.where
+    if where.inside and case.writes and state.mode == "ask-all":
+        return case.ask("mode:ask-all", "ask-all mode asks about every change")
     if where.inside:
         return case.allow("inside-workspace", "inside the workspace")
     reason = f"{where.real} is outside the workspace"
