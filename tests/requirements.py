@@ -633,6 +633,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "plans:final": Requirement("A last step that says that it is the final answer is the answer; none is written after it.", "issue 15.3, spec C4"),
     "plans:memory": Requirement("A planner is told what memory and accepted findings have on the task.", "issue 15.1 and 15.4, seed 002 4.1"),
     "plans:models": Requirement("A step's model, temperature and maxTokens count, purposes and tasks have models of their own, and no plan has text sent to a host that is not the person's.", "issue 15.3, spec C4 and C9"),
+    "plans:hostile": Requirement("Plans and personas of strangers are taken or refused in words: bombs, depth, length, doubled keys, names that lead elsewhere, pipes, devices.", "issue 12 A19"),
     "plans:modes": Requirement("A task is planned and carried out, planned alone, carried out as planned, or answered anew from what it came to.", "issue 15.2, seed 002 3.4"),
     "plans:replan": Requirement("A step of a plan that fails in any way has its plan made anew, told of context, failure, what is done and the plan.", "issue 15.1, seed 002 4.1, E3"),
     "plans:reuse": Requirement("A new plan keeps a finished step whose text and inputs are the same, and does every other again.", "issue 15.1, E3"),

@@ -8,7 +8,6 @@ What no entry matches is left unanswered, which denies it. A reply to an approva
 ``user`` or another.
 """
 
-import json
 import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiries import Responder
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply, chosen
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
+from sam_tui.core.text.nesting import plain_json
 
 REFUSAL = "No. Go on without it."
 _FORM = 'Each entry is {"match": "a regular expression", "reply": "approve", "deny" or a text}.'
@@ -131,10 +131,10 @@ def inquiry_texts(inquiry: Inquiry) -> list[str]:
 def _load(path: str) -> list[object]:
     try:
         data = read_named(os.path.expanduser(path), most=_LONGEST)
-        value = json.loads(data.decode("utf-8-sig"))
+        value = plain_json(data.decode("utf-8-sig"))
     except UnusableFile as error:
         raise ConfigurationError(f"{path} {error}.", hint=_FORM) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ConfigurationError(f"{path} is not valid JSON: {error}.", hint=_FORM) from error
     if not isinstance(value, list):
         raise ConfigurationError(f"{path} must hold a JSON list.", hint=_FORM)

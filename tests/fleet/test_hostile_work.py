@@ -160,13 +160,22 @@ def test_all_faults_of_a_task_file_are_told_with_their_lines(tmp_path: Path) -> 
         '{"prompt": "a", "mode": "god"}': "line 8: mode",
         '{"prompt": "a", "max_cost": -1}': "line 9: max_cost",
         "[1]": "line 10",
+        '{"prompt": "a", "prompt": "b"}': "line 11: 'prompt' stands there twice",
+        '{"prompt": ' + "[" * 100_000: "line 12: it is nested too deep",
+        '{"prompt": "a", "' + "x" * 100_000 + '": 1}': f"line 13: {'x' * 60}: Extra",
+        '{"prompt": "' + "x" * 2_000_000 + '"}': "line 14: it is longer than 1600000 bytes",
+        '{"prompt": "a", "max_cost": Infinity}': "line 15: max_cost",
     }
     path.write_text("\n".join(faults))
     with pytest.raises(ConfigurationError) as raised:
         read_tasks(str(path))
     for words in faults.values():
         assert words in str(raised.value)
-    path.write_text('\ufeff{"prompt": "a"}\n\n{"prompt": "b", "id": "mine"}\n', "utf-8")
+    assert len(str(raised.value)) < 3000
+    path.write_text("{}\n" * 100_000)
+    with pytest.raises(ConfigurationError, match="and 981 more"):  # behind a thousand none is read
+        read_tasks(str(path))
+    path.write_text('\ufeff{"prompt": "a\u2028"}\n\n{"prompt": "b", "id": "mine"}\n', "utf-8")
     assert [task.id for task in read_tasks(str(path))] == ["task-1", "mine"]
     assert rates_of(["m=2/30", "n=/1.5"])["m"].per_minute == 30
     with pytest.raises(ConfigurationError):

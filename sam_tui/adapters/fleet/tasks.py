@@ -1,6 +1,7 @@
 """The file of a fleet's tasks, and the limits of the fleet."""
 
-import json
+import codecs
+import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sam_tui.adapters.fleet.messages import MOST_PROMPT, Mode
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
+from sam_tui.core.text.nesting import plain_json
 
 MOST_BYTES = 200_000_000
 MOST_TASKS = 100_000
 _SHOWN_FAULTS = 20
+_MOST_FAULTS = 1000
+"""Behind them nothing more is read."""
+_LONGEST_LINE = 8 * MOST_PROMPT
+"""Bytes: a prompt may be written in escapes."""
+_LONGEST_NAME = 60
 
 
 class FleetTask(BaseModel):
@@ -27,7 +34,7 @@ class FleetTask(BaseModel):
     mode: Mode = "ask"
     max_turns: Annotated[int, Field(ge=1)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
-    max_cost: Annotated[float, Field(gt=0)] | None = None
+    max_cost: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     seconds: Annotated[float, Field(gt=0, le=86_400)] | None = None
     retries: Annotated[int, Field(ge=0, le=20)] | None = None
     clone: Annotated[str, Field(max_length=1000)] = ""
@@ -76,18 +83,22 @@ def rates_of(texts: Sequence[str]) -> Mapping[str, Rate]:
 def read_tasks(path: str) -> list[FleetTask]:
     """The tasks of a file, one JSON object a line. Raises ``ConfigurationError`` with all faults."""
     try:
-        text = read_bounded(path, most=MOST_BYTES).decode("utf-8-sig")
-    except (UnusableFile, UnicodeDecodeError) as error:
+        data = read_bounded(path, most=MOST_BYTES)
+    except UnusableFile as error:
         raise ConfigurationError(f"{path} {error}.") from error
     tasks: list[FleetTask] = []
     faults: list[str] = []
     seen: set[str] = set()
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(io.BytesIO(data.removeprefix(codecs.BOM_UTF8)), 1):
+        if len(faults) > _MOST_FAULTS or len(tasks) > MOST_TASKS:
+            break
         if not line.strip():
             continue
         try:
-            task = FleetTask.model_validate(json.loads(line), strict=True)
-        except (ValidationError, ValueError, RecursionError) as error:
+            if len(line) > _LONGEST_LINE:
+                raise ValueError(f"it is longer than {_LONGEST_LINE} bytes")
+            task = FleetTask.model_validate(plain_json(line.decode()), strict=True)
+        except ValueError as error:
             faults.append(f"line {number}: {_words(error)}")
             continue
         name = task.id or f"task-{len(tasks) + 1}"
@@ -96,7 +107,7 @@ def read_tasks(path: str) -> list[FleetTask]:
         seen.add(name)
         tasks.append(task.model_copy(update={"id": name}))
     if len(tasks) > MOST_TASKS:
-        faults.append(f"{len(tasks)} tasks; a fleet has at most {MOST_TASKS}")
+        faults.append(f"a fleet has at most {MOST_TASKS} tasks")
     if faults or not tasks:
         more = f"\nand {len(faults) - _SHOWN_FAULTS} more" if len(faults) > _SHOWN_FAULTS else ""
         listed = "\n".join(faults[:_SHOWN_FAULTS]) or "It holds no task."
@@ -110,6 +121,6 @@ def read_tasks(path: str) -> list[FleetTask]:
 def _words(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
+        where = ".".join(str(part)[:_LONGEST_NAME] for part in first["loc"])
         return f"{where}: {first['msg']}" if where else first["msg"]
     return str(error) or type(error).__name__

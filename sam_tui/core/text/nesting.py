@@ -1,9 +1,12 @@
-"""How deep a JSON text is nested, while it comes in pieces; each piece is looked at once."""
+"""JSON of strangers: how deep it is nested, while it comes in pieces, and objects that say a thing once."""
 
+import json
 import re
+from typing import Any
 
 DEEPEST = 200
 """Levels that the arguments of a call never have more of: what reads them calls itself level by level."""
+_LONGEST_NAME = 60
 _OUTSIDE = re.compile(r'["{}\[\]]')
 _IN_STRING = re.compile(r'["\\]')
 
@@ -45,3 +48,23 @@ def depth_of(text: str) -> int:
     nesting = Nesting()
     nesting.feed(text)
     return nesting.deepest
+
+
+def plain_json(text: str) -> Any:
+    """The value of a JSON text in which no object names a thing twice: readers differ about those.
+
+    Raises ValueError, also for what is nested too deep.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for name, its_value in pairs:
+        if name in value:
+            raise ValueError(f"{name[:_LONGEST_NAME]!r} stands there twice")
+        value[name] = its_value
+    return value

@@ -14,6 +14,8 @@ from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_consol
 from sam_tui.cli.options import Values, agent_options, open_runtime
 from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import StorageError, UsageError
+from sam_tui.core.local_files.bounded import UnusableFile, read_named
+from sam_tui.core.text.nesting import plain_json
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import MODES
 from sam_tui.headless.interrupts import Interrupts
@@ -234,12 +236,13 @@ def _stages(file: str) -> object:
         if file == "-":
             text = read_prompt("-", input_descriptor()).text
         else:
-            with Path(file).open("rb") as stream:
-                text = stream.read(_LARGEST + 1).decode()
+            text = read_named(file, most=_LARGEST).decode()
         if len(text) > _LARGEST:
             raise UsageError(f"{file} is larger than {_LARGEST} bytes.")
-        return json.loads(text)
-    except (OSError, ValueError, RecursionError) as error:
+        return plain_json(text)
+    except UnusableFile as error:
+        raise UsageError(f"{file} {error}.") from error
+    except ValueError as error:
         raise UsageError(f"{file} holds no plan: {error}") from error
 
 
