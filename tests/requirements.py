@@ -413,6 +413,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "images:models": Requirement("Sizes and counts fit what the model makes.", "spec/sam.md 1.16"),
     "images:refusals": Requirement("What the provider refuses, and arguments it cannot honour, are told.", "spec/sam.md 1.16"),
     "inquiries:withdrawn": Requirement("A cancelled call withdraws its question.", "architecture 3"),
+    "images:refused": Requirement("A model that takes no images is shown none, and the person or the model is told so.", "issue 16.9"),
+    "images:shown": Requirement("Images that a prompt names or brings, and those that calls return, reach models that take them, from the workbench, the command line and editors.", "issue 16.9"),
     "instructions:append-only": Requirement("Instructions are appended, never rewritten, and a resumed conversation is not told again.", "architecture 5"),
     "instructions:changed": Requirement("A changed instruction file is said again, alone, and one that no longer holds is named.", "architecture 5"),
     "instructions:files": Requirement("AGENTS.md counts, else CLAUDE.md, and copilot-instructions.md; nothing is imported.", "peers J, spec/sam.md 7"),

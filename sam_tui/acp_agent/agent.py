@@ -137,7 +137,7 @@ class EditorAgent:
                 load_session=True,
                 mcp_capabilities=schema.McpCapabilities(http=True, sse=False),
                 prompt_capabilities=schema.PromptCapabilities(
-                    image=False, audio=False, embedded_context=True
+                    image=True, audio=False, embedded_context=True
                 ),
                 session_capabilities=schema.SessionCapabilities(
                     list=schema.SessionListCapabilities(),

@@ -4,6 +4,7 @@ The host words every approval. An answer counts for the question that it was giv
 each carry its id, and anything but one of them denies.
 """
 
+import base64
 from collections.abc import Sequence
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -15,6 +16,8 @@ from pydantic import ValidationError
 from sam_tui.acp_agent.updates import diff_content, kind_of
 from sam_tui.core.errors import UsageError
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply, chosen
+from sam_tui.core.messages import Image
+from sam_tui.core.prompt.images import image_of
 from sam_tui.core.todos.item import one_line, visible_text
 from sam_tui.core.tooling.neutralization import neutralise
 
@@ -38,6 +41,26 @@ def prompt_text(blocks: Blocks) -> str:
     return text
 
 
+def prompt_images(blocks: Blocks) -> list[Image]:
+    """The images of a prompt. Raises ``UsageError`` for what is none, or too large."""
+    images: list[Image] = []
+    for block in blocks:
+        if not isinstance(block, schema.ImageContentBlock):
+            continue
+        try:
+            data = base64.b64decode(block.data, validate=True)
+        except ValueError:
+            data = b""
+        image = image_of(f"image {len(images) + 1}", data)
+        if image is None:
+            raise UsageError(
+                "An image of the prompt cannot be used.",
+                hint="Send PNG, JPEG, GIF or WebP of up to 3.75 MB.",
+            )
+        images.append(image)
+    return images
+
+
 def _block_text(block: object) -> str:
     match block:
         case schema.TextContentBlock(text=text):
@@ -48,9 +71,11 @@ def _block_text(block: object) -> str:
             return f'<resource from="{_address(text.uri)}">\n{neutralise(text.text)}\n</resource>'
         case schema.EmbeddedResourceContentBlock(resource=resource):
             return f"[a file that is no text: {_address(resource.uri)}]"
+        case schema.ImageContentBlock():
+            return "[image]"
         case _:
             raise UsageError(
-                "Images and sound cannot be sent to the model yet.",
+                "Sound cannot be sent to the model yet.",
                 hint="The capabilities of this agent say so: send text and resources.",
             )
 

@@ -17,6 +17,7 @@ from sam_tui.acp_agent.person import (
     decision_of,
     form_request,
     permission_request,
+    prompt_images,
     prompt_text,
     reply_of,
 )
@@ -81,7 +82,9 @@ class EditorSession:
         """Run one turn to its end. Nothing before its task exists waits, so no cancel overtakes it."""
         if self._turn is not None:
             raise UsageError("A turn is running.", hint="Wait for it, or cancel it.")
-        turn = self._turn = _begin(self._session.run(prompt_text(blocks)), "acp-turn")
+        turn = self._turn = _begin(
+            self._session.run(prompt_text(blocks), images=prompt_images(blocks)), "acp-turn"
+        )
         await asyncio.wait({turn})
         self._turn = None
         await self._tell(self._events.drain())

@@ -136,7 +136,7 @@ class Agent(Providers):
     def _attachments(self) -> "Attachments":
         from sam_tui.core.prompt.attachments import Attachments
 
-        return Attachments(self.files)
+        return Attachments(self.files, self.budgets.model)
 
     def _prices(self) -> "Mapping[str, Price]":
         """The person's own prices; their reader is loaded where there is a file."""

@@ -191,12 +191,14 @@ _RUN = (
     option("--answers", metavar="FILE", help="JSON patterns that answer approvals."),
     option("--inquiries-fd", type=click.IntRange(min=3), hidden=True),
     option("--include-partial-messages", is_flag=True, help="Stream the pieces too."),
+    option("--image", "images", multiple=True, metavar="FILE", help="Show it to the model."),
     option("--include-hook-events", is_flag=True, help="Tell of hooks too."),
     option("--stdin", "wait_stdin", is_flag=True, help="Wait for the end of standard input."),
     option("--verbose", is_flag=True, help="Progress on standard error."),
     option("-o", "--output-last-message", metavar="FILE", help="Write the final answer there."),
 )
 RUN_ONLY = (
+    "images",
     "session_id",
     "output_format",
     "answers",

@@ -34,12 +34,25 @@ class UserMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """An image that models are shown; ``mime`` is its type, ``data`` its bytes as Base64."""
+
+    name: str
+    mime: str
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReminderMessage:
-    """What a reminder had to say; ``name`` is the injector's, ``text`` its unwrapped content."""
+    """What a reminder had to say; ``name`` is the injector's, ``text`` its unwrapped content.
+
+    ``images`` are shown with it.
+    """
 
     name: str
     text: str
     kind: Literal["reminder"] = "reminder"
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +100,8 @@ def dump_message(message: Message) -> str:
 
 def _fields(value: Any) -> dict[str, Any]:
     """A message or a call by its fields. ``asdict`` would copy all of an answer's opaque data."""
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    named = {field.name: getattr(value, field.name) for field in fields(value)}
+    return {key: field for key, field in named.items() if key != "images" or field}
 
 
 def load_message(text: str) -> Message:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import Image
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Opening
@@ -33,6 +34,8 @@ class HeadlessRequest:
     last_message: str = ""
     warnings: tuple[str, ...] = ()
     version: str = ""
+    images: tuple[Image, ...] = ()
+    """What the model is shown with the prompt."""
     schema: dict[str, Any] | None = None
     """What the answer has to be: JSON of this schema."""
     messages: int | None = None

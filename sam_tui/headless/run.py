@@ -90,6 +90,8 @@ class _Run:
         self._begun = False
         self._early: list[Event] = []
         """What happened before the run was introduced."""
+        self._images = request.images
+        """Those of the first message, until it is sent."""
         self._value: object = None
         self._fault = ""
         """What the answer holds by the schema, or why it holds nothing."""
@@ -197,8 +199,9 @@ class _Run:
         """The turn for a message, and where a schema is asked for those in which a wrong answer is asked
         for again."""
         schema = self._request.schema
+        images, self._images = self._images, ()
         if schema is None:
-            await session.run(prompt, steering)
+            await session.run(prompt, steering, images=images)
             return
         from sam_tui.headless.structure import (
             REPAIRS,
@@ -209,7 +212,7 @@ class _Run:
         )
 
         self._value, self._fault = None, ""
-        finished = await session.run(with_schema(prompt, schema), steering)
+        finished = await session.run(with_schema(prompt, schema), steering, images=images)
         for left in range(REPAIRS, -1, -1):
             if finished.reason != "finished":
                 break

@@ -1,8 +1,11 @@
 """Files named in a prompt after an ``@``: where one is being typed, and which fit it."""
 
 import heapq
+import os
 import re
+import shlex
 from collections.abc import Iterable, Sequence
+from urllib.parse import unquote
 
 LISTED = 50
 """Most files that are offered at once."""
@@ -37,6 +40,24 @@ def fitting(paths: Iterable[str], part: str) -> Sequence[str]:
             continue
         ranked.append((rank, len(path), path))
     return [path for _, _, path in heapq.nsmallest(LISTED, ranked)]
+
+
+def dropped_image(text: str) -> str:
+    """The path of an image file where a paste is nothing else: so terminals tell of one dropped on them."""
+    from sam_tui.core.prompt.images import ENDINGS  # the first screen needs none of this
+
+    line = text.strip()
+    if "\n" in line or len(line) > 4096 or not line.lower().rstrip("'\"").endswith(ENDINGS):
+        return ""
+    if line.startswith("file://"):
+        path = unquote(line.removeprefix("file://"))
+    else:
+        try:
+            words = shlex.split(line)
+        except ValueError:
+            return ""
+        path = words[0] if len(words) == 1 else ""
+    return path if os.path.isabs(path) and '"' not in path and os.path.isfile(path) else ""
 
 
 def written(path: str) -> str:

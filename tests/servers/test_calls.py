@@ -133,7 +133,7 @@ async def test_results_of_every_kind_become_plain_masked_text_and_data(house: Ho
         assert "<\\system-reminder>" in text
         assert "⟨U+202E⟩" in text
         assert "AKIAABCDEFGHIJKLMNOP" not in text
-        assert "[image, image/png, 3.0 kB: not shown to you]" in text
+        assert "[image, image/png, 3.0 kB]" in text
         assert "file:///a" in text
         assert "inside" in text
         assert mixed.data["images"][0]["mimeType"] == "image/png"

@@ -160,6 +160,16 @@ def known_context(model: str) -> int | None:
     return context_of(_ready[0], model) if _ready else None
 
 
+def known_sight(model: str) -> bool | None:
+    """Whether a model takes images by litellm's list; None where that is not loaded or says nothing."""
+    if not _ready:
+        return None
+    try:
+        return _ready[0].get_model_info(model).get("supports_vision")
+    except (*_unknown(_ready[0]), ValueError, KeyError):
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class LiteLLMOptions:
     """How to call. ``timeout`` is in seconds between bytes.
@@ -198,6 +208,11 @@ class LiteLLMModel:
     def context_tokens(self) -> int | None:
         """What litellm's table says, once litellm is loaded."""
         return known_context(self._model)
+
+    @property
+    def sees_images(self) -> bool | None:
+        """Whether it takes images, once litellm is loaded and where it knows."""
+        return known_sight(self._model)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The answer as it comes; raises ``ModelError`` only. Never tries again."""
@@ -261,6 +276,7 @@ class LiteLLMModel:
             owner=f"litellm:{provider}",
             strict=provider == "mistral" or wants_strict(self._model),
             echo_reasoning=provider in ("deepseek", "moonshot"),
+            images=self.sees_images is not False,
         )
         arguments: dict[str, Any] = {
             **options.extra,

@@ -35,12 +35,14 @@ class Dialect:
     tool message, and call ids are nine letters or digits (Mistral, and chat templates made after
     it). ``echo_reasoning``: reasoning is sent back with the answer (DeepSeek and Moonshot refuse
     tool results otherwise). ``stream_options``: whether the field is known (Mistral refuses it).
+    ``images``: whether the model takes any; their reminder's words are sent in any case.
     """
 
     owner: str = ""
     strict: bool = False
     echo_reasoning: bool = False
     stream_options: bool = True
+    images: bool = True
 
 
 def chat_messages(
@@ -53,7 +55,7 @@ def chat_messages(
         last = out[-1] if out else None
         if dialect.strict and last is not None and entry["role"] == "user":
             if last["role"] == "user":
-                last["content"] += "\n\n" + entry["content"]
+                last["content"] = _joined(last["content"], entry["content"])
                 continue
             if last["role"] == "tool":
                 out.append({"role": "assistant", "content": _BRIDGE})
@@ -154,7 +156,11 @@ def _entry(message: Message, dialect: Dialect) -> dict[str, Any]:
             return {"role": "user", "content": message.text}
         case ReminderMessage():
             text = f"<system-reminder>\n{message.text}\n</system-reminder>"
-            return {"role": "user", "content": text}
+            if not message.images or not dialect.images:
+                return {"role": "user", "content": text}
+            parts = [{"type": "image_url", "image_url": {"url": f"data:{image.mime};base64,{image.data}"}}
+                     for image in message.images]  # fmt: skip
+            return {"role": "user", "content": [{"type": "text", "text": text}, *parts]}
         case ToolMessage():
             call = _call_id(message.call_id, dialect)
             return {"role": "tool", "tool_call_id": call, "content": message.text}
@@ -162,6 +168,19 @@ def _entry(message: Message, dialect: Dialect) -> dict[str, Any]:
             return _assistant(message, dialect)
         case _:
             assert_never(message)
+
+
+Content = str | Sequence[Mapping[str, object]]
+
+
+def _joined(first: Content, second: Content) -> Content:
+    """The contents of two messages as one."""
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    parts: list[Mapping[str, object]] = []
+    for content in (first, second):
+        parts += [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return parts
 
 
 def _assistant(message: AssistantMessage, dialect: Dialect) -> dict[str, Any]:

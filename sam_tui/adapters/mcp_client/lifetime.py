@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,10 @@ from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, plain
 from sam_tui.core.display import Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiry import Question
+from sam_tui.core.messages import Image
 from sam_tui.core.ports.processes.piped import PipedProgram
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
+from sam_tui.core.prompt.images import image_of
 from sam_tui.core.tooling.contract import ToolResult
 
 if TYPE_CHECKING:
@@ -54,6 +57,7 @@ def result_of(
         ok=not answer.is_error,
         display=(Text(text or NO_OUTPUT),),
         data=_data(answer, server),
+        images=tuple(_images(answer)),
     )
 
 
@@ -61,7 +65,9 @@ def _in_words(block: "ContentBlock") -> str:
     match block.type:
         case "text":
             return block.text
-        case "image" | "audio":
+        case "image":
+            return f"[image, {block.mime_type}, {_size(block.data)}]"
+        case "audio":
             return f"[{block.type}, {block.mime_type}, {_size(block.data)}: not shown to you]"
         case "resource_link":
             about = [block.title or block.name, block.mime_type or "", block.description or ""]
@@ -72,6 +78,15 @@ def _in_words(block: "ContentBlock") -> str:
                 return f"[resource {inner.uri}]\n{text}"
             blob = getattr(inner, "blob", "")
             return f"[resource {inner.uri}, {inner.mime_type or 'unknown type'}, {_size(blob)}]"
+
+
+def _images(answer: "CallToolResult") -> Iterator[Image]:
+    """Those of an answer that are what their bytes say."""
+    for block in answer.content:
+        if block.type == "image" and len(block.data) <= MOST_IMAGE:
+            with suppress(ValueError):
+                if image := image_of("image", b64decode(block.data, validate=True)):
+                    yield image
 
 
 def _size(base64: str) -> str:

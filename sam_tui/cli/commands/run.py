@@ -22,7 +22,7 @@ from sam_tui.cli.options import (
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.errors import ConfigurationError, SamError, UsageError
 from sam_tui.core.ids import ConversationId, named_conversation
-from sam_tui.core.messages import calls_of
+from sam_tui.core.messages import Image, calls_of
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.interrupts import Interrupted, Interrupts
 from sam_tui.headless.outcome import RunOutcome, outcome_of_error, outcome_of_fault
@@ -136,6 +136,7 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
         approvals=approvals,
         conversation=conversation,
         opening=opening_of(values),
+        images=tuple(map(_image, values["images"])),
         warnings=warnings,
     )
     return request, runtime
@@ -183,6 +184,20 @@ def _check(values: Values) -> None:
     if values["no_session_persistence"] and earlier and not values["fork"]:
         why = "--no-session-persistence goes with a new conversation, or with --fork."
         raise UsageError(why, hint="The one that you name would be removed at the end.")
+
+
+def _image(name: str) -> Image:
+    """An image file that the person names. Raises ``UsageError``."""
+    from sam_tui.core.local_files.bounded import UnusableFile, read_named
+    from sam_tui.core.prompt.images import LARGEST, image_of
+
+    try:
+        image = image_of(os.path.basename(name), read_named(name, most=LARGEST))
+    except UnusableFile as error:
+        raise UsageError(f"{name} {error}.") from error
+    if image is None:
+        raise UsageError(f"{name} is no PNG, JPEG, GIF or WebP image.")
+    return image
 
 
 def _unbelieved(runtime: Runtime) -> tuple[str, ...]:

@@ -106,6 +106,11 @@ class FallbackModel:
         sizes = [size for model in self._models if (size := model.context_tokens) is not None]
         return min(sizes, default=None)
 
+    @property
+    def sees_images(self) -> bool | None:
+        """Whether the model in use takes images; None where it does not say."""
+        return getattr(self._models[self._at], "sees_images", None)
+
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The answer of the first that gives one."""
         if self._at and self._monotonic() >= self._until:

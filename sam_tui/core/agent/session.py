@@ -9,8 +9,9 @@ from sam_tui.core.agent.turn import Steering, Turn, TurnEngine
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.events import TurnFinished
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.messages import Message
+from sam_tui.core.messages import Image, Message
 from sam_tui.core.ports.model import Model
+from sam_tui.core.prompt.reminders import reminder_of, takes_images
 
 if TYPE_CHECKING:
     from sam_tui.core.agent.notes.planned import CompactionPlanner
@@ -50,13 +51,15 @@ class Session:
         """Let other programs write to the conversation; this session cannot be used after that."""
         self._history.close()
 
-    async def run(self, text: str, steering: Steering = tuple) -> TurnFinished:
+    async def run(
+        self, text: str, steering: Steering = tuple, *, images: Sequence[Image] = ()
+    ) -> TurnFinished:
         """Run one turn. Cancelling the awaiting task ends it cleanly and re-raises.
 
         Messages of ``steering`` join it after the calls of a step; what comes later is not taken.
 
-        Raises ``UsageError`` for an empty message or while a turn runs, ``ConfigurationError``
-        without a model.
+        Raises ``UsageError`` for an empty message, while a turn runs, and for images to a model that
+        takes none; ``ConfigurationError`` without a model.
         """
         if not text.strip():
             raise UsageError("The message is empty.", hint="Type what should be done.")
@@ -64,8 +67,13 @@ class Session:
             raise UsageError("A turn is running.", hint="Wait for it, or cancel it.")
         if self.model is None:
             raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
+        if images and not takes_images(self.model):
+            why = f"{self.model.name} takes no images."
+            raise UsageError(why, hint="Choose another model, or leave the images out.")
         self.busy = True
         try:
+            for reminder in reminder_of(images, "Images of the message below", self.model):
+                self._history.append(reminder)
             budget = Budget(self._limits.steps, limits=self._limits)
             gate = self._engine.executor.gates(self.conversation)
             with self._engine.budgets.running(self.conversation, budget, self.model, gate):

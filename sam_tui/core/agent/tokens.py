@@ -28,6 +28,8 @@ _PARTS = {
     "assistant": "answers and calls",
     "tool": "results of",
 }
+PER_IMAGE = 1_600
+"""Tokens of a large image, as Anthropic counts it; other providers take less."""
 _PER_MESSAGE, _PER_CALL, _WRAPPER = 4, 20, 9
 
 
@@ -37,7 +39,7 @@ def estimate(message: Message) -> int:
         case UserMessage(text=text):
             return _PER_MESSAGE + text_tokens(text)
         case ReminderMessage(text=text):
-            return _PER_MESSAGE + text_tokens(text) + _WRAPPER
+            return _PER_MESSAGE + text_tokens(text) + _WRAPPER + PER_IMAGE * len(message.images)
         case ToolMessage(text=text):
             return _PER_MESSAGE + text_tokens(text)
         case AssistantMessage():

@@ -48,7 +48,7 @@ from sam_tui.core.messages import (
     UserMessage,
 )
 from sam_tui.core.ports.model import AnswerLimits, Model
-from sam_tui.core.prompt.reminders import digest
+from sam_tui.core.prompt.reminders import digest, reminder_of
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.tooling.executor import CallPlan, Executed, Executor, Gate, unread
 from sam_tui.core.tooling.neutralization import scrub_echoes
@@ -184,7 +184,7 @@ class Turn:
         self._remind(new_message=True)
         self._note(notes)
         if files:
-            self._say(ReminderMessage("attached_files", files))
+            self._say(files)
         shield = executor.shield
         shield.refresh()
         self._history.append(UserMessage(shield.redact(text)))
@@ -312,7 +312,7 @@ class Turn:
         if delay is None or self._budget.spent:
             raise error
         attempts = self._engine.retry.attempts(error)
-        why = self._masked(str(error))
+        why = self._engine.executor.shield.redact(str(error))  # it may have the key in it
         retried = ModelRetried(self._conversation, attempt, attempts, delay, why, error.status)
         self._engine.bus.publish(retried)
         self._fold = Fold()
@@ -341,6 +341,9 @@ class Turn:
                     done[index] = executor.cancelled(plan, self._conversation, why)
             self._store(calls, done)
         self._note([note for index in sorted(done) for note in done[index].notes])
+        images = [image for index in sorted(done) for image in done[index].images]
+        for reminder in reminder_of(images, "Images that the calls above returned", self._model):
+            self._say(reminder)
         if halt := next((done[index].halt for index in sorted(done) if done[index].halt), ""):
             raise StoppedByHook(f"The turn was ended: {halt}")
 
@@ -381,16 +384,12 @@ class Turn:
             with suppress(ConversationTakenOver):
                 self._history.append(AssistantMessage(f"{partial}\n\n[interrupted]"))
 
-    def _masked(self, text: str) -> str:
-        """A provider's words may have the key in them, spelled in any way."""
-        return self._engine.executor.shield.redact(text)
-
     def _finish(
         self, reason: StopReason, answer: str, *, error: SamError | None = None, exit_code: int = 0
     ) -> TurnFinished:
         finished = TurnFinished(
             self._conversation, reason, answer, self._budget.usage, self._budget.steps,
-            self._masked(error.explain()) if error else "",
+            self._engine.executor.shield.redact(error.explain()) if error else "",
             error.title if error else "",
             error.exit_code if error else exit_code,
             error.limit if isinstance(error, BudgetExhausted | AnswerTooLarge) else "",

@@ -1,14 +1,19 @@
 """Files that a message names after an ``@``: their content, read as the guard allows."""
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.request import Request, no_preview
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import CallId, ConversationId, mint
+from sam_tui.core.messages import Image, ReminderMessage
 from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.model import Model
+from sam_tui.core.prompt.images import ENDINGS, LARGEST, image_of
+from sam_tui.core.prompt.reminders import takes_images
 from sam_tui.core.tooling.executor import Executor
 from sam_tui.core.tooling.neutralization import neutralise
 from sam_tui.core.verdict import denial
@@ -40,18 +45,31 @@ class Attachments:
     """Reads what messages name. A name that is no file's stays a word."""
 
     files: Files
+    model_of: Callable[[ConversationId], Model | None]
+    """The model that answers in a conversation."""
 
-    async def read(self, executor: Executor, conversation: ConversationId, text: str) -> str:
-        """The files of a message as one text for the model; empty where it names none."""
+    async def read(
+        self, executor: Executor, conversation: ConversationId, text: str
+    ) -> ReminderMessage | None:
+        """The files of a message for the model; None where it names none."""
         blocks: list[str] = []
+        images: list[Image] = []
+        sees = takes_images(self.model_of(conversation))
         left = ALTOGETHER
         for path, where, request in self._requests(executor, conversation, text):
-            block = await self._block(executor, path, where, request, min(left, LONGEST))
-            left = max(0, left - len(block))
+            content = await self._content(executor, where, request, min(left, LONGEST))
+            if isinstance(content, Image) and sees:
+                images.append(content)
+                content = f"image {len(images)} of this message"
+            elif isinstance(content, Image):
+                content = Refused("You take no images. Say so: another model may be chosen.")
+            left = max(0, left - len(content))
+            block = _block(path, content)
             blocks.append(block)
         if not blocks:
-            return ""
-        return "\n".join([f"<{NAME}>", _HEAD, *blocks, f"</{NAME}>"])
+            return None
+        text = "\n".join([f"<{NAME}>", _HEAD, *blocks, f"</{NAME}>"])
+        return ReminderMessage(NAME, text, images=tuple(images))
 
     def _requests(
         self, executor: Executor, conversation: ConversationId, text: str
@@ -73,27 +91,41 @@ class Attachments:
             summary = f"Attaching: {executor.shield.redact(path)}"
             yield path, where, Request(conversation, call, OPERATION, summary, located, no_preview)
 
-    async def _block(
-        self, executor: Executor, path: str, where: Location, request: Request, most: int
-    ) -> str:
-        name = path.replace('"', "'").translate({ord("<"): "‹", ord(">"): "›"})
+    async def _content(
+        self, executor: Executor, where: Location, request: Request, most: int
+    ) -> Image | str:
         decision = await executor.decide(request)
         if not decision.allowed:
-            return f'<file path="{name}" attached="no">{denial(decision)}</file>'
+            return Refused(denial(decision))
+        name = os.path.basename(where.real)
+        picture = name.lower().endswith(ENDINGS)
         try:
-            data = self.files.read(where, limit=4 * most + 1)
-            if b"\0" in data:
-                return f'<file path="{name}" attached="no">It is no text.</file>'
-            content = data.decode("utf-8-sig", "replace")
+            data = self.files.read(where, limit=LARGEST + 1 if picture else 4 * most + 1)
         except SamError as error:
-            return f'<file path="{name}" attached="no">{error}</file>'
+            return Refused(str(error))
+        image = image_of(name, data) if picture else None
+        if image is not None:
+            return image
+        if b"\0" in data:
+            return Refused("It is neither text nor an image of up to 3.75 MB.")
         executor.shield.refresh()
-        content = neutralise(executor.shield.redact(content))
-        cut = ""
-        if len(content) > most:
-            end = content.rfind("\n", 0, most) + 1 or most
-            lines = content.count("\n", 0, end)
-            content = content[:end]
-            cut = f"\n[cut after {lines} lines: read_file has the rest]"
-        content = _TAG.sub(r"<\\\1", content)
-        return f'<file path="{name}">\n{content}{cut}\n</file>'
+        content = neutralise(executor.shield.redact(data.decode("utf-8-sig", "replace")))
+        if len(content) <= most:
+            return content
+        end = content.rfind("\n", 0, most) + 1 or most
+        lines = content.count("\n", 0, end)
+        return f"{content[:end]}\n[cut after {lines} lines: read_file has the rest]"
+
+
+class Refused(str):
+    """Why a file is not attached."""
+
+    __slots__ = ()
+
+
+def _block(path: str, content: str) -> str:
+    name = path.replace('"', "'").translate({ord("<"): "‹", ord(">"): "›"})
+    if isinstance(content, Refused):
+        return f'<file path="{name}" attached="no">{content}</file>'
+    content = _TAG.sub(r"<\\\1", content)
+    return f'<file path="{name}">\n{content}\n</file>'

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from sam_tui.core.accesses import Access, Location
 from sam_tui.core.display import Diff, Display
 from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.messages import Image
 
 if TYPE_CHECKING:
     # Nobody needs these before a tool is called.
@@ -104,6 +105,8 @@ class ToolResult:
     display: tuple[Display, ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict[str, Any])
     mime_type: str = "text/plain"
+    images: tuple[Image, ...] = ()
+    """What the model is shown besides."""
 
 
 A = TypeVar("A", bound="Arguments")

@@ -14,7 +14,7 @@ from sam_tui.core.clock import Clock
 from sam_tui.core.errors import InvalidArguments, SamError, ToolError
 from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, ToolStarted
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.messages import ToolCall
+from sam_tui.core.messages import Image, ToolCall
 from sam_tui.core.ports.storage import DecisionLog, ResultStore
 from sam_tui.core.tooling.checkpoints import CallCheckpoints
 from sam_tui.core.tooling.contract import (
@@ -122,6 +122,7 @@ class Executed:
     mime_type: str
     notes: tuple[str, ...] = ()
     """What hooks have to say to the model about it."""
+    images: tuple[Image, ...] = ()
     halt: str = ""
     """Why a hook ends the turn after it; empty where it goes on."""
 
@@ -143,8 +144,7 @@ class Executor:
         self._broken_off: dict[CallId, str] = {}
         """What calls said that were cancelled, until their result is made."""
         self._guard = surroundings.guard
-        self._log = surroundings.log
-        self._bus = surroundings.bus
+        self._log, self._bus = surroundings.log, surroundings.bus
         self._clock = surroundings.clock
 
     @property
@@ -387,7 +387,7 @@ class Executor:
             self._clock.monotonic() - started,
         )
         self._bus.publish(finished)
-        return Executed(finished, decision, result.data, result.mime_type)
+        return Executed(finished, decision, result.data, result.mime_type, images=result.images)
 
 
 def unread(call: ToolCall) -> CallPlan:

@@ -3,6 +3,7 @@
 A large paste can stand in it as one chip, such as ``[pasted 500 lines]``, and is sent whole.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator
 
@@ -14,9 +15,12 @@ from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Location
 
+from sam_tui.ui.mentions import dropped_image
+
 MOST_LINES, MOST_CHARACTERS = 10, 1_000
 """Lines and characters of a paste beyond which it is a chip."""
-_CHIP = re.compile(r"\[[a-z]+ \d+ (?:lines?|characters)(?: #\d+)?\]")
+_CHIP = re.compile(r"\[(?:[a-z]+ \d+ (?:lines?|characters)(?: #\d+)?|image [^\]\n]+)\]")
+_BRACKETS = str.maketrans("[]", "()")
 _LINE_ENDS = re.compile(r"\r\n?")
 _NEWLINE_KEYS = frozenset({"shift+enter", "alt+enter", "ctrl+j"})
 
@@ -104,6 +108,12 @@ class PasteArea(Composer):
     def paste(self, text: str, what: str = "pasted") -> None:
         """Put a text in at the cursor, a large one as a chip that says ``what`` it is."""
         text = _LINE_ENDS.sub("\n", text)
+        if picture := dropped_image(text):
+            chip = f"[image {os.path.basename(picture).translate(_BRACKETS)}]"
+            while self._chips.setdefault(chip, f'@"{picture}"') != f'@"{picture}"':
+                chip = f"{chip[:-1]}'{chip[-1]}"
+            self._type(chip)
+            return
         large = text.count("\n") >= MOST_LINES or len(text) > MOST_CHARACTERS
         self._type(self.chip(text, what) if large else text)
 

@@ -12,6 +12,8 @@ from sam_tools.file_operations.names import basename, counted, named, sized
 from sam_tui.core.accesses import Read
 from sam_tui.core.ports.code import EditableFiles
 from sam_tui.core.ports.files import FileStat
+from sam_tui.core.prompt.images import ENDINGS, LARGEST, image_of
+from sam_tui.core.prompt.reminders import described
 from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
@@ -54,6 +56,12 @@ class Reading:
     async def _read(self, arguments: ReadFile, context: ToolContext) -> ToolResult:
         where = context.location("filePath")
         name = named(where, context.workspace)
+        if name.lower().endswith(ENDINGS):
+            data = await asyncio.to_thread(self._files.read, where, limit=LARGEST + 1)
+            image = image_of(basename(name), data)
+            if image is not None:
+                text = f"{name}: you are shown {described(image)}"
+                return ToolResult(text, data={"filePath": name}, images=(image,))
         return await asyncio.to_thread(
             lambda: _shown(name, text_of(self._files, where, name, whole=False), arguments)
         )

@@ -1,0 +1,20 @@
+"""What counts as an image that a model is shown."""
+
+import base64
+
+from sam_tui.core.messages import Image
+
+LARGEST = 3_750_000
+"""Bytes of one image: what Anthropic and OpenAI take of its Base64 form."""
+ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+_MAGIC = ((b"\x89PNG\r\n\x1a\n", "png"), (b"\xff\xd8\xff", "jpeg"), (b"GIF8", "gif"))
+
+
+def image_of(name: str, data: bytes) -> Image | None:
+    """The bytes of a PNG, JPEG, GIF or WebP file as an image; None for anything else."""
+    kind = next((kind for magic, kind in _MAGIC if data.startswith(magic)), "")
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        kind = "webp"
+    if not kind or len(data) > LARGEST:
+        return None
+    return Image(name, f"image/{kind}", base64.b64encode(data).decode("ascii"))
