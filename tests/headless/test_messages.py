@@ -114,6 +114,7 @@ WRONG = {
 
 @pytest.mark.requirement("headless:input-messages")
 async def test_a_line_that_is_no_message_ends_the_input_in_words() -> None:
+    sources: list[int] = []  # closed at the end: the number of one must not become another's
     for line, words in WRONG.items():
         sent: list[dict[str, Any]] = []
         source, sink = os.pipe()
@@ -129,6 +130,8 @@ async def test_a_line_that_is_no_message_ends_the_input_in_words() -> None:
             else:
                 assert await messages.next() is None
             assert await messages.ask({}) is None
+        sources.append(source)
+    for source in sources:
         os.close(source)
 
 
