@@ -82,7 +82,7 @@ async def test_a_hook_may_say_no_in_json(place: Place, hook: str) -> None:
     [
         decides("denied"),
         says(decision=["block"]),
-        says(hookSpecificOutput={"permissionDecision": "allow", "updatedInput": {"command": "x"}}),
+        says(hookSpecificOutput={"permissionDecision": "allow", "updatedInput": ["command"]}),
         r"""printf '{"decision": "block", "reason": "\\ud800\\u0000"}'""",
     ],
 )

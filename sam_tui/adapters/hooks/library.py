@@ -75,13 +75,26 @@ def _said(answer: HookAnswer, data: dict[str, Any]) -> HookAnswer:
         context=_text(specific, "additionalContext") or _text(data, "additionalContext"),
         halt=halt,
         message=_text(data, "systemMessage"),
+        updated=_updated(answer.hook, specific),
     )
+
+
+def _updated(hook: Hook, specific: dict[str, Any]) -> dict[str, Any] | None:
+    """The input that a call shall have."""
+    value = specific.get("updatedInput")
+    if hook.event != "PreToolUse" or not isinstance(value, dict):
+        return None
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return None  # JSON can smuggle what is no text
+    return cast("dict[str, Any]", value)
 
 
 def _word(hook: Hook, data: dict[str, Any], specific: dict[str, Any]) -> tuple[HookWord, str]:
     """The decision and its reason. One about a call may be said in either of two ways."""
-    if "updatedInput" in specific:
-        return "deny", "it wants to change what the call is given, which no hook can do here"
+    if "updatedInput" in specific and _updated(hook, specific) is None:
+        return "deny", "its updatedInput is not the input of a call"
     decision, reason = data.get("decision"), _text(data, "reason")
     if hook.event == "PreToolUse" and "permissionDecision" in specific:
         decision = specific["permissionDecision"]

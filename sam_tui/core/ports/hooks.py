@@ -82,6 +82,8 @@ class HookAnswer:
     message: str = ""
     """What the hook has to say to the person."""
     seconds: float = 0.0
+    updated: Mapping[str, Any] | None = None
+    """What it wants a call to be given, in place of its whole input."""
 
 
 @dataclass(frozen=True, slots=True)

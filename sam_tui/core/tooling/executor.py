@@ -198,11 +198,12 @@ class Executor:
         hooked: HookedCall | None = None
         try:
             self._require_open(plan, conversation)
-            if plan.operation is None or plan.arguments is None:
-                raise plan.fault or ToolError("The call could not be read.")
-            accesses = self._guard.locate(plan.operation.accesses(plan.arguments))
-            request = self._request(plan, conversation, accesses)
+            request = self._request(plan, conversation)
             hooked = self._hooked(plan, request)
+            if hooked is not None and (text := await hooked.rewritten()):
+                plan = self.plan(replace(plan.call, name=plan.key, arguments=text), plan.gate)
+                request = self._request(plan, conversation)
+                hooked.judge(request)
             decision = await self.decide(request, hooked)
             if not decision.allowed:
                 raise ToolError(denial(decision))
@@ -243,15 +244,14 @@ class Executor:
         name = fields.get("operation")
         if not isinstance(name, str) or not name:
             names = ", ".join(operation.name for operation in tool.operations)
-            raise InvalidArguments(
-                f"{tool.name} needs an `operation`.",
-                hint=f"One of: {names}. Example: {example_call(tool, tool.operations[0])}",
-            )
+            hint = f"One of: {names}. Example: {example_call(tool, tool.operations[0])}"
+            raise InvalidArguments(f"{tool.name} needs an `operation`.", hint=hint)
         return self.registry.operation(tool, name)
 
-    def _request(
-        self, plan: CallPlan, conversation: ConversationId, accesses: tuple[LocatedAccess, ...]
-    ) -> Request:
+    def _request(self, plan: CallPlan, conversation: ConversationId) -> Request:
+        if plan.operation is None or plan.arguments is None:
+            raise plan.fault or ToolError("The call could not be read.")
+        accesses = self._guard.locate(plan.operation.accesses(plan.arguments))
         return Request(
             conversation,
             plan.call.id,

@@ -1,6 +1,7 @@
 """Asks hooks at events, and makes of their answers one: they can only tighten what the guard allows."""
 
 import asyncio
+import json
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -67,6 +68,10 @@ class Said:
     rule: str = ""
     notes: tuple[str, ...] = ()
     halt: str = ""
+    updated: Mapping[str, Any] | None = None
+    """What a call is given in place of its input; None where that stays as it is."""
+    whose: str = ""
+    """The hook that wants it so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,10 @@ class Hooking:
     def call(self, request: Request, arguments: Any) -> "HookedCall":
         """The hooks of one call; ``arguments`` are its arguments as JSON values."""
         return HookedCall(self, request, arguments)
+
+    def warn(self, request: Request, text: str) -> None:
+        """Show the person what hooks made of a call."""
+        self._warn(Asker(request.conversation, request.call, request.asker), text)
 
     def record(self, asker: Asker, decision: Decision) -> None:
         """Put a decision that hooks brought about on record."""
@@ -194,6 +203,8 @@ class Hooking:
         """One answer of many: no before ask before yes, and only the person's own hooks say yes."""
         for answer in answers:
             self._tell(answer, asker)
+        rewriting = [answer for answer in answers if answer.updated is not None]
+        answers = _about_one_input(answers, rewriting)
         decisive = min(filter(self._counts, answers), key=_strictness, default=None)
         halting = next((answer for answer in answers if answer.halt), None)
         named = decisive or halting
@@ -203,6 +214,8 @@ class Hooking:
             self._name(named.hook) if named else "",
             tuple(self._note(answer) for answer in answers if answer.context),
             self.clean(halting.halt) if halting else "",
+            rewriting[0].updated if rewriting else None,
+            self._name(rewriting[0].hook) if rewriting else "",
         )
 
     def _counts(self, answer: HookAnswer) -> bool:
@@ -233,6 +246,18 @@ class Hooking:
         return self.guard.shield.redact(gist(hook.command, _RULE))
 
 
+def _about_one_input(
+    answers: Sequence[HookAnswer], rewriting: Sequence[HookAnswer]
+) -> Sequence[HookAnswer]:
+    """The answers that count where some change the input: a yes to another one is none to theirs."""
+    if not rewriting:
+        return answers
+    first = rewriting[0]
+    if any(answer.updated != first.updated for answer in rewriting[1:]):
+        return [replace(first, word="deny", reason="hooks want different inputs for this call")]
+    return [a if a in rewriting or a.word != "allow" else replace(a, word="") for a in answers]
+
+
 def _strictness(answer: HookAnswer) -> int:
     """The lower, the stricter; of equals the first counts."""
     return ("deny", "ask", "allow").index(answer.word)
@@ -249,14 +274,39 @@ class HookedCall:
     """What the model is told beside the result."""
     halt: str = ""
     """Why the turn ends after this call; empty where it goes on."""
+    verdict: Said | None = None
+    """What the hooks said before it; None where they hear nothing of it."""
 
-    async def decide(self) -> Decision:
-        """The guard's decision, unless a hook objects. What the guard refuses no hook hears of."""
+    async def rewritten(self) -> str:
+        """Ask the hooks; the input that they want in place of the call's as JSON, or nothing.
+
+        What the guard refuses no hook hears of.
+        """
         guard, request = self.hooking.guard, self.request
         explained = guard.explain(request.conversation, request.operation, request.accesses)
         if explained.outcome == "deny":
+            return ""
+        self.verdict = verdict = await self._ask("PreToolUse", {})
+        updated = verdict.updated
+        if updated is None or updated == self.arguments or verdict.word == "deny" or verdict.halt:
+            return ""
+        self.arguments = updated
+        text = json.dumps(updated, ensure_ascii=False)
+        words = f"A hook ({verdict.whose}) changed the input of this call to:"
+        self.notes.append(f"{words}\n{self.hooking.clean(text)}")
+        return text
+
+    def judge(self, request: Request) -> None:
+        """Decide about the call as it is by now: the guard judges what a hook made of it."""
+        words = f"A hook ({self.verdict.whose if self.verdict else ''}) changed a call"
+        self.hooking.warn(request, f"{words}: {self.request.summary} became {request.summary}")
+        self.request = request
+
+    async def decide(self) -> Decision:
+        """The guard's decision, unless a hook objects."""
+        guard, request, verdict = self.hooking.guard, self.request, self.verdict
+        if verdict is None:
             return await guard.decide(request)
-        verdict = await self._ask("PreToolUse", {})
         if verdict.word == "deny" or verdict.halt:
             return self._decision("deny", verdict, verdict.reason or verdict.halt)
         # Hooks take their time: what is refused by now no yes of theirs opens.

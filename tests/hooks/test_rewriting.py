@@ -1,0 +1,65 @@
+"""Hooks change the input of calls, and the guard judges what comes of it. Costs 2 s of CPU."""
+
+from typing import Any
+
+import pytest
+
+from sam_tui.core.events import Noticed
+from tests.hooks.conftest import Place, decides, one_call, says, touch
+
+
+def wants(word: str = "", /, **updated: Any) -> str:
+    """A hook that wants a call to have another input."""
+    specific: dict[str, Any] = {"hookEventName": "PreToolUse", "updatedInput": updated}
+    return says(hookSpecificOutput=specific | ({"permissionDecision": word} if word else {}))
+
+
+@pytest.mark.requirement("hooks:rewrite")
+async def test_the_changed_call_is_made_and_everybody_is_told(place: Place) -> None:
+    place.user(wants(command="echo changed > made"))
+    runtime = place.build()
+    heard = runtime.bus.subscribe()
+    ran = await touch(runtime)
+    assert (place.workspace / "made").read_text(encoding="utf-8") == "changed\n"
+    (warning,) = [e.text for e in heard.drain() if isinstance(e, Noticed)]
+    assert "echo ran > made became " in warning and "echo changed > made" in warning
+    assert ran.executed is not None
+    (note,) = ran.executed.notes
+    assert "changed the input of this call to:" in note and "echo changed" in note
+    (decision,) = ran.decisions
+    assert decision.targets == ("$ echo changed > made",)
+
+
+@pytest.mark.requirement("hooks:rewrite")
+async def test_the_guard_judges_what_hooks_make_of_a_call(place: Place) -> None:
+    """What the person's and the folder's hooks want of a call in the workspace, and who decides then."""
+    outside = {"filePath": str(place.folder / "out.txt"), "content": "x"}
+    secret = {"filePath": str(place.config / "hooks.json"), "content": "{}"}
+    cases: list[tuple[list[str], list[str], str, bool]] = [
+        ([wants(**outside)], [], "unattended", False),
+        ([wants("allow", **secret)], [], "", False),
+        ([decides("allow")], [wants(**outside)], "unattended", False),
+        ([], [wants("allow", **outside)], "unattended", False),
+        ([wants(**outside)], [wants(**secret)], "hook", False),
+        ([wants(nothing="x")], [], "", False),
+        ([wants("allow", **outside)], [], "hook", True),
+    ]
+    before = place.user_file
+    for number, (own, project, rule, written) in enumerate(cases):
+        for file in (before, place.project_file):
+            file.unlink(missing_ok=True)
+        if own:
+            place.user(*own)
+        if project:
+            place.project(*project)
+        text = before.read_text(encoding="utf-8") if own else ""
+        runtime = place.build()
+        ran = await one_call(runtime, "create_file", filePath="in.txt", content="y")
+        await runtime.close()
+        where = f"case {number}: {ran.results}"
+        assert (place.folder / "out.txt").exists() is written, where
+        assert (before.read_text(encoding="utf-8") if own else "") == text, where
+        assert not (place.workspace / "in.txt").exists(), where
+        assert ran.results[0].ok is written, where
+        decided = [rule in (d.rule, d.by) for d in ran.decisions]
+        assert all(decided) if rule else not any(d.allowed for d in ran.decisions), where
