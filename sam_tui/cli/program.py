@@ -12,6 +12,7 @@ from sam_tui.core.errors import UsageError
 COMMANDS = {
     "run": ("run", "run_command"),
     "exec": ("run", "run_command"),
+    "review": ("workflows.review", "review_command"),
     "tools": ("tools", "tools_group"),
     "guard": ("guard", "guard_group"),
     "checkpoints": ("checkpoints", "checkpoints_group"),

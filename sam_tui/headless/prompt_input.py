@@ -42,7 +42,7 @@ def read_prompt(
     if argument is None or argument == "-":
         if descriptor is None or (argument is None and os.isatty(descriptor)):
             raise UsageError("There is no prompt.", hint=_HINT)
-        return PromptInput(_worded(_read_all(descriptor)))
+        return PromptInput(_worded(read_input(descriptor)))
     _worded(argument)
     if descriptor is None:
         return PromptInput(argument)
@@ -57,7 +57,7 @@ def read_prompt(
                 " Use --stdin to wait for it, or </dev/null to silence this."
             )
             return PromptInput(argument, (warning,))
-    attached = _read_all(descriptor)
+    attached = read_input(descriptor)
     if not attached.strip():
         return PromptInput(argument)
     return PromptInput(f"{argument}\n\n<stdin>\n{attached.rstrip()}\n</stdin>")
@@ -76,7 +76,7 @@ def _says_something(descriptor: int, seconds: float) -> bool:
     return bool(poll.poll(seconds * 1000))
 
 
-def _read_all(descriptor: int) -> str:
+def read_input(descriptor: int) -> str:
     """All of it as text; bytes that are no UTF-8 are replaced."""
     pieces: list[bytes] = []
     size = 0
