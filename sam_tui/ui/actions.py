@@ -155,6 +155,13 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         "pin", "Pin", "Let words of yours stand before the model whatever leaves", (), "pin", "TEXT"
     ),
     WorkbenchAction(
+        "review",
+        "Review the changes",
+        "All that tools and commands of this conversation changed: accept or undo hunks, comment lines",
+        ("alt+v",),
+        "review",
+    ),
+    WorkbenchAction(
         "rewind",
         "Rewind",
         "Go back to before a message: conversation, files or both (also Esc twice in an empty prompt)",

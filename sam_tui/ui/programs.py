@@ -16,6 +16,23 @@ _FALLBACKS: dict[Reader, tuple[str, ...]] = {
     "pager": ("less", "more"),
     "editor": ("vim", "vi", "nano"),
 }
+_TAKE_A_LINE = frozenset([
+    "vim",
+    "vi",
+    "nvim",
+    "nano",
+    "emacs",
+    "emacsclient",
+    "micro",
+    "joe",
+    "jed",
+    "kak",
+    "ne",
+    "mg",
+    "less",
+    "view",
+])
+"""Editors that take ``+LINE`` before a file."""
 _VARIABLES: dict[Reader, tuple[str, ...]] = {"pager": ("PAGER",), "editor": ("VISUAL", "EDITOR")}
 
 
@@ -66,6 +83,26 @@ async def _lend(app: App[None], reader: Reader, text: str) -> tuple[str, str]:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
     return (left if code == 0 else text), ""
+
+
+async def open_file(app: App[None], path: str, line: int) -> str:
+    """Open a file, by its whole path, at a line in the editor; why that was not possible, or nothing.
+
+    The line is told as ``+12``, which editors of terminals take; others are given the path alone.
+    """
+    command = command_for("editor")
+    if command is None:
+        return "There is no editor here: set $VISUAL."
+    takes_line = os.path.basename(command[0]) in _TAKE_A_LINE
+    words = [*command, *([f"+{line}"] if takes_line else []), path]
+    try:
+        with app.batch_update(), app.suspend():
+            await _ended(await asyncio.create_subprocess_exec(*words))
+    except SuspendNotSupported:
+        return "This terminal cannot be lent to another program."
+    except OSError as error:
+        return f"{command[0]} could not be used: {error.strerror}"
+    return ""
 
 
 def _content(name: str) -> str:

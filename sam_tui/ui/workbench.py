@@ -15,6 +15,7 @@ from sam_tui.ui.controllers.background import Background
 from sam_tui.ui.controllers.completion import Completion
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.conversation.forks import Forks
+from sam_tui.ui.controllers.conversation.review import ConversationReview
 from sam_tui.ui.controllers.conversation_actions import ConversationActions
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
@@ -67,6 +68,7 @@ class Workbench:
         self._about = ConversationActions(context, self.current, self.conversations)
         self._compaction = CompactionActions(context, self.current)
         self._rewind = Rewind(context, self.current, self.conversations)
+        self._review = ConversationReview(context, self.current, self._submit)
         self._forks = Forks(context, self.conversations)
         self._shells = Shells(context)
         self._requests = TerminalRequests(context, front.attention.title)
@@ -102,6 +104,7 @@ class Workbench:
             "compact": lambda text: self._when_idle(lambda: self._compaction.compact(text)),
             "xray": lambda _: show_calls(self._context, self.current),
             "pin": lambda text: self._context.attempt(lambda: self._compaction.pin(text)),
+            "review": lambda _: self._review.open(),
             "rewind": lambda _: self._when_idle(rewind.choose),
             "agents": lambda _: about.agents(self._when_idle),
             "prompts": lambda _: about.prompts(),

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha1
 
 from sam_tui.adapters.checkpoints.git import GitStore
@@ -75,6 +76,17 @@ def line_difference(store: GitStore, path: str, now: Entry | None, then: Entry |
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
+def part_restored(now: bytes, then: bytes, hunk: int) -> bytes:
+    """A text as it is now, with one hunk of the difference as it was.
+
+    Raises ``ValueError`` for what is no UTF-8, ``IndexError`` for a hunk that is not there.
+    """
+    lines, past = (data.decode("utf-8").splitlines(keepends=True) for data in (now, then))
+    groups = list(difflib.SequenceMatcher(None, lines, past).get_grouped_opcodes())
+    first, last = groups[hunk][0], groups[hunk][-1]
+    return "".join([*lines[: first[1]], *past[first[3] : last[4]], *lines[last[2] :]]).encode()
+
+
 def current_of(files: EditableFiles, where: Location, entry: Entry) -> Snapshot:
     """A file or link as it is, behind no link. Raises ``ToolError``."""
     return files.link(where) if entry.link else files.snapshot(where, limit=_LARGEST)
@@ -116,6 +128,24 @@ class Restoration:
                 f"{len(failed)} of {len(changes)} files were not restored: {'; '.join(failed[:5])}",
                 hint="The others were. The checkpoint made before holds them as they were.",
             )
+
+    def run_part(self, changes: Mapping[str, Difference], hunk: int) -> None:
+        """Make one hunk of the difference of one file as it was, the rest stays.
+
+        A file that only one of the trees has is one hunk. Raises ``CheckpointError``.
+        """
+        for path, (now, then) in changes.items():
+            if now is None or then is None:
+                self.run({path: (now, then)})
+                continue
+            where = Location(path, os.path.join(self._workspace, path), self._workspace)
+            try:
+                read = partial(self._store.read, "blob")
+                data = part_restored(read(now.object), read(then.object), hunk)
+                current = self._current(where, now)
+                self._files.apply([Put(where, data, current, executable=now.executable)])
+            except (ToolError, ValueError, IndexError) as error:
+                raise CheckpointError(f"Nothing was restored: {error}") from error
 
     def _apply(self, paths: Sequence[str], changes: Mapping[str, Difference]) -> list[str]:
         """What failed, in words."""

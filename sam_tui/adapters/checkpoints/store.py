@@ -108,9 +108,11 @@ class GitCheckpoints:
         """What restoring a checkpoint comes to; the calls of ``conversations`` are its own."""
         return await self._work(partial(self._plan, checkpoint, conversations))
 
-    async def restore(self, plan: RewindPlan, paths: Collection[str]) -> int:
+    async def restore(
+        self, plan: RewindPlan, paths: Collection[str], *, hunk: int | None = None
+    ) -> int:
         """Restore these paths of a plan. Returns the id of the checkpoint made before."""
-        return await self._work(partial(self._restore, plan, paths))
+        return await self._work(partial(self._restore, plan, paths, hunk))
 
     async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:
         """Drop what is too old or too much, or all of it, and what belongs to folders that are gone."""
@@ -204,7 +206,7 @@ class GitCheckpoints:
                 tuple(dict.fromkeys((*then.omitted, *snapshot.omitted))),
             )
 
-    def _restore(self, plan: RewindPlan, paths: Collection[str]) -> int:
+    def _restore(self, plan: RewindPlan, paths: Collection[str], hunk: int | None) -> int:
         store, files, timeline = self._parts()
         with store.locked():
             now = files.snapshot()
@@ -229,7 +231,11 @@ class GitCheckpoints:
                     path: changed[path] for path in sorted(offered & changed.keys() & set(paths))
                 }
                 modes = timeline.moment(plan.checkpoint.id).modes
-                Restoration(store, self._files, self._workspace, modes).run(chosen)
+                restoration = Restoration(store, self._files, self._workspace, modes)
+                if hunk is None:
+                    restoration.run(chosen)
+                else:
+                    restoration.run_part(chosen, hunk)
             finally:
                 timeline.add(call, files.snapshot(), time.time(), of=start.number)
             return start.number

@@ -380,10 +380,13 @@ class CheckpointStore(Protocol):
         """What restoring a checkpoint comes to; the calls of ``conversations`` are its own."""
         ...
 
-    async def restore(self, plan: RewindPlan, paths: Collection[str]) -> int:
+    async def restore(
+        self, plan: RewindPlan, paths: Collection[str], *, hunk: int | None = None
+    ) -> int:
         """Restore these paths of a plan. Returns the id of the checkpoint made before, to go back to.
 
         Refuses what changed since the plan was made; others are restored nevertheless and then named.
+        ``hunk`` restores of one path that part of its difference alone, counted from 0.
         """
         ...
 

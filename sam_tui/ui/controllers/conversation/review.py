@@ -1,0 +1,72 @@
+"""Reviewing the changes of the conversation on show: looked at, accepted, undone, commented."""
+
+import os
+from collections.abc import Callable
+
+from sam_tui.core.errors import SamError
+from sam_tui.core.ids import ConversationId
+from sam_tui.ui import programs
+from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.controllers.current_conversation import CurrentConversation
+from sam_tui.ui.screens.review import ReviewMarks, ReviewRequest, ReviewScreen
+
+
+class ConversationReview:
+    """Opens the screen over the plan that leads to before the first change, and does what it asks."""
+
+    def __init__(
+        self, context: Context, current: CurrentConversation, submit: Callable[[str], None]
+    ) -> None:
+        self._context = context
+        self._current = current
+        self._submit = submit
+        self._marks: dict[ConversationId, ReviewMarks] = {}
+
+    def open(self) -> None:
+        """Show all changes of this conversation."""
+        conversation = self._current.id
+        if conversation is None:
+            self._context.notice(
+                "/review is about a conversation: send a first prompt to begin one."
+            )
+            return
+        redact = self._context.runtime.executor.shield.redact
+        marks = self._marks.setdefault(conversation, ReviewMarks())
+
+        def ask(request: ReviewRequest) -> None:
+            screen.run_worker(self._do(conversation, screen, request), group="review")
+
+        screen = ReviewScreen(marks, redact, ask, self._submit)
+        self._context.app.push_screen(screen)
+        screen.call_after_refresh(
+            screen.run_worker, self._look(conversation, screen, ""), group="review"
+        )
+
+    async def _look(self, conversation: ConversationId, screen: ReviewScreen, note: str) -> None:
+        try:
+            screen.show(await self._context.runtime.rewinder.plan(conversation, 0.0), note)
+        except SamError as error:
+            screen.show(None, error.explain())
+
+    async def _do(
+        self, conversation: ConversationId, screen: ReviewScreen, request: ReviewRequest
+    ) -> None:
+        runtime, path = self._context.runtime, request.change.path
+        if request.what == "open":
+            real = os.path.join(runtime.workspace.root, path)
+            note = await programs.open_file(self._context.app, real, request.line)
+        else:
+            note = await self._undo(screen, request)
+        await self._look(conversation, screen, note)
+
+    async def _undo(self, screen: ReviewScreen, request: ReviewRequest) -> str:
+        """Take it back; what came of it, in words. What changed since it was drawn is left alone."""
+        if screen.plan is None:
+            return ""
+        path, hunk = request.change.path, request.hunk
+        try:
+            await self._context.runtime.checkpoints.restore(screen.plan, (path,), hunk=hunk)
+        except SamError as error:
+            return error.explain()
+        part = "" if hunk is None else f"hunk {hunk + 1} of "
+        return f"Undone: {part}{path}. /rewind and sam-tui checkpoints go back."
