@@ -72,6 +72,28 @@ def holder(path: Path) -> str:
     return ""
 
 
+def is_locked(error: sqlite3.Error) -> bool:
+    """Whether another program writes to a file for longer than one waits."""
+    text = str(error).lower()
+    return "locked" in text or "busy" in text
+
+
+def way_out(error: sqlite3.Error, path: Path) -> str:
+    """What a person can do about a file that cannot be used."""
+    text = str(error).lower()
+    if is_locked(error):
+        writer = holder(path) or "Another program"
+        return f"{writer} has been writing to it for long. End that one, then try again."
+    if "readonly" in text or "unable to open" in text:
+        return f"Make {path.parent} writable for you, or choose another folder with --data-dir."
+    if "full" in text or "disk i/o" in text:
+        return f"Free some space on the disk that holds {path.parent}, then try again."
+    return (
+        f"The file is damaged. Move it away (mv '{path}' '{path}.damaged') and a new one is made; "
+        f"“sqlite3 '{path}.damaged' .recover” may bring back what it held."
+    )
+
+
 def make_private(path: Path) -> None:
     """Make the file for its owner alone, before SQLite does; its log and index take its mode."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))

@@ -195,6 +195,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "files:replace-string": Requirement("Replace_string replaces exact text and shows the change; empty or identical strings are errors.", "spec 9.2 C2, 10.2"),
     "files:schedules": Requirement("Reads run in parallel; writes run alone and in order.", "spec 6.3"),
     "files:search-index": Requirement("Search_index finds files by name, extension, size and date; refresh builds the index anew.", "spec 7.5"),
+    "files:index-full-disk": Requirement("A full disk under the index is named with what to do; what the index holds is found still, and it goes on once there is space.", "issue 12 A19"),
     "files:semantic-search": Requirement("Semantic_search ranks passages by BM25 over identifiers, their parts and stems, with symbol boosts; include and limit are honoured.", "issue 3, spec 1.13"),
     "files:semantic-vectors": Requirement("Vectors, where there are any, are fused by reciprocal rank, kept by content, and not needed.", "issue 3"),
     "files:sixteen": Requirement("File_operations has the seed's sixteen operations in its order, in a small schema; one that cannot run is not offered.", "seed 004, issue 3"),

@@ -104,7 +104,7 @@ class SqliteFile:
                 ) from error
             raise StorageError(
                 f"{self.path} cannot be used: {error}.",
-                hint=f"Move it away (mv '{self.path}' '{self.path}.damaged'); a new one is made.",
+                hint=sqlite.way_out(error, self.path),
             ) from error
         except OSError as error:
             raise StorageError(

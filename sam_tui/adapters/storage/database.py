@@ -112,7 +112,7 @@ class Database:
         except sqlite3.Error as error:
             self._wait_no_more(error)
             raise StorageError(
-                f"{self.path} could not be {verb}: {error}.", hint=_way_out(error, self.path)
+                f"{self.path} could not be {verb}: {error}.", hint=sqlite.way_out(error, self.path)
             ) from error
         except OSError as error:
             raise StorageError(
@@ -122,7 +122,7 @@ class Database:
 
     def _wait_no_more(self, error: sqlite3.Error) -> None:
         """What waited once in vain does not wait again, at the end of a program say, till it is free."""
-        if _locked(error) and self._connection is not None and not self._locked:
+        if sqlite.is_locked(error) and self._connection is not None and not self._locked:
             self._locked = True
             self._connection.execute("PRAGMA busy_timeout = 0")
 
@@ -135,27 +135,6 @@ class Database:
 def _decode(raw: bytes) -> str:
     """Text as stored; a damaged byte costs a character, not the row."""
     return raw.decode("utf-8", "replace")
-
-
-def _locked(error: sqlite3.Error) -> bool:
-    text = str(error).lower()
-    return "locked" in text or "busy" in text
-
-
-def _way_out(error: sqlite3.Error, path: Path) -> str:
-    """What a person can do about it."""
-    text = str(error).lower()
-    if _locked(error):
-        holder = sqlite.holder(path) or "Another program"
-        return f"{holder} has been writing to it for long. End that one, then try again."
-    if "readonly" in text or "unable to open" in text:
-        return f"Make {path.parent} writable for you, or choose another folder with --data-dir."
-    if "full" in text or "disk i/o" in text:
-        return f"Free some space on the disk that holds {path.parent}, then try again."
-    return (
-        f"The file is damaged. Move it away (mv '{path}' '{path}.damaged') and a new one is made; "
-        f"“sqlite3 '{path}.damaged' .recover” may bring back what it held."
-    )
 
 
 def _prepare_folder(folder: Path) -> None:
