@@ -302,6 +302,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "headless:broken-pipe": Requirement("A reader that leaves is a quiet stop that also ends the tool.", "peers 3.8 rule 8"),
     "headless:claude-flags": Requirement("Options of claude -p mean the same under their own names; one without a meaning here is refused with what has it.", "issue 18.4"),
     "headless:claude-messages": Requirement("Answers and tool results have the shape of Claude Code's assistant and user messages.", "peers 3.8"),
+    "headless:claude-scripts": Requirement("Patterns of published scripts for claude -p run unchanged with --compat claude.", "issue 18.4"),
     "headless:closed-streams": Requirement("Closed or full standard streams end in a clear message and a documented code, never a traceback.", "brief headless 3"),
     "headless:compat": Requirement("With --compat claude lines have its field names, calls are streamed, and a run that was refused something and answered ends with 0.", "issue 18.4"),
     "headless:continue": Requirement("Conversations go on by --continue, --resume and --session-id.", "peers 3.8"),

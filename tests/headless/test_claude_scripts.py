@@ -1,0 +1,68 @@
+"""Patterns of published scripts for ``claude -p`` run as they are, over a shim of that name. Costs 4 s."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PATTERNS = {
+    "a conversation goes on by the id of its JSON": (
+        """
+        session_id=$(claude -p "Start a review" --output-format json | jq -r .session_id)
+        claude -p "Continue that review" --resume "$session_id"
+        """,
+        "answer 2\n",
+    ),
+    "a file is piped in and the stream is filtered for the result": (
+        """
+        cat build.log | claude -p "Explain this build error" --output-format stream-json --verbose \\
+            --allowedTools "Bash(git diff),Read,Edit" --permission-mode acceptEdits --max-turns 3 \\
+            | grep '"type":"result"' | jq -r .result
+        """,
+        "answer 1\n",
+    ),
+    "messages come as JSON lines, with words of its own and a loop that trusts the exit code": (
+        """
+        if echo '{"type":"user","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}' \\
+            | claude -p --input-format stream-json --output-format stream-json --verbose \\
+                --append-system-prompt "You are terse" --dangerously-skip-permissions \\
+                --disallowedTools "Bash" > out.jsonl
+        then tail -n 1 out.jsonl | jq -r .subtype; else echo failed; fi
+        """,
+        "success\n",
+    ),
+}
+"""A script, and what it prints."""
+JQ = """import json, sys
+print(json.load(sys.stdin)[sys.argv[2].lstrip(".")])
+"""
+
+
+@pytest.mark.requirement("headless:claude-scripts")
+@pytest.mark.parametrize("name", PATTERNS)
+def test_a_published_pattern_runs_unchanged(name: str, tmp_path: Path) -> None:
+    script, printed = PATTERNS[name]
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "ws/build.log").write_text("error: no such file", encoding="utf-8")
+    (tmp_path / "jq.py").write_text(JQ, encoding="utf-8")
+    steps = [{"text": f"answer {number}"} for number in range(1, 4)]
+    (tmp_path / "script.json").write_text(json.dumps(steps), encoding="utf-8")
+    run = f'exec "{sys.executable}" -P'
+    for shim, line in {
+        "claude": f'{run} -m sam_tui --compat claude "$@"',
+        "jq": f'{run} "{tmp_path}/jq.py" "$@"',
+    }.items():
+        (tmp_path / shim).write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
+        (tmp_path / shim).chmod(0o700)
+    environ = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path),
+        "SAM_TUI_MODEL": f"scripted:{tmp_path}/script.json",
+    }  # fmt: skip
+    done = subprocess.run(
+        ["sh", "-eu", "-c", script], cwd=tmp_path / "ws", env=environ, capture_output=True, text=True,
+        check=False, timeout=100,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == (printed, 0), done.stderr
