@@ -652,6 +652,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "plans:tolerant": Requirement("A plan is read through fences, prose and trailing commas; one with faults is asked for once more.", "issue 15.2, E3"),
     "plans:unachievable": Requirement("A planner may say that a task cannot be achieved: that is an outcome with its reason, and no fault.", "issue 15.1, spec C1"),
     "plans:workbench": Requirement("In the workbench a plan is made, changed in the editor, approved, and watched as its steps are done.", "issue 15.2"),
+    "plugins:template": Requirement("The documented template of a plug-in builds and installs without a network, and its tool is held by the guard.", "issue 18.6"),
     "plugins:entry-points": Requirement("Other packages add tools and reminders by entry points; a broken one is reported with name, version and API, never fatal.", "issue 3.1"),
     "policy:command-limits": Requirement("A policy sets the limits of commands; a project's only lowers them.", "issue 12.16"),
     "prompt:prefix": Requirement("In a 20-call tool loop each request's bytes extend the previous request's.", "issue 2.6"),

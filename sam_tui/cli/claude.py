@@ -20,7 +20,7 @@ REFUSED: Mapping[str, str] = {
     "--settings": "settings are the policy files (docs/guard.md), hooks.json and variables",
     "--setting-sources": "a folder's own files count once it is trusted (sam-tui trust)",
     "--agents": "agents are files in an agents folder (docs/instructions.md)",
-    "--plugin-dir": "plug-ins are installed packages (docs/configuration.md)",
+    "--plugin-dir": "plug-ins are installed packages (docs/plugins.md)",
     "--ide": "editors start sam-tui acp (docs/acp.md)",
     "--betas": "the provider's own headers are not passed on",
 }
