@@ -7,6 +7,9 @@ from pathlib import Path
 from sam_tui.settings.table import SECTIONS, SETTINGS, Setting
 from sam_tui.settings.values import toml
 from sam_tui.settings.variables import PASSED_ON, SECRETS, SURROUNDINGS
+from sam_tui.ui.action_tables.groups import grouped
+from sam_tui.ui.action_tables.keymap import FIXED
+from sam_tui.ui.actions import ACTIONS, WorkbenchAction, spelled
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _BLOCK = re.compile(r"(<!-- table: (\w+)[^>]*-->\n).*?(<!-- end -->)", re.DOTALL)
@@ -18,6 +21,9 @@ def settings() -> str:
     parts: list[str] = []
     for section, title in SECTIONS.items():
         parts += [f"### {title}: `[{section}]`", ""]
+        if section == "keys":
+            parts += ["An action's name with its keys: [keys](keys.md).", ""]
+            continue
         parts += [
             "| Setting | Variable | Option | Default | Folder | Meaning |",
             "|---|---|---|---|---|---|",
@@ -40,6 +46,25 @@ def _row(setting: Setting) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def keys() -> str:
+    """Every action under its heading."""
+    parts: list[str] = []
+    for heading, actions in grouped(ACTIONS):
+        parts += [f"## {heading}", "", "| Action | Keys | Command | |", "|---|---|---|---|"]
+        parts += [_action(action) for action in actions]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _action(action: WorkbenchAction) -> str:
+    fixed = action.local or action.name in FIXED
+    pressed = " ".join(f"`{spelled(key)}`" for key in action.keys)
+    argument = action.argument.replace("|", "\\|")
+    command = f"`/{action.slash} {argument}`".replace(" `", "`") if action.slash else ""
+    name = action.name + (" (fixed)" if fixed else "")
+    return f"| {name} | {pressed} | {command} | {action.help.replace('|', chr(92) + '|')} |"
+
+
 def _variables(table: Mapping[str, str]) -> Callable[[], str]:
     rows = [f"| `{name}` | {about} |" for name, about in table.items()]
     return lambda: "\n".join(["| Variable | Meaning |", "|---|---|", *rows, ""])
@@ -47,6 +72,7 @@ def _variables(table: Mapping[str, str]) -> Callable[[], str]:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "settings": settings,
+    "keys": keys,
     "secrets": _variables(SECRETS),
     "surroundings": _variables(SURROUNDINGS),
     "passed": _variables(PASSED_ON),

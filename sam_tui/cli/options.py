@@ -11,7 +11,7 @@ import click
 from sam_tui.cli import claude
 from sam_tui.cli.claude import SHARED, claude_options, disabled, names, system_prompt
 from sam_tui.cli.log import log_to
-from sam_tui.cli.settings import data_dir_of, option, with_settings
+from sam_tui.cli.settings import data_dir_of, environment, option, with_settings
 from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.headless.request import OUTPUT_FORMATS
@@ -368,7 +368,7 @@ def open_runtime(
         options = settings(values, attended=attended, responder=responder)
         options = replace(options, keeps_terminals=keeps_terminals, program=program, browse=browse)
         options = replace(options, notes=configured.notes)
-        return build(options, configured.environment(os.environ))
+        return build(options, environment(options.data_dir, configured))
     finally:
         gc.freeze()
         gc.enable()

@@ -1,7 +1,8 @@
 """Settings behind options: what stands in files is the default of the option of that name."""
 
 import os
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -64,6 +65,16 @@ def with_settings(values: dict[str, Any], workspace: str) -> tuple[dict[str, Any
         named = settings.words("agent.disallowed_tools")
         chosen["disallowed_tools"] = (*values["disallowed_tools"], *_existing(named))
     return {**values, **chosen}, settings
+
+
+def environment(data_dir: str, settings: Settings) -> Mapping[str, str]:
+    """The variables, what files set beside them, and keys that were typed, also those still to come.
+
+    Raises ``ConfigurationError`` where the keys cannot be read.
+    """
+    from sam_tui.settings.keys import key_store
+
+    return ChainMap({**settings.environment(os.environ)}, key_store(data_dir).values)
 
 
 def _existing(tools: tuple[str, ...]) -> list[str]:

@@ -8,8 +8,7 @@ from typing import Any, cast
 
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
-from sam_tui.core.text.toml_lines import line_of
-from sam_tui.settings.table import BY_KEY, SECTIONS, Setting, Value
+from sam_tui.settings.table import SECTIONS, Setting, Value, find_setting
 from sam_tui.settings.values import checked, suggestion, toml
 
 FILE_NAME = "settings.toml"
@@ -62,6 +61,8 @@ def parse(text: str, path: str) -> tuple[SettingsFile, list[ConfigurationError]]
         tables = _toml(text, path)
     except ConfigurationError as broken:
         return SettingsFile(path, exists=True), [broken]
+    from sam_tui.core.text.toml_lines import line_of  # where there is a file
+
     values: dict[str, Value] = {}
     lines: dict[str, int] = {}
     faults: list[ConfigurationError] = []
@@ -106,9 +107,10 @@ def _entries(tables: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
 def _value(key: str, value: object) -> Value:
     if key in SECTIONS:
         raise ConfigurationError(f"“{key}” is a table", hint=f"Write [{key}] above its settings.")
-    if key not in BY_KEY:
+    setting = find_setting(key)
+    if setting is None:
         raise ConfigurationError(f"unknown setting “{key}”.", hint=suggestion(key))
-    return checked(BY_KEY[key], value)
+    return checked(setting, value)
 
 
 def changed(text: str, setting: Setting, value: Value | None) -> str:
@@ -142,6 +144,8 @@ def _edited(
     text: str, setting: Setting, table: Mapping[str, Any] | None, value: Value | None
 ) -> list[str]:
     """The lines with the setting's replaced or removed, or behind the last of its ``table``."""
+    from sam_tui.core.text.toml_lines import line_of
+
     section, name = setting.section, setting.name
     lines = text.splitlines(keepends=True)
     entry = "" if value is None else f"{name} = {toml(value)}"

@@ -15,8 +15,8 @@ from sam_tui.settings.files import (
     parse,
     read_file,
 )
-from sam_tui.settings.table import BY_KEY, SETTINGS, Setting, Value
-from sam_tui.settings.values import WrongValue, from_text
+from sam_tui.settings.table import SETTINGS, Setting, Value
+from sam_tui.settings.values import WrongValue, from_text, setting_of
 
 DEFAULT = "default"
 
@@ -43,7 +43,7 @@ class Settings:
 
     def __getitem__(self, key: str) -> Value:
         """The value of a setting; its default where none is set. Raises ``KeyError``."""
-        return self.values[key][0] if key in self.values else BY_KEY[key].default
+        return self.values[key][0] if key in self.values else setting_of(key).default
 
     def origin(self, key: str) -> SettingOrigin:
         """Where the value comes from."""
@@ -65,12 +65,17 @@ class Settings:
         """A list of texts."""
         return cast("tuple[str, ...]", self[key])
 
+    @property
+    def keys(self) -> dict[str, tuple[str, ...]]:
+        """The keys that were set, by action."""
+        return {k.partition(".")[2]: self.words(k) for k in self.values if k.startswith("keys.")}
+
     def environment(self, environ: Mapping[str, str]) -> Mapping[str, str]:
         """The variables with what files set beside them: what reads variables has both."""
         from_files = {
-            BY_KEY[key].env: _variable(value)
-            for key, (value, origin) in self.values.items()
-            if BY_KEY[key].env and origin.layer != "environment"
+            setting.env: _variable(self[setting.key])
+            for setting in SETTINGS
+            if setting.env and self.origin(setting.key).layer not in (DEFAULT, "environment")
         }
         return {**environ, **from_files} if from_files else environ
 
@@ -139,7 +144,7 @@ def with_project(settings: Settings, text: str, path: str, *, trusted: bool) -> 
     notes = [fault.explain() for fault in faults]
     values = dict(settings.values)
     for key, value in file.values.items():
-        setting, source = BY_KEY[key], f"{path}:{file.lines[key]}"
+        setting, source = setting_of(key), f"{path}:{file.lines[key]}"
         refusal = _refusal(setting, value)
         if refusal:
             notes.append(f"{source}: {refusal}")

@@ -49,6 +49,8 @@ SECTIONS = {
     "web": "Web search and documentation",
     "embedding": "Embeddings",
     "images": "Images",
+    "status": "The status line",
+    "keys": "Keys",
     "places": "Places",
 }
 """The tables of a settings file, in order, each with its title."""
@@ -112,6 +114,14 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("agent.profile", "text",
             "Tools of a profile beside the built-in ones",
             option="profile", choices=("", "iron-manus")),
+    Setting("screen.theme", "text",
+            "The look; `auto` is `sam` or `sam-light` as the terminal's ground is dark or light",
+            default="auto",
+            choices=("auto", "sam", "sam-light", "night", "ember", "forest", "paper", "frost",
+                     "contrast", "contrast-light")),
+    Setting("screen.tour", "switch",
+            "The workbench explains itself when it begins; switched off once that was done",
+            default=True),
     Setting("screen.notify", "text",
             "How the terminal around tells you that you are needed: by its bell and what it takes "
             "of OSC 9, 777 and 99 (`auto`), by one of them, or not at all "
@@ -162,6 +172,13 @@ SETTINGS: tuple[Setting, ...] = (
             "The model; without it the server's own, or `gpt-image-1` at OpenAI. With neither "
             "address nor model there is no tool that makes images",
             env="SAM_TUI_IMAGE_MODEL"),
+    Setting("status.command", "words",
+            "A program with its arguments whose first line of output stands in the status bar; it gets the "
+            "state as JSON on standard input, and no secrets of the environment",
+            default=()),
+    Setting("status.seconds", "number",
+            "Seconds between two runs of it; each may take two",
+            default=5.0, least=1, most=3600),
     Setting("places.data_dir", "text",
             "Where conversations, logs, prompts and reminders are kept",
             env="SAM_TUI_DATA_DIR", option="data_dir"),
@@ -170,7 +187,16 @@ SETTINGS: tuple[Setting, ...] = (
             default=False, env="SAM_TUI_DEBUG", option="debug"),
 )
 # fmt: on
-BY_KEY = {setting.key: setting for setting in SETTINGS}
+_BY_KEY = {setting.key: setting for setting in SETTINGS}
+
+
+def find_setting(key: str) -> Setting | None:
+    """The setting of that key; every name is one in ``[keys]``. None where there is none."""
+    section, _, name = key.partition(".")
+    if section == "keys" and name:
+        return Setting(key, "words", "Keys of an action ([keys](keys.md))", ())
+    return _BY_KEY.get(key)
+
 
 POLICY_WORDS = frozenset({
     "mode",

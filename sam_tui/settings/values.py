@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from sam_tui.core.errors import ConfigurationError
-from sam_tui.settings.table import BY_KEY, POLICY_WORDS, SECTIONS, SETTINGS, Setting, Value
+from sam_tui.settings.table import POLICY_WORDS, SECTIONS, SETTINGS, Setting, Value, find_setting
 
 _WORDS = {
     "text": "a text",
@@ -21,6 +21,7 @@ _SWITCH = {
     **dict.fromkeys(("0", "false", "no", "off"), False),
 }
 _SCHEMA = {"text": "string", "whole": "integer", "number": "number", "switch": "boolean"}
+_KEYS = [setting.key for setting in SETTINGS]
 LONGEST = 4_000
 """Characters of one text."""
 MOST_WORDS = 200
@@ -33,10 +34,9 @@ class WrongValue(ConfigurationError):
 
 def setting_of(key: str) -> Setting:
     """The setting of that key. Raises ``ConfigurationError`` that names what is meant instead."""
-    if key in BY_KEY:
-        return BY_KEY[key]
-    hint = suggestion(key)
-    raise ConfigurationError(f"There is no setting “{key}”.", hint=hint)
+    if (setting := find_setting(key)) is not None:
+        return setting
+    raise ConfigurationError(f"There is no setting “{key}”.", hint=suggestion(key))
 
 
 def suggestion(key: str) -> str:
@@ -48,8 +48,8 @@ def suggestion(key: str) -> str:
         return (
             "Keys of providers stand in no settings file: “sam-tui config key PROVIDER” keeps them."
         )
-    near = difflib.get_close_matches(key, BY_KEY, 1, 0.6)
-    same = [k for k in BY_KEY if k.endswith(f".{name or key}")]
+    near = difflib.get_close_matches(key, _KEYS, 1, 0.6)
+    same = [k for k in _KEYS if k.endswith(f".{name or key}")]
     if meant := (near or same)[:1]:
         return f"Did you mean “{meant[0]}”?"
     if section in SECTIONS:
@@ -69,6 +69,8 @@ def checked(setting: Setting, value: object) -> Value:
             return _bounded(setting, float(cast("float", value)))
         case "text" if isinstance(value, str):
             return _chosen(setting, value)
+        case "words" if isinstance(value, str) and setting.section == "keys":
+            return (_chosen(setting, value),) if value else ()
         case "words" if isinstance(value, list | tuple):
             entries = cast("Sequence[object]", value)
             if all(isinstance(entry, str) for entry in entries) and len(entries) <= MOST_WORDS:
@@ -156,7 +158,7 @@ def toml(value: object) -> str:
 
 def schema() -> dict[str, Any]:
     """The JSON schema of a settings file, for editors."""
-    sections = {
+    sections: dict[str, dict[str, Any]] = {
         section: {
             "type": "object",
             "description": title,
@@ -165,6 +167,9 @@ def schema() -> dict[str, Any]:
         }
         for section, title in SECTIONS.items()
     }
+    text: dict[str, Any] = {"type": "string", "maxLength": LONGEST}
+    keys = {"anyOf": [text, {"type": "array", "items": text, "maxItems": MOST_WORDS}]}
+    sections["keys"]["additionalProperties"] = keys
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Settings of sam-tui",

@@ -26,6 +26,14 @@ SECRETS = {
 }
 """Variables that hold secrets: they stand in no settings file."""
 
+
+def key_variable(provider: str) -> str:
+    """The variable of a provider's key, by its name or the variable's; empty where there is none."""
+    name = provider.strip().upper().replace("-", "_")
+    names = (name, f"{name}_API_KEY", f"{name.replace('_', '')}_API_KEY")
+    return next((n for n in names if n in SECRETS), "")
+
+
 SURROUNDINGS = {
     "SAM_TUI_CONFIG_DIR": "settings, policy, trust, hooks, servers, workflows, tables of APIs",
     "HOME": "the home folder",
@@ -43,6 +51,7 @@ SURROUNDINGS = {
     "TERM_PROGRAM": "which terminal it is",
     "TERM_PROGRAM_VERSION": "and of which version",
     "COLORTERM": "whether it has true colour",
+    "COLORFGBG": "whether its ground is light or dark, until it answers for itself",
     "NO_COLOR": "no colours are drawn",
     "TMUX": "whether the clipboard goes through tmux",
     "ESCDELAY": "milliseconds after which Esc is a key of its own",

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from textual.binding import Binding
-
 from sam_tui.ui.action_tables.action import WorkbenchAction as WorkbenchAction
 from sam_tui.ui.action_tables.conversation import CONVERSATION_ACTIONS
+from sam_tui.ui.action_tables.keymap import Keymap
 from sam_tui.ui.action_tables.screen import SCREEN_ACTIONS
 from sam_tui.ui.action_tables.terminals import TERMINAL_ACTIONS as TERMINAL_ACTIONS
 
@@ -260,7 +259,18 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction("page_up", "Page up", "Scroll the transcript up", ("pageup",)),
     WorkbenchAction("page_down", "Page down", "Scroll the transcript down", ("pagedown",)),
     WorkbenchAction("bottom", "To the end", "Follow the newest text again", ("ctrl+end",)),
-    WorkbenchAction("theme", "Theme", "Switch between the dark and the light look", (), "theme"),
+    WorkbenchAction("theme", "Theme", "Choose the look, or use the one named", (), "theme", "NAME"),
+    WorkbenchAction(
+        "settings",
+        "Settings",
+        "Look at all settings, where each comes from, and change them",
+        (),
+        "settings",
+    ),
+    WorkbenchAction(
+        "key", "Key of a provider", "Keep a key for the next time too", (), "key", "PROVIDER"
+    ),
+    WorkbenchAction("tour", "Tour", "What is where, in a few steps", (), "tour"),
     WorkbenchAction("redraw", "Draw anew", "Write the whole screen again", ("ctrl+l",)),
     WorkbenchAction("palette", "Commands", "Search all commands", ("ctrl+p",)),
     WorkbenchAction(
@@ -273,29 +283,14 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
 )
 
 BY_SLASH = {action.slash: action for action in ACTIONS if action.slash}
-FOCUSING = {
-    key: action.name
-    for action in ACTIONS
-    for key in action.keys
-    if action.name in ("terminal", "zoom", "look_back", "take", "tab_new", "edit_todos")
-}
-"""The keys of the actions that give the keys to the terminal or the list."""
+FOCUSING = ("terminal", "zoom", "look_back", "take", "tab_new", "edit_todos")
+"""The actions that give the keys to the terminal or the list."""
 
 
 def palette_actions() -> list[WorkbenchAction]:
     """What the command palette offers."""
     left_out = ("palette", "cancel", "interrupt")
     return [a for a in ACTIONS if a.listed and not a.local and a.name not in left_out]
-
-
-def bindings() -> list[Binding]:
-    """A Textual binding for every action that is not local."""
-    return [
-        Binding(key, f"app.perform('{action.name}')", action.title, show=False)
-        for action in ACTIONS
-        if not action.local
-        for key in action.keys
-    ]
 
 
 _NAMES = {
@@ -314,6 +309,20 @@ def spelled(key: str) -> str:
     if len(key) == 1:
         return key
     return "+".join(_NAMES.get(part, part.capitalize()) for part in key.split("+"))
+
+
+_shown: list[Keymap] = []
+
+
+def use_keys(keys: Keymap) -> None:
+    """From now on these keys are shown for actions."""
+    _shown[:] = [keys]
+
+
+def keys_of(action: WorkbenchAction) -> str:
+    """The keys of an action, as people write them."""
+    keys = _shown[0].keys.get(action.name, action.keys) if _shown else action.keys
+    return spelled_all(keys)
 
 
 def spelled_all(keys: Sequence[str]) -> str:

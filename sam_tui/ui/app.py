@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,13 +21,22 @@ from sam_tui import __version__
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
 from sam_tui.ui import theme
-from sam_tui.ui.actions import FOCUSING, WorkbenchAction, palette_actions
+from sam_tui.ui.action_tables.keymap import resolved_keys
+from sam_tui.ui.actions import (
+    ACTIONS,
+    FOCUSING,
+    WorkbenchAction,
+    keys_of,
+    palette_actions,
+    use_keys,
+)
 from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.controllers.screen_actions import ScreenActions
+from sam_tui.ui.controllers.window.settings import SettingActions
 from sam_tui.ui.driver.cells import cells_of
-from sam_tui.ui.driver.keys import name_alt_keys
+from sam_tui.ui.driver.keys import GroundTold, name_alt_keys
 from sam_tui.ui.driver.output import lasting
 from sam_tui.ui.driver.sequences import clipboard_sequences
 from sam_tui.ui.front import Front, Invocation, Starting
@@ -63,7 +72,7 @@ class ActionProvider(Provider):
     async def discover(self) -> Hits:
         """All of them, before anything is typed."""
         for action in palette_actions():
-            yield DiscoveryHit(action.title, self._command(action), help=action.help)
+            yield DiscoveryHit(titled(action), self._command(action), help=action.help)
 
     async def search(self, query: str) -> Hits:
         """Those that fit."""
@@ -71,18 +80,24 @@ class ActionProvider(Provider):
         for action in palette_actions():
             score = max(matcher.match(action.title), matcher.match(action.help) / 2)
             if score > 0:
-                title = matcher.highlight(action.title)
+                title = matcher.highlight(titled(action))
                 yield Hit(score, title, self._command(action), help=action.help)
 
     def _command(self, action: WorkbenchAction) -> Callable[[], Awaitable[object]]:
         return partial(self.app.run_action, f"app.perform('{action.name}')")
 
 
+def titled(action: WorkbenchAction) -> str:
+    """An action with its keys and its command, for the palette."""
+    command = f"/{action.slash}" if action.slash else ""
+    return "  ".join(part for part in (action.title, keys_of(action), command) if part)
+
+
 class SamApp(App[None], inherit_bindings=False):
     """The workbench. The first frame is drawn before ``start`` is called.
 
     ``prompt`` is sent as soon as the runtime is there; ``conversation`` is continued, or one is
-    offered for choice with ``resume``. Ends with the exit code of a ``SamError`` from ``start``.
+    offered for choice with ``CHOOSE``. Ends with the exit code of a ``SamError`` from ``start``.
     """
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
@@ -105,6 +120,10 @@ class SamApp(App[None], inherit_bindings=False):
         terms: ScreenTerms | None = None,
     ) -> None:
         super().__init__()
+        terms = terms or ScreenTerms()
+        self._settings = settings = terms.settings
+        self._action_keys = resolved_keys(ACTIONS, settings.settings.keys, FOCUSING)
+        use_keys(self._action_keys)
         name_alt_keys()
         compare_layouts()
         self.use_command_palette = True
@@ -116,15 +135,24 @@ class SamApp(App[None], inherit_bindings=False):
             resume,
         )
         standing = Standing(os.environ.get("HOME", ""), workspace)
-        terms = terms or ScreenTerms()
         layout = Layout.of(terms.preferences.read(SECTION))
-        self.chat = ChatScreen(standing, ActivityLine(), layout)
+        self.chat = ChatScreen(
+            standing, ActivityLine(), layout, self._action_keys.bindings(ACTIONS)
+        )
         self.queue = PromptQueue(self.chat.prompt)
         self._keyboard = Keyboard(self.PATIENCE)
         self._attention = Attention(self, self._keyboard, terms)
         actions = ScreenActions(self, self.chat, self.queue, terms.preferences)
+        actions.table |= SettingActions(self, self.chat, settings, self._learn).table
         self._front = Front(
-            self, self.chat, self._keyboard, self.queue, actions, self.emit, self._attention
+            self,
+            self.chat,
+            self._keyboard,
+            self.queue,
+            actions,
+            self.emit,
+            self._attention,
+            settings,
         )
         self.runtime: Runtime | None = None
         self.phase: Starting | Workbench = Starting(self._front)
@@ -134,11 +162,13 @@ class SamApp(App[None], inherit_bindings=False):
         """How many keys and pastes came."""
 
     def _set_looks(self) -> None:
-        """Both looks, the dark one first, and a style sheet for them."""
-        self.register_theme(theme.DARK)
-        self.register_theme(theme.LIGHT)
+        """All looks, the one that the person set or that fits the terminal first, and a style sheet."""
+        for look in theme.LOOKS.values():
+            self.register_theme(look.theme())
+        self._ground: theme.Ground | None = theme.ground_of_environment(self._settings.environ)
+        name = theme.theme_of(self._settings.settings.text("screen.theme"), self._ground)
         # Without its watcher, which has every style worked out anew before the first frame.
-        self.set_reactive(App.theme, theme.DARK.name)
+        self.set_reactive(App.theme, name)
         self.stylesheet = theme.ThemeStylesheet(self.get_css_variables())
 
     def set_timer(self, *arguments: Any, **options: Any) -> Timer:
@@ -172,6 +202,9 @@ class SamApp(App[None], inherit_bindings=False):
         """Once the first frame is out, start what it does not need."""
         if self._prompt:
             self.queue.add(self._prompt)
+        self._settings.listeners.append(self._follow_settings)
+        if self._settings.settings.text("screen.theme") == "auto":
+            self.emit(theme.ASK_GROUND)
         self.call_after_refresh(self.run_worker, self._begin, name="start")
 
     async def _begin(self) -> None:
@@ -184,6 +217,8 @@ class SamApp(App[None], inherit_bindings=False):
 
             await self.push_screen(FailureScreen(error))
             return
+        for fault in self._action_keys.faults:
+            self.chat.transcript.add_notice("warning", fault)
         # The rest of the front end comes with the runtime: it brings what no first frame needs.
         from sam_tui.ui.workbench import Workbench
 
@@ -191,6 +226,21 @@ class SamApp(App[None], inherit_bindings=False):
         workbench.begin(self._invocation, starting.commands)
         gc.collect()
         gc.freeze()
+
+    def _learn(self, secrets: Mapping[str, str]) -> None:
+        """Have them masked."""
+        if self.runtime is not None:
+            self.runtime.executor.shield.learn(secrets)
+
+    def on_ground_told(self, event: GroundTold) -> None:
+        """The terminal said whether it is light or dark: follow it, where the person set nothing else."""
+        self._ground = "light" if event.light else "dark"
+        self._follow_settings("screen.theme")
+
+    def _follow_settings(self, key: str) -> None:
+        """What was set counts at once, where that is the look."""
+        if key == "screen.theme":
+            self.theme = theme.theme_of(self._settings.settings.text(key), self._ground)
 
     async def on_event(self, event: events.Event) -> None:
         """Remember when a key was pressed last: questions wait for a pause."""
@@ -218,7 +268,9 @@ class SamApp(App[None], inherit_bindings=False):
         if self.screen is self.chat:
             if self.chat.gives(event):
                 return True
-            action = FOCUSING.get(event.key) if isinstance(event, events.Key) else None
+            action = (
+                self._action_keys.focusing.get(event.key) if isinstance(event, events.Key) else None
+            )
             if (
                 isinstance(event, events.Key)
                 and action is not None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.app import App
 from textual.message import Message
 
+from sam_tui.settings.user import UserSettings
 from sam_tui.ui import slash
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.controllers.screen.attention import Attention
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
 
 
+CHOOSE = "?"
+"""In place of a conversation: the person picks one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Front:
     """All that needs no runtime."""
@@ -33,6 +38,7 @@ class Front:
     emit: Callable[[str], None]
     """Sends a control sequence to the terminal around."""
     attention: Attention
+    settings: UserSettings
 
 
 @dataclass(frozen=True, slots=True)

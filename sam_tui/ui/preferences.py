@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from sam_tui.settings.user import UserSettings
+
 
 class Preferences(Protocol):
     """Sections by name, each as JSON values. They are remembered choices, and grant nothing."""
@@ -37,3 +39,4 @@ class ScreenTerms:
     """How the terminal around is told that the person is needed; see ``driver.notifications``."""
     notify_command: str = ""
     """A command line that is started then, with a title and a text behind its own words."""
+    settings: UserSettings = field(default_factory=UserSettings)

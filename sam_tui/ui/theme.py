@@ -1,4 +1,8 @@
-"""The two looks, ``sam`` for dark terminals and ``sam-light`` for light ones, and their style sheet."""
+"""The looks, ``sam`` for dark terminals and ``sam-light`` for light ones among them; their style sheet."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 from rich.terminal_theme import TerminalTheme
 from textual.css.stylesheet import Stylesheet
@@ -26,60 +30,93 @@ class ThemeStylesheet(Stylesheet):
         self.parse()
 
 
-DARK = Theme(
-    name="sam",
-    primary="#7aa2d6",
-    secondary="#5f7fa8",
-    accent="#e0af68",
-    foreground="#d5d9e0",
-    background="#14171c",
-    surface="#1a1e25",
-    panel="#232833",
-    success="#8fbf7f",
-    warning="#e0af68",
-    error="#e06c75",
-    variables={
-        "border": "#7aa2d6",
-        "border-blurred": "#363d4a",
-        "block-cursor-foreground": "#14171c",
-        "block-cursor-background": "#7aa2d6",
-        "block-cursor-text-style": "none",
-        "input-selection-background": "#7aa2d6 35%",
-        "screen-selection-foreground": "#d5d9e0",
-        "button-color-foreground": "#14171c",
-        "scrollbar": "#363d4a",
-        "scrollbar-hover": "#4a5364",
-        "scrollbar-background": "#14171c",
-    },
-)
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The colours of one look. Text is read on ``background``, ``surface`` and ``panel``."""
 
-LIGHT = Theme(
-    name="sam-light",
-    dark=False,
-    primary="#2a5d9f",
-    secondary="#54749c",
-    accent="#9a5b00",
-    foreground="#22262d",
-    background="#f7f6f2",
-    surface="#efede6",
-    panel="#e2dfd5",
-    success="#2f7a32",
-    warning="#8f5600",
-    error="#b3261e",
-    variables={
-        "border": "#2a5d9f",
-        "border-blurred": "#c4c0b3",
-        "block-cursor-foreground": "#f7f6f2",
-        "block-cursor-background": "#2a5d9f",
-        "block-cursor-text-style": "none",
-        "input-selection-background": "#2a5d9f 25%",
-        "screen-selection-foreground": "#22262d",
-        "button-color-foreground": "#f7f6f2",
-        "scrollbar": "#c4c0b3",
-        "scrollbar-hover": "#a7a293",
-        "scrollbar-background": "#f7f6f2",
-    },
-)
+    name: str
+    dark: bool
+    foreground: str
+    background: str
+    surface: str
+    panel: str
+    primary: str
+    secondary: str
+    accent: str
+    success: str
+    error: str
+    faint: str
+    """Of borders that have no focus, and of scrollbars."""
+    hover: str
+    muted: str
+    disabled: str
+
+    def theme(self) -> Theme:
+        """As Textual takes it."""
+        return Theme(
+            name=self.name,
+            dark=self.dark,
+            primary=self.primary,
+            secondary=self.secondary,
+            accent=self.accent,
+            foreground=self.foreground,
+            background=self.background,
+            surface=self.surface,
+            panel=self.panel,
+            success=self.success,
+            warning=self.accent,
+            error=self.error,
+            variables={
+                "text-muted": self.muted,
+                "text-disabled": self.disabled,
+                "border": self.primary,
+                "border-blurred": self.faint,
+                "block-cursor-foreground": self.background,
+                "block-cursor-background": self.primary,
+                "block-cursor-text-style": "none",
+                "input-selection-background": f"{self.primary} {35 if self.dark else 25}%",
+                "screen-selection-foreground": self.foreground,
+                "button-color-foreground": self.background,
+                "scrollbar": self.faint,
+                "scrollbar-hover": self.hover,
+                "scrollbar-background": self.background,
+            },
+        )
+
+
+# fmt: off
+LOOKS = {look.name: look for look in (
+    Look("sam", True, "#d5d9e0", "#14171c", "#1a1e25",
+            "#232833", "#7aa2d6", "#5f7fa8", "#e0af68", "#8fbf7f", "#e06c75",
+            "#363d4a", "#4a5364", "#93979d", "#8c8f95"),
+    Look("sam-light", False, "#22262d", "#f7f6f2", "#efede6",
+            "#e2dfd5", "#2a5d9f", "#54749c", "#8d5300", "#2b6f2d", "#b3261e",
+            "#c4c0b3", "#a7a293", "#5f6264", "#616364"),
+    Look("night", True, "#cdd6f4", "#0f1020", "#151730",
+            "#1e2142", "#89a8f7", "#8a7fd0", "#f2a97e", "#94d19a", "#f3849b",
+            "#343864", "#474c80", "#8c93ac", "#858a9e"),
+    Look("ember", True, "#e6d9cb", "#1b1512", "#231b17",
+            "#2e241e", "#e29a5b", "#b98463", "#e8c268", "#a8bf78", "#ee7d68",
+            "#4a3a30", "#5f4b3e", "#a1968c", "#948b83"),
+    Look("forest", True, "#d3ddd0", "#101813", "#16211a",
+            "#1f2d24", "#7fc29b", "#6f9f86", "#d9b866", "#9bcf6f", "#e88277",
+            "#31473a", "#41604e", "#919a90", "#8c938c"),
+    Look("contrast", True, "#ffffff", "#000000", "#0a0a0a",
+            "#161616", "#6fc3ff", "#9ab8d0", "#ffd75f", "#7fe38a", "#ff8a8a",
+            "#5a5a5a", "#7a7a7a", "#a8a8a8", "#818181"),
+    Look("paper", False, "#33291f", "#faf4e6", "#f3ebd8",
+            "#e8ddc4", "#8a4b16", "#7d6440", "#835800", "#4c6a1b", "#a8321f",
+            "#cbbf9f", "#b0a27f", "#665f55", "#686157"),
+    Look("frost", False, "#1f2a36", "#f4f8fb", "#e9f0f6",
+            "#dbe6ef", "#0f5f8f", "#4b7390", "#7d5a00", "#1d7050", "#a92a44",
+            "#b9c9d6", "#97adbd", "#5e666e", "#60676d"),
+    Look("contrast-light", False, "#000000", "#ffffff", "#f5f5f5",
+            "#ebebeb", "#003f8f", "#2f4f73", "#6b4300", "#0b5a17", "#97000c",
+            "#8a8a8a", "#6a6a6a", "#4d4d4d", "#696969"),
+)}
+# fmt: on
+"""Every look: text has a contrast of 4.5 to 1 and more (WCAG AA), in those of high contrast 7 (AAA)."""
+DARK, LIGHT = LOOKS["sam"], LOOKS["sam-light"]
 
 ANSI_DARK = TerminalTheme(
     (20, 23, 28),
@@ -134,6 +171,22 @@ ANSI_LIGHT = TerminalTheme(
 """The same on light ground."""
 
 
-def other(name: str) -> str:
-    """The look that is not ``name``."""
-    return LIGHT.name if name == DARK.name else DARK.name
+def theme_of(name: str, ground: "Ground | None") -> str:
+    """The look of a setting: one by its name, or that which fits the ground of the terminal."""
+    if name in LOOKS:
+        return name
+    return LIGHT.name if ground == "light" else DARK.name
+
+
+Ground = Literal["dark", "light"]
+ASK_GROUND = "\x1b]11;?\x1b\\"
+"""Asks a terminal for the colour of its ground (OSC 11)."""
+_LIGHT_COLOURS = ("7", "15")
+
+
+def ground_of_environment(environ: Mapping[str, str]) -> Ground | None:
+    """What ``COLORFGBG`` says, such as ``15;0``; None where it says nothing."""
+    colour = environ.get("COLORFGBG", "").rpartition(";")[2]
+    if not colour.isdigit():
+        return None
+    return "light" if colour in _LIGHT_COLOURS else "dark"

@@ -56,7 +56,7 @@ class Workbench:
 
     def __init__(self, front: Front, runtime: "Runtime") -> None:
         self._front = front
-        self._context = context = Context(front.app, front.screen, runtime)
+        self._context = context = Context(front.app, front.screen, runtime, front.settings)
         patience = front.keyboard.patience
         self.current = CurrentConversation()
         self._models = ModelChoice(context, self.current, patience)

@@ -12,8 +12,8 @@ from sam_tui.cli.main import main
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.settings.files import changed, parse
 from sam_tui.settings.layers import personal_settings
-from sam_tui.settings.table import BY_KEY, SETTINGS
-from sam_tui.settings.values import from_text, schema, toml
+from sam_tui.settings.table import SETTINGS
+from sam_tui.settings.values import from_text, schema, setting_of, toml
 
 MODEL = "scripted:script.json"
 Said = Callable[..., tuple[int, str, str]]
@@ -200,7 +200,7 @@ CHANGES: dict[tuple[str, str | None], tuple[str, str]] = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_leaves_all_else_as_it_stands(change: tuple[str, str | None]) -> None:
     (key, value), (before, after) = change, CHANGES[change]
-    setting = BY_KEY[key]
+    setting = setting_of(key)
     now = changed(TEXT, setting, None if value is None else from_text(setting, value))
     assert now == TEXT.replace(before, after)
 
@@ -213,7 +213,7 @@ def test_a_file_that_no_line_can_be_changed_in_is_left(said: Said, config: Path)
         code, _, err = said("config", "set", "model.step", "b")
         assert (code, path.read_text()) == (52, text), err
     with pytest.raises(ConfigurationError):
-        changed("[model", BY_KEY["model.name"], "x")
+        changed("[model", setting_of("model.name"), "x")
     path.unlink()
     assert said("config", "set", "model.name", "a\x07b")[0] == 52
     assert said("config", "set", "model.name", "a/b")[0] == 0

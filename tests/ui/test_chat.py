@@ -58,7 +58,7 @@ async def test_what_is_typed_before_the_runtime_is_ready_is_kept_and_done(
         await me.send("hello")
         assert app.queue.waiting == ["hello"]
         await me.send("/mode plan")
-        await me.send("/theme")
+        await me.send("/theme sam-light")
         await me.until(lambda: app.theme == theme.LIGHT.name)
         await me.pilot.press("shift+tab")
         await me.until(lambda: "still starting" in str(app.chat.status.render()))

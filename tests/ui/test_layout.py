@@ -141,7 +141,7 @@ async def test_both_looks_work_and_switch(stage: Stage) -> None:
         await me.ready()
         assert me.app.theme == "sam"
         dark = me.app.screen.get_component_rich_style("screen--selection")
-        await me.send("/theme")
+        await me.send("/theme sam-light")
         assert me.app.theme == "sam-light"
         assert not me.app.current_theme.dark
         light = me.app.screen.get_component_rich_style("screen--selection")

@@ -19,7 +19,13 @@ from sam_tui.adapters.llm.choice import (
     with_tidy_address,
 )
 from sam_tui.adapters.llm.endpoint import host_of
-from sam_tui.adapters.llm.providers import DIRECT, THROUGH_LITELLM, Provider
+from sam_tui.adapters.llm.providers import (
+    DIRECT,
+    THROUGH_LITELLM,
+    Provider,
+    by_prefix,
+    of_bare_name,
+)
 from sam_tui.core.errors import SamError, UsageError
 from sam_tui.core.ports.model import Model, ModelOffer
 
@@ -106,6 +112,14 @@ class ProviderCatalog:
             return choose(replace(wish, api_key=self._asked.api_key), self._environment)
         elsewhere = {name: v for name, v in self._environment.items() if name != OWN_KEY}
         return choose(wish, elsewhere)
+
+    def key_variable(self, offer: ModelOffer) -> str:
+        """The variable of the provider's key; empty where requests go to another host than its own."""
+        prefix, slash, _ = offer.model.partition("/")
+        provider = by_prefix(prefix) if slash else of_bare_name(offer.model)
+        if provider is None or not provider.keys or self._address(offer):
+            return ""
+        return provider.keys[0]
 
     def _first_host(self) -> str:
         wish = self._asked

@@ -21,7 +21,13 @@ from sam_tui.adapters.policy.turn_limits import TurnLimits, tightened
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.commands.table import CommandTable, builtin_table
 from sam_tui.core.authorization.paths.containment import Workspace
-from sam_tui.core.authorization.paths.secrets import FLEET_KEY, MCP_TOKEN, PLAN_TOKEN, Secrets
+from sam_tui.core.authorization.paths.secrets import (
+    FLEET_KEY,
+    KEYS_FILE,
+    MCP_TOKEN,
+    PLAN_TOKEN,
+    Secrets,
+)
 from sam_tui.core.authorization.policy.policy import PermissionMode, Policy, own_folders
 from sam_tui.core.authorization.rules.rule import Rule, RuleSet
 from sam_tui.core.errors import ConfigurationError
@@ -178,7 +184,10 @@ def make_policy(
         own_folders(folders.data_dir, folders.config_dir),
         secrets=Secrets(
             folders.home,
-            tuple(os.path.join(folders.data_dir, n) for n in (MCP_TOKEN, FLEET_KEY, PLAN_TOKEN)),
+            tuple(
+                os.path.join(folders.data_dir, n)
+                for n in (MCP_TOKEN, FLEET_KEY, PLAN_TOKEN, KEYS_FILE)
+            ),
         ),
         rules=rules,
         reader=CommandReader(parser, root=workspace.root, home=folders.home, table=_table(layers)),

@@ -108,6 +108,7 @@ def _open(values: Values) -> int:
 
     from sam_tui.adapters.preferences import PreferenceFile
     from sam_tui.settings.layers import personal_settings
+    from sam_tui.settings.user import UserSettings
     from sam_tui.ui.app import SamApp
     from sam_tui.ui.driver.output import heed_signals, unheed_signals
     from sam_tui.ui.preferences import ScreenTerms
@@ -123,6 +124,7 @@ def _open(values: Values) -> int:
             PreferenceFile(data_dir_of(values)),
             settings.text("screen.notify"),
             settings.text("screen.notify_command"),
+            UserSettings(os.environ, data_dir_of(values)),
         ),
     )
     try:

@@ -151,6 +151,10 @@ class ModelCatalog(Protocol):
         """Where requests to the offered model would go, as ``Model.host`` says it."""
         ...
 
+    def key_variable(self, offer: ModelOffer) -> str:
+        """The variable that holds the key of the offer's provider, at its own host alone; else empty."""
+        ...
+
     def service(self, name: str) -> ModelOffer:
         """The model of an AI service, by its provider: the one asked for where it is of that provider,
         else the provider's usual one where its key is at hand. Raises ``UsageError``."""

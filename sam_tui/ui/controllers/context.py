@@ -9,6 +9,7 @@ from textual.app import App
 from textual.worker import Worker, WorkerCancelled, WorkerFailed
 
 from sam_tui.core.errors import SamError
+from sam_tui.settings.user import UserSettings
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.screens.dialogs import Choice, Picker
 
@@ -30,6 +31,7 @@ class Context:
     app: App[None]
     screen: ChatScreen
     runtime: "Runtime"
+    settings: UserSettings
 
     def notice(self, text: str, level: str = "info") -> None:
         """Say something in the transcript; ``level`` is ``info``, ``warning`` or ``error``."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.model import Model, ModelOffer
 
 _HINT = (
-    "Keys are read from the environment when sam-tui starts, such as OPENAI_API_KEY or "
-    "ANTHROPIC_API_KEY; a local server such as Ollama is found while it runs. "
+    "/key keeps the key of a provider; OPENAI_API_KEY and its like in the environment count too, and a "
+    "local server such as Ollama is found while it runs. "
     "/model provider/name takes any other."
 )
 _NONE_FOUND = f"No model was found. {_HINT}"
@@ -113,13 +113,17 @@ class ModelChoice:
         except ModelAuthError as error:
             missing, host = error, self._runtime.catalog.host(offer)
 
+            variable = self._runtime.catalog.key_variable(offer)
+            form = KeyForm(host, missing.explain(), keeps=bool(variable))
+
             def typed(key: str | None) -> None:
                 if key:
                     self._use(offer, key)
+                    self._keep(variable if form.keeps else "", key)
                 else:
                     self._screen.transcript.add_error(missing)
 
-            self._context.app.push_screen(KeyForm(host, missing.explain()), typed)
+            self._context.app.push_screen(form, typed)
             return
         except SamError as error:
             self._screen.transcript.add_error(error)
@@ -127,6 +131,14 @@ class ModelChoice:
         self._offer = offer
         self._switch(model, key)
         self.chosen.send()
+
+    def _keep(self, variable: str, key: str) -> None:
+        """Have the key for the next time too, where it is that of a provider."""
+        store = self._context.settings.keys
+        if variable and store is not None:
+            self._context.attempt(
+                lambda: self._context.notice(f"The key is kept {store.save(variable, key)}.")
+            )
 
     def _switch(self, model: "Model", key: str) -> None:
         before = self._runtime.model
@@ -149,15 +161,18 @@ class ModelChoice:
         async with self._mending:
             if runtime.model is not model and runtime.model is not None:
                 return runtime.model if runtime.model.name == model.name else None
-            while key := await self._typed(KeyForm(model.host, error.explain())):
-                offer = self._offer
-                if offer is None or offer.model != model.name:
-                    offer = _named(model.name)
+            offer = self._offer
+            if offer is None or offer.model != model.name:
+                offer = _named(model.name)
+            variable = runtime.catalog.key_variable(offer)
+            form = KeyForm(model.host, error.explain(), keeps=bool(variable))
+            while key := await self._typed(form):
                 try:
                     mended = runtime.catalog.open(offer, key=key)
                 except ModelAuthError as fault:
-                    error = fault
+                    form = KeyForm(model.host, fault.explain(), keeps=bool(variable))
                     continue
+                self._keep(variable if form.keeps else "", key)
                 self._switch(mended, key)
                 return mended
         return None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from textual.app import App
 
-from sam_tui.ui import programs, theme
+from sam_tui.ui import programs
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.controllers.screen.layout import LayoutActions
 from sam_tui.ui.controllers.terminals.tabs import Tabs
@@ -52,7 +52,6 @@ class ScreenActions:
             "page_up": lambda _: screen.transcript.action_page_up(),
             "page_down": lambda _: screen.transcript.action_page_down(),
             "bottom": lambda _: screen.transcript.jump_to_end(),
-            "theme": lambda _: setattr(app, "theme", theme.other(app.theme)),
             "redraw": lambda _: draw_again(app),
             "palette": lambda _: app.action_command_palette(),
             "unqueue": lambda _: queue.take_last(),

@@ -7,6 +7,7 @@ Alt+1 for ``¡``) and loses the Alt of most that are no letters.
 
 import importlib
 import os
+import re
 import selectors
 import string
 import unicodedata
@@ -119,6 +120,45 @@ def _begun(text: str) -> str:
     return text[at:] if at >= 0 and _END.startswith(text[at:]) else ""
 
 
+_GROUND = re.compile(
+    r"\x1b\]11;(?:rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})[^\x07\x1b]{0,8})?"
+    r"(?:\x07|\x1b\\)"
+)
+_GROUND_BEGUN = re.compile(r"\x1b\]11;[^\x07\x1b]{0,32}\x1b?\Z")
+
+
+class GroundTold(Message):
+    """The terminal said of what colour its ground is."""
+
+    def __init__(self, *, light: bool) -> None:
+        super().__init__()
+        self.light = light
+
+
+class GroundAnswers:
+    """Takes answers to the question for the ground (OSC 11) out of the input: they are no keys."""
+
+    def __init__(self, pass_on: Callable[[Message], None]) -> None:
+        self._pass_on = pass_on
+        self._partial = ""
+
+    def without(self, text: str) -> str:
+        """The rest of a piece of input. An answer that is cut waits for its end."""
+        text, self._partial = self._partial + text, ""
+        if "\x1b]11;" not in text:
+            return text
+        text = _GROUND.sub(self._answer, text)
+        if start := _GROUND_BEGUN.search(text):
+            self._partial, text = start[0], text[: start.start()]
+        return text
+
+    def _answer(self, match: re.Match[str]) -> str:
+        if match[1]:
+            red, green, blue = (int(g, 16) / (16 ** len(g) - 1) for g in match.groups())
+            self._pass_on(GroundTold(light=0.299 * red + 0.587 * green + 0.114 * blue > 0.5))
+        return ""
+
+
 class KeyParser(XTermParser):
     """Textual's parser, which tells of a key behind an escape what came: both are its ``character``.
 
@@ -143,7 +183,7 @@ def read_input(
     descriptor: int, ended: Event, pass_on: Callable[[Message], None], *, debug: bool
 ) -> None:
     """Read a terminal until ``ended`` is set, or it goes away, and pass on what it tells."""
-    parser, pastes = KeyParser(debug), Pastes()
+    parser, pastes, grounds = KeyParser(debug), Pastes(), GroundAnswers(pass_on)
     # One byte that is none of UTF-8 would end a strict one, and with it the workbench.
     decode = getincrementaldecoder("utf-8")("replace").decode
 
@@ -161,6 +201,6 @@ def read_input(
                     return
                 if not data:
                     return
-                if text := pastes.tamed(decode(data)):
+                if text := grounds.without(pastes.tamed(decode(data))):
                     tell(parser.feed(text))
             tell(parser.tick())

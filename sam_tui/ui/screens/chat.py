@@ -1,10 +1,11 @@
 """The one screen one works in: transcript over prompt, todos over terminal, status below."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingsMap
 from textual.containers import Container, Vertical
 from textual.content import Content
 from textual.message import Message
@@ -12,7 +13,6 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
-from sam_tui.ui.actions import bindings
 from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.messages import ColumnChanged
 from sam_tui.ui.screens.layout import Layout
@@ -48,12 +48,15 @@ class Returned(Message):
 class ChatScreen(Screen[None], inherit_bindings=False):
     """Holds the widgets, and knows which of them the terminal's size lets us show."""
 
-    BINDINGS = [*bindings(), Binding("tab", "app.focus_next", show=False)]  # noqa: RUF012
     AUTO_FOCUS = "#prompt"
 
-    def __init__(self, standing: Standing, activity: ActivityLine, layout: Layout) -> None:
+    def __init__(
+        self, standing: Standing, activity: ActivityLine, layout: Layout, keys: Sequence[Binding]
+    ) -> None:
         super().__init__()
         self._layout = layout
+        around = Binding("tab", "app.focus_next", show=False)
+        self._bindings = BindingsMap([*keys, around])  # those of a class are the same for everybody
         self.transcript = Transcript(id="transcript")
         self.prompt = PromptBox()
         self.bottom = Vertical(self.prompt, id="bottom")

@@ -1,6 +1,6 @@
 """Dialogs over the chat: picking from a list, and the help."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from textual import events
@@ -13,7 +13,8 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from sam_tui.core.errors import SamError
-from sam_tui.ui.actions import ACTIONS, WorkbenchAction, spelled_all
+from sam_tui.ui.action_tables.groups import grouped
+from sam_tui.ui.actions import ACTIONS, WorkbenchAction, keys_of
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens import STYLES
 
@@ -149,23 +150,72 @@ _ABOUT_TERMINAL = (
 def how(action: WorkbenchAction) -> str:
     """The keys and the command of an action."""
     command = f"/{action.slash} {action.argument}".strip() if action.slash else ""
-    return " · ".join(part for part in (spelled_all(action.keys), command) if part)
+    return " · ".join(part for part in (keys_of(action), command) if part)
 
 
 class HelpScreen(Dialog):
-    """All keys and commands, made from the table of actions."""
+    """All keys and commands, made from the table of actions, by subject; typing narrows them."""
 
-    BINDINGS = [Binding("f1,question_mark,enter", "leave", "Close", show=False)]  # noqa: RUF012
-    AUTO_FOCUS = "VerticalScroll"
+    BINDINGS = [Binding("f1,enter", "leave", "Close", show=False)]  # noqa: RUF012
+    AUTO_FOCUS = "Input"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._filter = Input(placeholder="type to search", id="filter")
+        self._texts: dict[Static, str] = {}
+        """What each line is found by; a heading by all below it."""
 
     def compose(self) -> ComposeResult:
         """Each action with its keys and command, and what it does below."""
         with Vertical() as frame:
             frame.border_title = Content("help")
-            frame.border_subtitle = Content("Esc closes")
+            frame.border_subtitle = Content("↑↓ scrolls · Esc closes")
+            yield self._filter
             with VerticalScroll():
-                for action in (a for a in ACTIONS if a.listed):
-                    line = Content.assemble((how(action), "$primary"), "  ", (action.title, "bold"))
-                    yield Static(line, markup=False)
-                    yield Static(Content(action.help), markup=False, classes="about")
-                yield Static(Content(f"\n{_ABOUT_TERMINAL}"), markup=False)
+                for heading, actions in grouped(ACTIONS):
+                    found_by = " ".join(f"{how(a)} {a.title} {a.help}" for a in actions)
+                    yield self._line(Content(heading).stylize("bold $accent"), found_by)
+                    for action in actions:
+                        yield from self._lines(action)
+                yield self._line(Content(f"\n{_ABOUT_TERMINAL}"), _ABOUT_TERMINAL)
+
+    def _lines(self, action: WorkbenchAction) -> Iterator[Static]:
+        text = f"{how(action)} {action.title} {action.help}"
+        line = Content.assemble((how(action), "$primary"), "  ", (action.title, "bold"))
+        yield self._line(line, text)
+        yield self._line(Content(action.help), text, "about")
+
+    def _line(self, content: Content, found_by: str, classes: str = "") -> Static:
+        line = Static(content, markup=False, classes=classes)
+        self._texts[line] = found_by.lower()
+        return line
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show what has the words typed."""
+        event.stop()
+        words = event.value.lower().split()
+        for line, text in self._texts.items():
+            line.display = all(word in text for word in words)
+
+    def on_key(self, event: events.Key) -> None:
+        """Scroll while the filter has the keys; ? closes as it opened."""
+        scroll = self.query_one(VerticalScroll)
+        moves = {
+            "up": scroll.scroll_up,
+            "down": scroll.scroll_down,
+            "pageup": scroll.scroll_page_up,
+            "pagedown": scroll.scroll_page_down,
+        }
+        if event.key in moves:
+            event.stop()
+            event.prevent_default()
+            moves[event.key](animate=False)
+        elif event.key == "question_mark" and not self._filter.value:
+            event.stop()
+            event.prevent_default()
+            self.action_leave()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter closes."""
+        event.stop()
+        self.action_leave()

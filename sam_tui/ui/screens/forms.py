@@ -115,28 +115,46 @@ class HostQuestion(ModalScreen[bool]):
 
 
 class KeyForm(ModalScreen[str]):
-    """Asks for the key of a host; what is typed is shown by no letter. Empty: there is none."""
+    """Asks for the key of a host; what is typed is shown by no letter. Empty: there is none.
+
+    ``keeps`` says whether the key can be kept for the next time, and then whether it shall be.
+    """
 
     CSS_PATH = STYLES
-    BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
+    BINDINGS = [  # noqa: RUF012
+        Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False),
+        Binding("ctrl+o", "use_once", "Only now", show=False, priority=True),
+    ]
     AUTO_FOCUS = "Input"
 
-    def __init__(self, host: str, why: str) -> None:
+    def __init__(self, host: str, why: str, *, keeps: bool = False) -> None:
         super().__init__()
         self._host = host
         self._why = why
+        self.keeps = keeps
+        self._line = Input(password=True, placeholder="key")
 
     def compose(self) -> ComposeResult:
         """Why it is asked, and a line for the key."""
         with Vertical() as frame:
             frame.border_title = Content(f"a key for {one_line(self._host, 60)}")
-            frame.border_subtitle = Content("Enter uses it until the program ends · Esc: not now")
+            frame.border_subtitle = Content(
+                "Enter keeps it · Ctrl+O: until the program ends · Esc: not now"
+                if self.keeps
+                else "Enter uses it until the program ends · Esc: not now"
+            )
             yield Static(Content(visible(self._why)), markup=False)
-            yield Input(password=True, placeholder="key")
+            yield self._line
 
     def action_leave(self) -> None:
         """Close without a key."""
         self.dismiss("")
+
+    def action_use_once(self) -> None:
+        """Take the key until the program ends."""
+        if key := self._line.value.strip():
+            self.keeps = False
+            self.dismiss(key)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take the key."""

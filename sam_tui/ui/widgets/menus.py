@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Static
 
-from sam_tui.ui.actions import WorkbenchAction, spelled_all
+from sam_tui.ui.actions import WorkbenchAction, keys_of
 from sam_tui.ui.plain import visible_line
 
 _ROWS, _ROWS_LOW = 10, 6
@@ -138,7 +138,7 @@ def _command_row(
     action: WorkbenchAction, actions: Sequence[WorkbenchAction], marked: bool
 ) -> Content:
     width = min(_WIDEST, max(len(_command(action)) for action in actions))
-    keys = f"  {spelled_all(action.keys)}" if action.keys else ""
+    keys = f"  {keys_of(action)}".rstrip()
     return Content.assemble(
         (f"{_command(action):<{width}}  ", "bold $primary" if marked else "$primary"),
         (action.title, "$foreground" if marked else "$text-muted"),

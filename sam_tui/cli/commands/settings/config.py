@@ -2,18 +2,19 @@
 
 import json
 import os
+import sys
 from typing import Any
 
 import click
 
 from sam_tui.cli.log import without_secrets
 from sam_tui.cli.options import workspace_of
-from sam_tui.cli.settings import with_settings
+from sam_tui.cli.settings import data_dir_of, with_settings
 from sam_tui.cli.streams import require_output
-from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.headless.output import terminal_safe
 from sam_tui.settings.files import read_file, save
-from sam_tui.settings.layers import Settings, user_file
+from sam_tui.settings.layers import Settings, personal_settings, user_file
 from sam_tui.settings.table import SECTIONS, SETTINGS, Setting, Value
 from sam_tui.settings.values import from_text, schema, setting_of, toml
 
@@ -145,3 +146,47 @@ def schema_command() -> int:
     require_output()
     click.echo(json.dumps(schema(), indent=2, ensure_ascii=False))
     return 0
+
+
+@config_group.command("key")
+@click.argument("provider", required=False)
+@click.option("--remove", is_flag=True, help="Forget it.")
+def key_command(provider: str | None, *, remove: bool) -> int:
+    """Keep the key of PROVIDER, such as openai or BRAVE_API_KEY.
+
+    It is asked for without showing it, or read from standard input. Without PROVIDER: which are kept.
+    """
+    from sam_tui.settings.keys import key_store
+    from sam_tui.settings.variables import SECRETS
+
+    store = key_store(
+        data_dir_of({"data_dir": personal_settings(os.environ).text("places.data_dir")})
+    )
+    if provider is None:
+        require_output()
+        for name, where in store.storage.items():
+            click.echo(f"{name:<24} {where}")
+        return 0
+    name = _variable(provider)
+    if remove:
+        removed = store.remove(name)
+        click.echo(f"{name} is forgotten." if removed else f"There was no {name}.", err=True)
+        return 0 if removed else 1
+    if sys.stdin.isatty():
+        key = click.prompt(f"{name} ({SECRETS[name]})", hide_input=True, err=True)
+    else:
+        key = sys.stdin.readline()
+    click.echo(terminal_safe(f"{name} is kept {store.save(name, key)}."), err=True)
+    if os.environ.get(name):
+        click.echo(f"What counts is the variable {name} of the environment.", err=True)
+    return 0
+
+
+def _variable(provider: str) -> str:
+    """The variable of a provider's key. Raises ``UsageError``."""
+    from sam_tui.settings.variables import SECRETS, key_variable
+
+    if name := key_variable(provider):
+        return name
+    names = ", ".join(name for name in SECRETS if "KEY" in name)
+    raise UsageError(f"There is no provider {provider}.", hint=f"Name it or its variable: {names}.")

@@ -83,6 +83,8 @@ MCP_TOKEN = "mcp-token"
 """In our data folder: what opens the MCP server over HTTP. Who reads it could approve for the person."""
 FLEET_KEY, PLAN_TOKEN = "fleet-key", "plan-token"
 """In the same folder: what seals the messages of fleets, and what opens the plan API."""
+KEYS_FILE = "keys.json"
+"""In the same folder: keys of providers that a person typed."""
 ENVIRONMENT_FILE, PRIVATE_KEY = "an environment file", "a private key"
 """What makes a name secret, in words."""
 _EXAMPLES = re.compile(r"\.(example|sample|template|dist|defaults?|schema|tpl|md|d\.ts)$", re.I)

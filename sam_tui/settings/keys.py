@@ -1,0 +1,133 @@
+"""Keys of providers that a person typed: in the keyring of the system, else in a private file.
+
+The file ``keys.json`` of the data folder names every key, and holds those for which there is no
+keyring: ``{"version": 1, "keys": {"OPENAI_API_KEY": {"in": "keyring"}}}``.
+"""
+
+import importlib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from typing import Any, Literal, Protocol, cast
+
+from sam_tui.core.authorization.paths.secrets import KEYS_FILE
+from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
+
+SERVICE = "sam-tui"
+"""What the keys are called in a keyring."""
+KeyStorage = Literal["keyring", "file"]
+_LARGEST = 65_536
+_LONGEST = 4_096
+
+
+_REFUSALS = (ImportError, OSError, RuntimeError, AttributeError)
+"""What a keyring that cannot be used raises; the errors of the package are ``RuntimeError``, too."""
+
+
+class Keyring(Protocol):
+    """The functions of the package ``keyring`` that are used."""
+
+    def get_password(self, service: str, name: str, /) -> str | None: ...
+    def set_password(self, service: str, name: str, key: str, /) -> None: ...
+    def delete_password(self, service: str, name: str, /) -> None: ...
+
+
+def system_keyring() -> Keyring | None:
+    """The keyring of this system; None without the package or a backend that keeps keys safe."""
+    try:
+        keyring: Any = importlib.import_module("keyring")
+        return keyring if keyring.get_keyring().priority >= 1 else None
+    except _REFUSALS:
+        return None
+
+
+class KeyStore:
+    """The keys of one data folder. ``values`` are those that can be read, by their variable."""
+
+    def __init__(self, data_dir: str) -> None:
+        self.path = os.path.join(data_dir, KEYS_FILE)
+        self._entries = self._read()
+        self.values: dict[str, str] = {}
+        for name, entry in self._entries.items():
+            if key := self._key(name, entry):
+                self.values[name] = key
+
+    @property
+    def storage(self) -> dict[str, KeyStorage]:
+        """Where each key is, by its variable."""
+        return {
+            name: "keyring" if entry.get("in") == "keyring" else "file"
+            for name, entry in self._entries.items()
+        }
+
+    def _read(self) -> dict[str, dict[str, str]]:
+        try:
+            stored = json.loads(read_bounded(self.path, most=_LARGEST, alone=True))
+            keys = cast("dict[str, Any]", stored["keys"])
+            return {str(name): dict(entry) for name, entry in keys.items()}
+        except MissingFile:
+            return {}
+        except (UnusableFile, OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+            raise ConfigurationError(
+                f"{self.path} cannot be used: {fault}.", hint="Move it away and type the keys anew."
+            ) from None
+
+    def _key(self, name: str, entry: Mapping[str, str]) -> str:
+        if entry.get("in") != "keyring":
+            return entry.get("key", "")
+        with suppress(*_REFUSALS):  # a locked or removed keyring is as one without the key
+            keyring = system_keyring()
+            return (keyring.get_password(SERVICE, name) or "") if keyring is not None else ""
+        return ""
+
+    def save(self, name: str, key: str) -> str:
+        """Keep a key; in words where. Raises ``ConfigurationError``."""
+        key = key.strip()
+        if not key or len(key) > _LONGEST or not key.isprintable():
+            raise ConfigurationError(
+                "That is no key.", hint="A key is one line of visible characters."
+            )
+        keyring, entry = system_keyring(), {"in": "file", "key": key}
+        if keyring is not None:
+            with suppress(*_REFUSALS):  # one that refuses is as none
+                keyring.set_password(SERVICE, name, key)
+                entry = {"in": "keyring"}
+        self._write({**self._entries, name: entry})
+        self.values[name] = key
+        if entry["in"] == "keyring":
+            return "in the keyring of this system"
+        return f"in {self.path}, readable by you alone: there is no keyring here"
+
+    def remove(self, name: str) -> bool:
+        """Forget a key; whether there was one. Raises ``ConfigurationError``."""
+        entry = self._entries.get(name)
+        if entry is None:
+            return False
+        if entry.get("in") == "keyring" and (keyring := system_keyring()) is not None:
+            with suppress(*_REFUSALS):  # it may be gone from there already
+                keyring.delete_password(SERVICE, name)
+        self._write({other: e for other, e in self._entries.items() if other != name})
+        self.values.pop(name, None)
+        return True
+
+    def _write(self, entries: dict[str, dict[str, str]]) -> None:
+        temporary = f"{self.path}.{os.getpid()}.new"
+        text = json.dumps({"version": 1, "keys": entries}, indent=2)
+        try:
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
+            with os.fdopen(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as file:
+                file.write(text + "\n")
+            os.replace(temporary, self.path)
+        except OSError as error:
+            raise ConfigurationError(f"{self.path} cannot be written: {error.strerror}.") from error
+        self._entries = entries
+
+
+@cache
+def key_store(data_dir: str) -> KeyStore:
+    """The keys of a data folder, the same for all of the program. Raises ``ConfigurationError``."""
+    return KeyStore(data_dir)

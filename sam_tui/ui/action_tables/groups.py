@@ -1,0 +1,45 @@
+"""Under which headings help and docs list the actions."""
+
+from collections.abc import Iterable, Iterator
+
+from sam_tui.ui.action_tables.action import WorkbenchAction
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Prompt": (
+        "send", "send_later", "newline", "history", "complete", "round", "edit_prompt", "shell_command",
+    ),
+    "Turn": ("cancel", "interrupt", "background", "jobs", "next_mode", "mode"),
+    "Conversation": (
+        "new", "resume", "fork", "take_over", "rewind", "undo", "copy", "copy_block", "clear", "agents",
+        "topic", "prompts",
+    ),
+    "Model and context": ("model", "key", "context", "compact", "xray", "pin"),
+    "Trust": ("trust", "audit", "servers"),
+    "Workflows": ("workflow", "planned_task", "runs_plan", "runs_go", "runs_new", "runs_verbs"),
+    "Todos": (
+        "todos", "edit_todos", "todo_select", "todo_cycle", "todo_retitle", "todo_add", "todo_remove",
+        "todo_move",
+    ),
+    "Terminals": (
+        "terminal", "tab", "tab_previous", "tab_new", "tab_close", "tab_rename", "end_command",
+        "watch_only", "take", "zoom", "look_back", "output_send", "record", "replay", "output_pager",
+        "output_editor",
+    ),
+    "Window": (
+        "help", "palette", "side", "page_up", "page_down", "bottom", "theme", "settings", "tour",
+        "suspend", "quit",
+    ),
+}  # fmt: skip
+"""The names of actions by heading; what is in none stands under the last."""
+OTHER = "More"
+
+
+def grouped(
+    actions: Iterable[WorkbenchAction],
+) -> Iterator[tuple[str, list[WorkbenchAction]]]:
+    """The listed actions under their headings, those of no heading at the end."""
+    left = {action.name: action for action in actions if action.listed}
+    for heading, names in GROUPS.items():
+        yield heading, [left.pop(name) for name in names if name in left]
+    if left:
+        yield OTHER, list(left.values())

@@ -1,0 +1,142 @@
+"""Which keys do what: those of the table of actions, and those that a person set in their place."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from textual.binding import Binding
+
+from sam_tui.ui.action_tables.action import WorkbenchAction
+
+FIXED = ("cancel", "interrupt", "terminal")
+"""Actions that are asked for in places of their own, too: their keys stay."""
+_RESERVED = frozenset({
+    "escape",
+    "enter",
+    "tab",
+    "space",
+    "backspace",
+    "up",
+    "down",
+    "left",
+    "right",
+})
+_NAMED = frozenset({"pageup", "pagedown", "home", "end", "insert", "delete", *_RESERVED})
+_MODIFIERS = ("ctrl", "alt", "shift")
+_SIGNS = {
+    "]": "right_square_bracket", "[": "left_square_bracket", "\\": "backslash", "/": "slash",
+    ".": "full_stop", ",": "comma", ";": "semicolon", "-": "minus", "=": "equals_sign",
+    "_": "underscore", "@": "at", "?": "question_mark",
+    "pgup": "pageup", "pgdn": "pagedown", "esc": "escape",
+}  # fmt: skip
+_FUNCTION = re.compile(r"f(?:[1-9]|1[0-9]|2[0-4])")
+
+
+@dataclass(frozen=True, slots=True)
+class Keymap:
+    """The keys of every action by its name, and what of the person's settings does not count."""
+
+    keys: Mapping[str, tuple[str, ...]]
+    faults: tuple[str, ...] = ()
+    focusing: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def bindings(self, actions: Iterable[WorkbenchAction]) -> list[Binding]:
+        """A Textual binding for every action that is not local."""
+        return [
+            Binding(key, f"app.perform('{action.name}')", action.title, show=False)
+            for action in actions
+            if not action.local
+            for key in self.keys[action.name]
+        ]
+
+
+def resolved_keys(
+    actions: Sequence[WorkbenchAction],
+    chosen: Mapping[str, tuple[str, ...]],
+    focusing: Sequence[str],
+) -> Keymap:
+    """The keys of the actions, with those ``chosen`` by action. A key goes to who chose it first."""
+    choice = _Choice({action.name: action for action in actions})
+    for name, texts in chosen.items():
+        choice.take(name, texts)
+    keys = {action.name: choice.keys_of(action) for action in actions}
+    leading = {key: name for name in focusing for key in keys.get(name, ())}
+    return Keymap(keys, tuple(choice.faults), leading)
+
+
+@dataclass(slots=True)
+class _Choice:
+    """What a person chose so far: keys by action, actions by key, and what cannot be."""
+
+    actions: Mapping[str, WorkbenchAction]
+    chosen: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    owners: dict[str, str] = field(default_factory=dict[str, str])
+    faults: list[str] = field(default_factory=list[str])
+
+    def take(self, name: str, texts: Sequence[str]) -> None:
+        """Give an action its keys, as far as they can be."""
+        if fault := _refusal(name, self.actions):
+            self.faults.append(fault)
+            return
+        keys = [key for text in texts if (key := self._free(name, text))]
+        self.owners |= dict.fromkeys(keys, name)
+        if keys or not texts:
+            self.chosen[name] = tuple(keys)
+
+    def _free(self, name: str, text: str) -> str:
+        """The key that a text means, if it is no other's."""
+        key = key_of(text)
+        fixed = next((n for n in FIXED if n in self.actions and key in self.actions[n].keys), "")
+        if not key:
+            fault = f"“{text}” is no key that can be set."
+        elif self.owners.get(key, name) != name:
+            fault = f"{text} is set for {self.owners[key]} already."
+        elif fixed:
+            fault = f"{text} belongs to “{fixed}”."
+        else:
+            return key
+        self.faults.append(f"keys.{name}: {fault}")
+        return ""
+
+    def keys_of(self, action: WorkbenchAction) -> tuple[str, ...]:
+        """Those chosen for it, else its own without those that another one took."""
+        if action.name in self.chosen or action.local:
+            return self.chosen.get(action.name, action.keys)
+        for key in action.keys:
+            if key in self.owners:
+                self.faults.append(f"keys.{self.owners[key]} takes {key} from {action.name}.")
+        return tuple(key for key in action.keys if key not in self.owners)
+
+
+def _refusal(name: str, actions: Mapping[str, WorkbenchAction]) -> str:
+    if name not in actions:
+        near = get_close_matches(name, actions, 1, 0.6)
+        meant = f" Did you mean “{near[0]}”?" if near else " docs/keys.md lists the actions."
+        return f"keys.{name}: there is no such action.{meant}"
+    if actions[name].local or name in FIXED:
+        return f"keys.{name}: its keys cannot be changed."
+    return ""
+
+
+def key_of(text: str) -> str:
+    """A key as people write it by Textual's name, such as ``Ctrl+X`` or ``alt-]``; empty for none.
+
+    A letter without Ctrl or Alt is text, and what edits or moves keeps its meaning.
+    """
+    words = [word.lower() for word in re.split(r"(?<=[a-zA-Z])[+-]", text.strip()) if word]
+    if not words:
+        return ""
+    *modifiers, last = words
+    last = _SIGNS.get(last, last)
+    known = all(modifiers.count(m) == 1 and m in _MODIFIERS for m in modifiers)
+    held = "ctrl" in modifiers or "alt" in modifiers
+    takes = held and (len(last) == 1 or last in _SIGNS.values() or last in _NAMED)
+    if not known or not (takes or _is_free(last)):
+        return ""
+    return "+".join([*(m for m in _MODIFIERS if m in modifiers), last])
+
+
+def _is_free(key: str) -> bool:
+    """Whether a key writes and moves nothing by itself."""
+    return bool(_FUNCTION.fullmatch(key)) or key in _NAMED - _RESERVED

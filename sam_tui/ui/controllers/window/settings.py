@@ -1,0 +1,138 @@
+"""What the person sets at the screen: the look, keys of providers, every other setting, and the tour."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from textual.app import App
+
+from sam_tui.core.errors import SamError
+from sam_tui.settings.table import find_setting
+from sam_tui.settings.user import UserSettings
+from sam_tui.settings.variables import SECRETS, key_variable
+from sam_tui.ui.screens.chat import ChatScreen
+
+THEME = "screen.theme"
+
+
+class SettingActions:
+    """The actions on settings, from the first frame on; ``learn`` has secrets masked from then on."""
+
+    def __init__(
+        self,
+        app: App[None],
+        screen: ChatScreen,
+        settings: UserSettings,
+        learn: Callable[[Mapping[str, str]], object],
+    ) -> None:
+        self._app = app
+        self._screen = screen
+        self._settings = settings
+        self._learn = learn
+        self.table: dict[str, Callable[[str], object]] = {
+            "theme": self.theme,
+            "key": self.key,
+            "settings": self.settings,
+            "tour": lambda _: self.tour(),
+        }
+
+    def _attempt(self, action: Callable[[], object]) -> bool:
+        """Whether it could be done; what could not is said in the transcript."""
+        try:
+            action()
+        except SamError as error:
+            self._screen.transcript.add_error(error)
+            return False
+        return True
+
+    def _notice(self, text: str) -> None:
+        self._screen.transcript.add_notice("info", text)
+
+    # ---- the look
+
+    def theme(self, name: str = "") -> None:
+        """Use the look of this name and remember it; without one let the person pick."""
+        names = self._looks()
+        if name in names:
+            self._attempt(lambda: self._settings.set(THEME, name))
+            return
+        if name:
+            self._notice(f"There is no look {name}. There are: {', '.join(names)}.")
+            return
+        from sam_tui.ui.screens.settings import ThemePicker
+
+        before = self._app.theme
+
+        def picked(index: int | None) -> None:
+            if index is None or not self._attempt(lambda: self._settings.set(THEME, names[index])):
+                self._app.theme = before
+
+        self._app.push_screen(ThemePicker(names, self._settings.settings.text(THEME)), picked)
+
+    def _looks(self) -> Sequence[str]:
+        setting = find_setting(THEME)
+        return setting.choices if setting is not None else ()
+
+    # ---- keys of providers
+
+    def key(self, provider: str = "") -> None:
+        """Ask for the key of a provider and keep it; without one let the person pick."""
+        store = self._settings.keys
+        if store is None:
+            return
+        if not provider:
+            self._pick_provider()
+            return
+        variable = key_variable(provider)
+        if not variable:
+            self._notice(f"There is no provider {provider}. /key lists them.")
+            return
+        from sam_tui.ui.screens.forms import KeyForm
+
+        why = f"It is kept for the next time, and stands in for the variable {variable}."
+        form = KeyForm(SECRETS[variable], why, keeps=True)
+
+        def typed(key: str | None) -> None:
+            if key:
+                self._learn({variable: key})
+                if form.keeps:
+                    self._attempt(
+                        lambda: self._notice(f"The key is kept {store.save(variable, key)}.")
+                    )
+                else:
+                    store.values[variable] = key
+                    self._notice("The key is used until the program ends.")
+
+        self._app.push_screen(form, typed)
+
+    def _pick_provider(self) -> None:
+        from sam_tui.ui.screens.dialogs import Choice, Picker
+
+        variables = [name for name in SECRETS if "KEY" in name]
+        store = self._settings.keys
+        storage = store.storage if store is not None else {}
+
+        async def load() -> Sequence[Choice]:
+            return [Choice(name, f"{SECRETS[name]} {storage.get(name, '')}") for name in variables]
+
+        def picked(index: int | None) -> None:
+            if index is not None:
+                self.key(variables[index])
+
+        self._app.push_screen(Picker("a key for", load, empty=""), picked)
+
+    # ---- everything
+
+    def settings(self, _: str = "") -> None:
+        """Every setting with its origin."""
+        from sam_tui.ui.screens.settings import SettingsScreen
+
+        self._app.push_screen(SettingsScreen(self._settings))
+
+    def tour(self) -> None:
+        """What is where; it is not shown by itself again."""
+        from sam_tui.ui.screens.settings import TourScreen
+
+        def seen(_: int | None) -> None:
+            if self._settings.settings.switch("screen.tour"):
+                self._attempt(lambda: self._settings.set("screen.tour", False))
+
+        self._app.push_screen(TourScreen(), seen)

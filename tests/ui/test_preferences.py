@@ -1,0 +1,175 @@
+"""What the person sets at the screen: keys of actions, looks, settings, keys of providers (3 s of CPU)."""
+
+import json
+from pathlib import Path
+
+import pytest
+from textual.color import Color
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from sam_tui.settings.table import find_setting
+from sam_tui.settings.user import UserSettings
+from sam_tui.ui import theme
+from sam_tui.ui.action_tables.keymap import key_of, resolved_keys
+from sam_tui.ui.actions import ACTIONS, FOCUSING
+from sam_tui.ui.driver.keys import GroundAnswers, GroundTold
+from sam_tui.ui.preferences import ScreenTerms
+from sam_tui.ui.screens.dialogs import HelpScreen
+from sam_tui.ui.screens.forms import KeyForm
+from sam_tui.ui.screens.settings import SettingsScreen, ThemePicker, TourScreen
+from tests.ui.driver import QuickApp, Stage, driven
+
+KEYS = """
+[keys]
+resume = "ctrl+o"
+theme = ["f9", "Alt-]"]
+fork = "ctrl+r"
+no_such = "f10"
+send = "f10"
+jobs = "x"
+todos = "f9"
+audit = "ctrl+c"
+"""
+
+
+@pytest.mark.requirement("settings:screen", "ui:keys-set", "settings:keys-kept")
+async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_path: Path) -> None:
+    path, data = tmp_path / "own/settings.toml", tmp_path / "own-data"
+    path.parent.mkdir()
+    path.write_text(KEYS)
+    preferences = UserSettings({"SAM_TUI_CONFIG_DIR": str(path.parent)}, str(data))
+    app = QuickApp(
+        stage.start, workspace=str(stage.workspace), terms=ScreenTerms(settings=preferences)
+    )
+    async with driven(app) as me:
+        await me.ready()
+        await me.until(lambda: "keys.audit" in me.transcript())
+        for fault in (
+            "keys.no_such: there is no such action",
+            "keys.send: its keys cannot be changed",
+            "keys.jobs: “x” is no key",
+            "keys.todos: f9 is set for theme already",
+            "keys.audit: ctrl+c belongs to “interrupt”",
+        ):
+            assert fault in me.transcript(), fault
+        await me.pilot.press("f9")
+        await me.until(lambda: isinstance(app.screen, ThemePicker))
+        await me.pilot.press("down", "down")
+        await me.until(lambda: app.theme == "sam-light")
+        await me.pilot.press("escape")
+        await me.until(lambda: app.screen is app.chat and app.theme == "sam")
+        await me.send("/theme forest")
+        await me.until(lambda: app.theme == "forest")
+        assert preferences.settings.text("screen.theme") == "forest"
+        assert path.read_text() == KEYS + '\n[screen]\ntheme = "forest"\n'
+        app.post_message(GroundTold(light=True))
+        await me.pilot.press("f1")
+        await me.until(lambda: isinstance(app.screen, HelpScreen))
+        assert app.theme == "forest"
+        await me.pilot.press(*"f9")
+        lines = [line for line in app.screen.query(Static) if line.display]
+        shown = [str(line.render()) for line in lines]
+        assert "F9 / Alt+] · /theme NAME  Theme" in shown and "Window" in shown
+        assert not any("Fork" in line for line in shown)
+        await me.pilot.press("escape")
+
+        await me.send("/settings")
+        await me.until(lambda: isinstance(app.screen, SettingsScreen))
+        for line, expected in (
+            (("request_timeout", "enter", "12", "enter"), "request_timeout = 12.0"),
+            (("request_timeout", "enter", "soon", "enter", "escape"), "request_timeout = 12.0"),
+            (("rehearse", "enter"), "rehearse = true"),
+            (("compaction", "enter"), 'compaction = "rules"'),
+            (("look auto", "ctrl+d"), ""),
+        ):
+            app.screen.query_one("#filter", Input).value = line[0]
+            await me.pilot.pause()
+            for step in line[1:]:
+                if step in ("enter", "escape", "ctrl+d"):
+                    await me.pilot.press(step)
+                else:
+                    app.screen.query_one("#value", Input).value = step
+            assert expected in path.read_text()
+            if "soon" in line:
+                assert "must be a number" in str(app.screen.query(".note").last(Static).render())
+        assert "theme" not in path.read_text().partition("[screen]")[2].partition("[")[0]
+        await me.until(lambda: app.theme == "sam-light")  # as the terminal said
+        await me.pilot.press("escape")
+
+        await me.send("/key openai")
+        await me.until(lambda: isinstance(app.screen, KeyForm))
+        app.screen.query_one(Input).value = "sk-verysecret-0123456789"
+        assert "verysecret" not in me.drawn()
+        await me.pilot.press("enter")
+        await me.until(lambda: "The key is kept" in me.transcript())
+        stored = json.loads((data / "keys.json").read_text())
+        assert stored["keys"]["OPENAI_API_KEY"]["key"] == "sk-verysecret-0123456789"
+        assert (data / "keys.json").stat().st_mode & 0o777 == 0o600
+        assert "verysecret" not in path.read_text()
+        shield = stage.runtime.executor.shield
+        assert "verysecret" not in shield.redact("it is sk-verysecret-0123456789.")
+
+        await me.send("/tour")
+        await me.until(lambda: isinstance(app.screen, TourScreen))
+        await me.pilot.press("enter", "escape")
+        await me.until(lambda: not preferences.settings.switch("screen.tour"))
+
+
+@pytest.mark.requirement("ui:keys-set")
+def test_a_key_that_is_set_is_taken_from_who_had_it_and_goes_by_its_usual_names() -> None:
+    keys = resolved_keys(ACTIONS, {"fork": ("ctrl+r",), "zoom": ("Alt+Z",)}, FOCUSING)
+    assert (keys.keys["fork"], keys.keys["resume"]) == (("ctrl+r",), ())
+    assert keys.faults == ("keys.fork takes ctrl+r from resume.",)
+    assert keys.focusing["alt+z"] == "zoom" and "f6" not in keys.focusing
+    assert len(resolved_keys(ACTIONS, {}, FOCUSING).bindings(ACTIONS)) > 30
+    for text, key in {
+        "Ctrl+X": "ctrl+x", "alt-shift-a": "alt+shift+a", "F12": "f12",
+        "ctrl+]": "ctrl+right_square_bracket",
+        "ctrl+pgup": "ctrl+pageup", "alt+enter": "alt+enter", "x": "", "shift+x": "", "enter": "",
+        "hyper+x": "", "f25": "", "": "", "ctrl+ctrl+x": "", "ctrl+-": "ctrl+minus",
+    }.items():  # fmt: skip
+        assert key_of(text) == key, text
+
+
+def _contrast(one: str, other: str) -> float:
+    def luminance(colour: str) -> float:
+        parts = Color.parse(colour).normalized
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.requirement("ui:contrast")
+def test_text_of_every_look_can_be_read_on_every_ground() -> None:
+    setting = find_setting("screen.theme")
+    assert setting is not None and set(setting.choices) == {"auto", *theme.LOOKS}
+    assert len(theme.LOOKS) >= 6
+    for look in theme.LOOKS.values():
+        variables = look.theme().to_color_system().generate()
+        for role in ("foreground", "text-muted", "text-disabled", "primary", "accent", "success",
+                     "warning", "error"):  # fmt: skip
+            for ground in ("background", "surface", "panel"):
+                contrast = _contrast(variables[role], variables[ground])
+                assert contrast >= 4.5, (look.name, role, ground, contrast)
+        cursor = variables["block-cursor-foreground"], variables["block-cursor-background"]
+        assert _contrast(*cursor) >= 4.5, look.name
+
+
+@pytest.mark.requirement("ui:ground")
+def test_an_answer_for_the_ground_is_no_key_however_it_is_cut() -> None:
+    light, dark = "\x1b]11;rgb:ffff/fafa/f0f0\x1b\\", "\x1b]11;rgb:14/17/1c\x07"
+    for cut in range(6, len(light)):
+        told: list[Message] = []
+        answers = GroundAnswers(told.append)
+        pieces = ("a" + light[:cut], light[cut:] + "b" + dark + "\x1b]11;nonsense")
+        text = "".join(map(answers.without, pieces))
+        assert text == "ab"
+        assert [m.light for m in told if isinstance(m, GroundTold)] == [True, False]
+    plain = GroundAnswers(lambda _: None)
+    assert plain.without("\x1b]x\x1b[A") == "\x1b]x\x1b[A"
+    assert theme.theme_of("auto", theme.ground_of_environment({"COLORFGBG": "0;15"})) == "sam-light"
+    assert theme.theme_of("auto", theme.ground_of_environment({"COLORFGBG": "15;default"})) == "sam"
+    assert theme.theme_of("ember", "light") == "ember"
