@@ -191,6 +191,8 @@ _RUN = (
     option("--answers", metavar="FILE", help="JSON patterns that answer approvals."),
     option("--inquiries-fd", type=click.IntRange(min=3), hidden=True),
     option("--include-partial-messages", is_flag=True, help="Stream the pieces too."),
+    option("--goal", metavar="COMMAND", help="Go on until this command passes."),
+    option("--goal-turns", type=click.IntRange(min=1), default=10, help="Turns for it (10)."),
     option("--image", "images", multiple=True, metavar="FILE", help="Show it to the model."),
     option("--include-hook-events", is_flag=True, help="Tell of hooks too."),
     option("--stdin", "wait_stdin", is_flag=True, help="Wait for the end of standard input."),
@@ -198,6 +200,8 @@ _RUN = (
     option("-o", "--output-last-message", metavar="FILE", help="Write the final answer there."),
 )
 RUN_ONLY = (
+    "goal",
+    "goal_turns",
     "images",
     "session_id",
     "output_format",

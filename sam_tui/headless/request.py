@@ -34,6 +34,9 @@ class HeadlessRequest:
     last_message: str = ""
     warnings: tuple[str, ...] = ()
     version: str = ""
+    goal: str = ""
+    """A command that has to pass; until it does, the work goes on."""
+    goal_turns: int = 10
     images: tuple[Image, ...] = ()
     """What the model is shown with the prompt."""
     schema: dict[str, Any] | None = None

@@ -30,6 +30,7 @@ from sam_tui.headless.output import ClaudeOutput, HeadlessOutput, claude_code, p
 from sam_tui.headless.request import HeadlessRequest
 
 if TYPE_CHECKING:
+    from sam_tui.core.agent.drivers.goal import Goal
     from sam_tui.headless.dialogue.messages import MessageInput
 
 
@@ -90,6 +91,7 @@ class _Run:
         self._begun = False
         self._early: list[Event] = []
         """What happened before the run was introduced."""
+        self._goal: Goal | None = None
         self._images = request.images
         """Those of the first message, until it is sent."""
         self._value: object = None
@@ -201,7 +203,11 @@ class _Run:
         schema = self._request.schema
         images, self._images = self._images, ()
         if schema is None:
-            await session.run(prompt, steering, images=images)
+            finished = await session.run(prompt, steering, images=images)
+            if check := self._request.goal:
+                cost = self._runtime.limits.cost
+                self._goal = session.goal(check, turns=self._request.goal_turns, cost=cost)
+                await self._goal.pursue(session.run, finished)
             return
         from sam_tui.headless.structure import (
             REPAIRS,
@@ -311,6 +317,9 @@ class _Run:
         if finished is None:
             return RunOutcome("cancelled", "", "Cancelled", "Interrupted before it began.")
         outcome = outcome_of_turn(finished, unattended=self._ledger.unattended)
+        if self._goal is not None and not self._goal.passed and not outcome.is_error:
+            why = self._goal.outcome
+            return replace(outcome, subtype="error_max_turns", title="No goal", message=why)
         if finished.reason == "finished" and self._fault:
             return replace(
                 outcome,

@@ -14,6 +14,7 @@ from sam_tui.ui.controllers.authorization import Authorization
 from sam_tui.ui.controllers.background import Background
 from sam_tui.ui.controllers.completion import Completion
 from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.controllers.conversation.beside import BesideTurns
 from sam_tui.ui.controllers.conversation.forks import Forks
 from sam_tui.ui.controllers.conversation.review import ConversationReview
 from sam_tui.ui.controllers.conversation_actions import ConversationActions
@@ -70,6 +71,7 @@ class Workbench:
         self._rewind = Rewind(context, self.current, self.conversations)
         self._review = ConversationReview(context, self.current, self._submit)
         self._forks = Forks(context, self.conversations)
+        self._beside = BesideTurns(context, self.conversations, self.turns)
         self._shells = Shells(context)
         self._requests = TerminalRequests(context, front.attention.title)
         self.terminal_status = TerminalStatus(front.screen)
@@ -92,6 +94,8 @@ class Workbench:
             "resume": lambda _: self._when_idle(conversations.choose),
             "fork": lambda _: self._when_idle(self._forks.whole),
             "fork_block": lambda _: self._when_idle(self._forks.at_block),
+            "side_question": self._beside.ask,
+            "goal": lambda check: self._when_idle(lambda: self._beside.pursue(check)),
             "take_over": lambda _: conversations.take_over(),
             "model": lambda name: self._when_idle(lambda: self._models.choose(name)),
             "next_mode": lambda _: authorization.next_mode(),
@@ -210,6 +214,7 @@ class Workbench:
         if worker.group == GROUP and worker.is_finished:
             self._authorization.look()
             self.turns.end()
+            self._beside.go_on(worker)
 
     def _take(self, text: str, *, later: bool) -> None:
         command, memory = slash.parse(text), slash.memory(text)

@@ -1,13 +1,15 @@
-"""Copies that end at a block of the transcript, and lines to remember. About 1.5 s of CPU: one app."""
+"""Copies that end at a block, lines to remember, side questions, goals. About 2 s of CPU: one app."""
 
 import pytest
+from textual.widgets import TextArea
 
 from sam_tui.core.ports.model import TextDelta
+from sam_tui.ui.screens.reader import Reader
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Stage, app_over, driven
 
 
-@pytest.mark.requirement("sessions:fork-here", "definitions:remembered")
+@pytest.mark.requirement("sessions:fork-here", "definitions:remembered", "goals:pursued")
 async def test_a_copy_ends_at_the_marked_block_and_a_prompt_comes_back_for_editing(
     stage: Stage, model: RawModel
 ) -> None:
@@ -50,3 +52,16 @@ async def test_a_copy_ends_at_the_marked_block_and_a_prompt_comes_back_for_editi
         assert own.read_text("utf-8") == "- Use tabs.\n- Be brief.\n"
         assert "Remembered for all work to come" in me.transcript()
         assert not me.bench.turns.running
+
+        model.answers += [[TextDelta("It is aside.")]]
+        await me.send("/btw What is it?")
+        await me.until(lambda: isinstance(me.app.screen, Reader))
+        assert "It is aside." in str(me.app.screen.query_one(TextArea).text)
+        await me.pilot.press("escape")
+        assert "It is aside." not in me.transcript()
+        area.focus()
+        last = calls(("create_file", {"filePath": "b.txt", "content": "x"}), ids=["c7"])
+        model.answers += [[TextDelta("still red")], last, [TextDelta("now it is")]]
+        await me.send("/goal cat b.txt")
+        await me.until(lambda: "The goal is reached: cat b.txt passes." in me.transcript())
+        assert "The check does not pass yet" in me.transcript()

@@ -136,6 +136,8 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
         approvals=approvals,
         conversation=conversation,
         opening=opening_of(values),
+        goal=values["goal"] or "",
+        goal_turns=values["goal_turns"],
         images=tuple(map(_image, values["images"])),
         warnings=warnings,
     )

@@ -14,6 +14,8 @@ from sam_tui.core.ports.model import Model
 from sam_tui.core.prompt.reminders import reminder_of, takes_images
 
 if TYPE_CHECKING:
+    from sam_tui.core.agent.drivers.goal import Goal
+    from sam_tui.core.agent.drivers.side_question import SideAnswer
     from sam_tui.core.agent.notes.planned import CompactionPlanner
 
 
@@ -50,6 +52,19 @@ class Session:
     def close(self) -> None:
         """Let other programs write to the conversation; this session cannot be used after that."""
         self._history.close()
+
+    async def ask_aside(self, question: str) -> "SideAnswer":
+        """Ask beside the conversation, also while a turn runs: see ``drivers.side_question``."""
+        from sam_tui.core.agent.drivers.side_question import ask_aside
+
+        return await ask_aside(self._engine, self.model, self._history, question)
+
+    def goal(self, check: str, *, turns: int, cost: float | None = None) -> "Goal":
+        """A goal for the turns to come. Raises ``UsageError`` without a command."""
+        from sam_tui.core.agent.drivers.goal import Goal
+
+        executor = self._engine.executor
+        return Goal(executor, self.conversation, check, turns=turns, cost=cost)
 
     async def run(
         self, text: str, steering: Steering = tuple, *, images: Sequence[Image] = ()

@@ -11,5 +11,21 @@ CONVERSATION_ACTIONS: tuple[WorkbenchAction, ...] = (
         ("alt+f",),
         local=True,
     ),
+    WorkbenchAction(
+        "side_question",
+        "Side question",
+        "Ask beside the conversation, also while a turn runs: the same context, no call, nothing kept",
+        (),
+        "btw",
+        "QUESTION",
+    ),
+    WorkbenchAction(
+        "goal",
+        "Goal",
+        "Go on turn after turn until a command passes; without one, leave the goal",
+        (),
+        "goal",
+        "COMMAND",
+    ),
 )
 """Copies, side questions, goals."""

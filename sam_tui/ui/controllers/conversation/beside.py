@@ -1,0 +1,86 @@
+"""/btw and /goal: a question beside the conversation, and work that goes on until a command passes."""
+
+from typing import TYPE_CHECKING
+
+from textual.worker import Worker
+
+from sam_tui.core.errors import SamError
+from sam_tui.core.events import TurnFinished
+from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.controllers.conversations import Conversations
+from sam_tui.ui.controllers.turns import TurnRunner
+from sam_tui.ui.plain import one_line
+
+if TYPE_CHECKING:
+    from sam_tui.core.agent.drivers.goal import Goal
+
+TURNS = 10
+"""Turns that a goal may take before the person is asked to set it again."""
+
+
+class BesideTurns:
+    """Asks aside, and begins the next turn of a goal where the one before has ended."""
+
+    def __init__(self, context: Context, conversations: Conversations, turns: TurnRunner) -> None:
+        self._context = context
+        self._conversations = conversations
+        self._turns = turns
+        self._goal: Goal | None = None
+
+    def ask(self, question: str) -> None:
+        """Ask the model beside the conversation and show what it says in a window of its own."""
+        session = self._conversations.session_for_prompt()
+        if session is None:
+            return
+
+        async def ask() -> None:
+            from sam_tui.ui.screens.reader import Reader, whole
+
+            self._context.screen.status.flash("Asking aside…")
+            try:
+                answer = await session.ask_aside(question)
+            except SamError as error:
+                self._context.screen.transcript.add_error(error)
+                return
+            standing = self._context.screen.status.standing
+            standing.usage = standing.usage.plus(answer.usage)
+            self._context.screen.status.show()
+            self._context.app.push_screen(Reader(f"aside: {question}", whole(answer.text)))
+
+        self._context.app.run_worker(ask, name="aside", group="aside", exclusive=True)
+
+    def pursue(self, check: str) -> None:
+        """Begin a goal; without a command, leave the one that is pursued."""
+        if not check:
+            left, self._goal = self._goal, None
+            self._context.notice("The goal is left." if left else "There is no goal: /goal COMMAND")
+            return
+        session = self._conversations.session_for_prompt()
+        if session is not None:
+            self._goal = session.goal(check, turns=TURNS, cost=self._context.runtime.limits.cost)
+            self._context.notice(
+                f"Goal: until {one_line(check, 60)} passes, {TURNS} turns at most. Esc leaves it."
+            )
+            self._turns.submit(self._goal.opening)
+
+    def go_on(self, worker: Worker[object]) -> None:
+        """A turn has ended: check the goal, and begin the next turn where it is not reached."""
+        goal, finished = self._goal, worker.result
+        if goal is None or self._turns.running:
+            return  # what the person typed meanwhile runs first
+        if not isinstance(finished, TurnFinished):
+            self._goal = None
+            self._context.notice("The goal is left: its turn was cancelled or failed.")
+            return
+
+        async def check() -> None:
+            prompt = await goal.next_prompt(finished)
+            if self._goal is not goal:
+                return
+            if prompt:
+                self._turns.submit(prompt)
+                return
+            self._goal = None
+            self._context.notice(goal.outcome, "info" if goal.passed else "warning")
+
+        self._context.app.run_worker(check, name="goal", group="goal", exclusive=True)
