@@ -33,9 +33,9 @@ async def test_changes_are_accepted_undone_by_hunk_and_file_and_commented(
         await me.pilot.press("alt+v")
         await me.until(lambda: isinstance(me.app.screen, ReviewScreen) and "new.py" in me.drawn())
         assert "a.py  changed  +2 -2" in me.drawn() and "new.py  created  +1 -0" in me.drawn()
-        await me.pilot.press("enter", "down", "a", "down", "down", "down", "c", *"why?", "enter")
+        await me.pilot.press("enter", "down", "a", "c", "escape", "down", "c", *"why?", "enter")
         drawn = me.drawn()
-        assert "0 of 2 accepted · 1 comments" in drawn and "✓   ⋯" in drawn
+        assert "0 of 2 accepted · 1 comment" in drawn and "✓   ⋯" in drawn
         assert "   2 + LINE 2  ◂ why?" in drawn
         # A hunk is taken back, and nothing else of the file.
         await me.pilot.press("u")

@@ -20,7 +20,7 @@ from sam_tui.ui.widgets.line_input import LineInput
 if TYPE_CHECKING:
     from sam_tui.core.ports.storage import ChangedFile, RewindPlan
 
-_KEYS = "Enter open · a accept · u undo · c comment · s send comments · o editor · Esc"
+_KEYS = "Enter open · a accept · u undo · c comment · s send · o edit · Esc"
 _FATES = {"restored": "changed", "deleted": "created", "created": "deleted"}
 """What going back would do to a file, and what was done to it."""
 _COLOURS = {"+": "$text-success", "-": "$text-error"}
@@ -172,7 +172,9 @@ class ReviewScreen(Dialog):
         done = sum(self._accepted(change) for change in changes)
         comments = len(self._marks.comments)
         words = f"changes of this conversation · {done} of {len(changes)} accepted"
-        self._frame.border_title = Content(words + (f" · {comments} comments" if comments else ""))
+        self._frame.border_title = Content(
+            words + (f" · {comments} comment{'s' * (comments > 1)}" if comments else "")
+        )
 
     def _accepted(self, change: "ChangedFile", hunk: int | None = None) -> bool:
         digests = self._digests(change, hunk)
@@ -278,14 +280,26 @@ class ReviewScreen(Dialog):
         line = row.line.number if row.line is not None else min(numbers, default=1)
         self._ask(ReviewRequest(what, row.change, row.hunk, line))
 
-    def _begin_comment(self, row: ReviewRow) -> None:
-        if row.line is None:
-            self._say("Comments stand on lines: Enter opens the file.")
+    def _begin_comment(self, marked: ReviewRow) -> None:
+        row = marked if marked.line is not None else self._to_first_change(marked)
+        if row is None or row.line is None:
+            self._say("There is no line to comment on.")
             return
         key = (row.change.path, row.line.number, row.line.text)
         self._comment.value = self._marks.comments.get(key, "")
         self._comment.display = True
         self.set_focus(self._comment)
+
+    def _to_first_change(self, row: ReviewRow) -> ReviewRow | None:
+        """Of a file or hunk mark the first changed line: what is typed next is meant as a comment."""
+        self._marks.opened.add(row.change.path)
+        self._fill()
+        for at, other in enumerate(self._rows):
+            fits = other.change is row.change and row.hunk in (None, other.hunk)
+            if fits and other.line is not None and other.line.sign in "+-":
+                self._list.highlighted = at
+                return other
+        return None
 
     def _commented(self, words: str) -> None:
         row = self._row
