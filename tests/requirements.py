@@ -1122,6 +1122,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:changed-cells": Requirement("Only cells that change are written to the terminal, and it shows what it would show of the whole screen; Ctrl+L writes all of it.", "issue 17.14"),
     "ui:bytes-a-token": Requirement("A token that streams in costs few bytes and rows.", "issue 17.14"),
     "ui:disputed-widths": Requirement("Characters that terminals draw in different widths move nothing beside them.", "issue 13.6"),
+    "ui:drawn-lines": Requirement("A key has the lines drawn that it changes and no other.", "issue 17.14"),
     "ui:layouts": Requirement("What comes and goes on a screen is drawn and told of, also where somebody looked at the layout meanwhile.", "issue 13 Show"),
     "ui:new-sizes": Requirement("The workbench is drawn for the size that its window has, however fast that changes and also where it is the same again.", "issue 13 Show"),
     "ui:late-timers": Requirement("What the workbench does after a while it does also where the loop was busy: a terminal never stops being drawn.", "issue 13.2"),

@@ -4,10 +4,15 @@ from typing import Any
 
 import pytest
 from textual.containers import Vertical
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import Static
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, QuickApp, Stage, app_over, driven
+from tests.ui.test_chat import says
 
 _SIZE = (120, 40)
 
@@ -15,7 +20,9 @@ _SIZE = (120, 40)
 class Drawing(QuickApp):
     """The app, drawn on a terminal of ours: as a driver gets it, only what changed."""
 
-    around = EmulatedScreen(*_SIZE)
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.around = EmulatedScreen(*_SIZE)
 
     def _display(self, screen: Any, renderable: Any) -> None:
         if renderable is not None:
@@ -44,6 +51,11 @@ async def _places(me: Driver) -> tuple[Vertical, Static]:
     return rack, unseen
 
 
+def _around(me: Driver) -> str:
+    assert isinstance(me.app, Drawing)
+    return me.app.around.text()
+
+
 @pytest.mark.requirement("ui:layouts")
 async def test_what_comes_is_told_and_what_goes_is_drawn_over_also_where_somebody_looked_first(
     stage: Stage,
@@ -58,10 +70,36 @@ async def test_what_comes_is_told_and_what_goes_is_drawn_over_also_where_somebod
             await me.pilot.pause()
             await rack.mount(message)
             assert me.app.chat.prompt.region  # somebody looks
-            await me.until(lambda n=number: f"message {n}" in Drawing.around.text())
+            await me.until(lambda n=number: f"message {n}" in _around(me))
             await me.until(lambda shown=message: shown.shown == 1)
             unseen.refresh()
             await me.pilot.pause()
             await message.remove()
             assert me.app.chat.prompt.region
-            await me.until(lambda n=number: f"message {n}" not in Drawing.around.text())
+            await me.until(lambda n=number: f"message {n}" not in _around(me))
+
+
+@pytest.mark.requirement("ui:drawn-lines")
+async def test_a_key_draws_the_lines_that_it_changes_and_no_other(
+    stage: Stage, model: RawModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.answers.append(says("\n\n".join(f"line {number}" for number in range(9))))
+    rows: set[int] = set()
+    draw = Widget.render_lines
+
+    def counted(widget: Widget, crop: Region) -> list[Strip]:
+        rows.update(crop.translate(widget.region.offset).line_range)
+        return draw(widget, crop)
+
+    async with driven(app_over(stage, Drawing), _SIZE) as me:
+        await me.ready()
+        await me.send("go")
+        await me.until(lambda: "line 8" in me.drawn())
+        await me.until(lambda: me.app.chat.status.activity.phase == "ready")
+        await me.pilot.press("a")
+        monkeypatch.setattr(Widget, "render_lines", counted)
+        await me.pilot.press("b")
+        await me.until(lambda: "ab" in _around(me))
+        assert rows == set(me.app.chat.prompt.area.region.line_range)
+        monkeypatch.undo()
+        assert _around(me) == "\n".join(line.rstrip() for line in me.drawn().splitlines())

@@ -1,14 +1,17 @@
 """What of a screen is drawn anew once its widgets have new places."""
 
 import importlib
+from collections.abc import Iterator
 from typing import Any
 
 from textual._compositor import (
+    ChopsUpdate,
     Compositor,
     CompositorMap,
     ReflowResult,
 )
 from textual.geometry import Region, Size
+from textual.strip import Strip
 from textual.widget import Widget
 
 
@@ -23,6 +26,7 @@ class LayoutCompositor(Compositor):
     def __init__(self) -> None:
         super().__init__()
         self._told: CompositorMap = {}
+        self._changed: tuple[Region, ...] = ()
         self._drawn: set[tuple[Widget, Region, tuple[tuple[int, int, int], ...]]] = set()
 
     @property
@@ -45,6 +49,32 @@ class LayoutCompositor(Compositor):
         exposed = super().reflow_visible(parent, size)
         self._mark_changed(self._visible_map or {})
         return exposed
+
+    def render_partial_update(self) -> ChopsUpdate | None:
+        """Draw the lines that changed, of the widgets that stand there.
+
+        Textual draws all lines of every widget whose container meets a rectangle around all changes: for
+        one key that is most of the screen.
+        """
+        self._changed = tuple(self._dirty_regions)
+        try:
+            return super().render_partial_update()
+        finally:
+            self._changed = ()
+
+    def _get_renders(
+        self, crop: Region | None = None
+    ) -> Iterator[tuple[Region, Region, list[Strip]]]:
+        """Each widget's place, the part of it to draw, and that part's lines."""
+        changed = self._changed or (crop or self.size.region,)
+        for widget, (place, clip) in self.visible_widgets.items():
+            seen = clip.intersection(place)
+            parts = [part for region in changed if (part := seen.intersection(region))]
+            if parts:
+                top = min(part.y for part in parts)
+                bottom = max(part.bottom for part in parts)
+                drawn = Region(seen.x, top, seen.width, bottom - top)
+                yield place, drawn, widget.render_lines(drawn.translate(-place.offset))
 
     def _mark_changed(self, layout: CompositorMap) -> None:
         """Have drawn what is in other cells than before."""

@@ -64,6 +64,14 @@ class Viewport(ScrollView, can_focus=True):
         self._seen = (0, 0)
         self._thumb = (0, 0, 0)
 
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        """Take a new size. Textual's draws the scroll bar anew at every layout, so for each key typed."""
+        if size == self._size and self._container_size == size - self.styles.gutter.totals:
+            return False
+        return super()._size_updated(size, virtual_size, container_size, layout)
+
     # -- what is drawn ---------------------------------------------------------------------------
 
     @property
