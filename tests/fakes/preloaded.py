@@ -39,6 +39,9 @@ AT_START = ("PYTHON", "LC_", "LANG", "TEXTUAL", "LITELLM", "LD_", "MALLOC_")
 LATER = ("sam_tui.ui", "sam_tui.__main__", "sam_tui.demo.sample", "sam_tui.adapters.llm.litellm")
 """What a process imports itself: it draws, or takes seconds, and few tests need it."""
 _MESSAGE = 1 << 18
+_HUGE_PAGE = 2 << 20
+_COLLAPSE = 25
+"""``MADV_COLLAPSE`` of Linux 6.1."""
 _SUBREAPER = 36
 _Popen = subprocess.Popen
 _EXECUTE, _CLOSE = "_execute_child", "_close_pipe_fds"
@@ -195,6 +198,23 @@ def _preload() -> None:
         waiting += [found.name for found in below if not found.name.startswith(LATER)]
     gc.collect()
     gc.freeze()
+    _collapse()
+
+
+def _collapse() -> None:
+    """Have what was imported lie in huge pages: a fork copies an entry for each page.
+
+    A kernel that cannot do so leaves it as it is.
+    """
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        places = [line.split() for line in maps]
+    for addresses, rights, *rest in places:
+        if rights == "rw-p" and rest[3:] in ([], ["[heap]"]):
+            first, end = (int(address, 16) for address in addresses.split("-"))
+            for page in range(-(-first // _HUGE_PAGE), end // _HUGE_PAGE):
+                advise(page * _HUGE_PAGE, _HUGE_PAGE, _COLLAPSE)
 
 
 def _serve(control: socket.socket) -> dict[str, Any]:
