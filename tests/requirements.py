@@ -13,6 +13,8 @@ class Requirement:
 
 # fmt: off
 REQUIREMENTS: dict[str, Requirement] = {
+    "cli:completion": Requirement("bash, zsh and fish complete commands, options and settings with a script that the program prints.", "issue 17.10"),
+    "cli:manual": Requirement("The manual page is made from the commands and names them all, with options, variables and exit codes.", "issue 17.10"),
     "acp:cancel": Requirement("A cancel ends a turn whatever it waits for, also right behind its prompt, and a later answer changes nothing.", "issue 18.3"),
     "acp:content": Requirement("Resources of an editor's prompt reach the model, neutralised; what it cannot be shown is refused in words.", "issue 18.3"),
     "acp:end": Requirement("When the editor hangs up, everything that the agent started ends.", "issue 18.3"),

@@ -2,12 +2,16 @@
 
 import difflib
 import importlib
+from typing import TYPE_CHECKING
 
 import click
 
 from sam_tui import __version__
 from sam_tui.cli.commands.workbench import workbench_command
 from sam_tui.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "run": ("run", "run_command"),
@@ -35,6 +39,8 @@ COMMANDS = {
     "audit": ("audit", "audit_group"),
     "schema": ("run", "schema_group"),
     "config": ("settings.config", "config_group"),
+    "completion": ("settings.completion", "completion_command"),
+    "man": ("settings.completion", "man_command"),
     "doctor": ("doctor", "doctor_command"),
 }
 """Where each command is: loaded when it is called, so that the workbench waits for none of them."""
@@ -48,7 +54,19 @@ class Program(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the command's name first, then parse as usual."""
-        return super().parse_args(ctx, routed(args))
+        if ctx.resilient_parsing and _first_word(args) is None:
+            return super().parse_args(ctx, [])  # the word that is completed may be a command's name
+        return super().parse_args(ctx, routed(args, refuses=not ctx.resilient_parsing))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Commands without loading them, or the options of the default one."""
+        from click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            with workbench_command.make_context(None, [], ctx, resilient_parsing=True) as default:
+                return workbench_command.shell_complete(default, incomplete)
+        names = self.list_commands(ctx)
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands to show; ``exec`` is ``run``."""
@@ -71,8 +89,11 @@ class Program(click.Group):
         self.format_commands(ctx, formatter)
 
 
-def routed(args: list[str]) -> list[str]:
-    """The same words, the command's name first. Options may stand on either side of it."""
+def routed(args: list[str], *, refuses: bool = True) -> list[str]:
+    """The same words, the command's name first. Options may stand on either side of it.
+
+    ``refuses`` says whether a mistyped name raises ``UsageError``.
+    """
     index = _first_word(args)
     if index is not None and args[index] in COMMANDS:
         name, before, after = args[index], args[:index], args[index + 1 :]
@@ -81,7 +102,7 @@ def routed(args: list[str]) -> list[str]:
         if below is not None:
             return [name, after[below], *before, *after[:below], *after[below + 1 :]]
         return [name, *before, *after]
-    if index is not None and not {"-p", "--print"} & set(args):
+    if refuses and index is not None and not {"-p", "--print"} & set(args):
         _refuse_mistyped(args[index])
     if index is None and "--" not in args and (about := [a for a in args if a in _ABOUT]):
         return about

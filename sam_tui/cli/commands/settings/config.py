@@ -21,6 +21,13 @@ from sam_tui.settings.values import from_text, schema, setting_of, toml
 _HEAD = "# Settings of sam-tui: “sam-tui config show” lists them all with their values.\n"
 
 
+def _completed(_context: click.Context, _parameter: click.Parameter, word: str) -> list[str]:
+    return [setting.key for setting in SETTINGS if setting.key.startswith(word)]
+
+
+_KEY = click.argument("key", shell_complete=_completed)
+
+
 @click.group("config", short_help="Settings: show, set, edit.")
 def config_group() -> None:
     """Show and change settings.
@@ -69,7 +76,7 @@ def _row(settings: Settings, setting: Setting) -> dict[str, Any]:
 
 
 @config_group.command("get")
-@click.argument("key")
+@_KEY
 def get_command(key: str) -> int:
     """Print one value; a list has an entry on each line."""
     require_output()
@@ -81,7 +88,7 @@ def get_command(key: str) -> int:
 
 
 @config_group.command("set", context_settings={"ignore_unknown_options": True})
-@click.argument("key")
+@_KEY
 @click.argument("value")
 def set_command(key: str, value: str) -> int:
     """Set KEY in your own file; its comments stay.
@@ -94,7 +101,7 @@ def set_command(key: str, value: str) -> int:
 
 
 @config_group.command("unset")
-@click.argument("key")
+@_KEY
 def unset_command(key: str) -> int:
     """Take KEY out of your own file."""
     _save(setting_of(key), None)

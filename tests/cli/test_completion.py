@@ -1,0 +1,78 @@
+"""Completion in real shells and the manual page, from the commands (one process a shell; 3 s of CPU)."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sam_tui.cli.main import main
+from sam_tui.cli.program import COMMANDS
+
+_ASK = {
+    "bash": 'source "$1"; COMP_WORDS=($2); COMP_CWORD=$3; _sam_tui_completion sam-tui;'
+    ' printf "%s\\n" "${COMPREPLY[@]}"',
+    # zsh's own functions for completion exist at its prompt alone.
+    "zsh": "compdef() { : }; compadd() { print -l -- $completions };"
+    " _describe() { print -l -- $completions_with_descriptions };"
+    ' words=(${=2}); CURRENT=$(($3 + 1)); source "$1"; _sam_tui_completion',
+    "fish": 'source $argv[1]; complete -C "$argv[2]"',
+}
+_LINES = {"sam-tui conf": "config", "sam-tui config un": "unset", "sam-tui --mod": "--model"}
+
+
+def _run(shell: str, *arguments: str) -> str:
+    environ = {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}",
+        "HOME": os.environ["HOME"],
+    }
+    plain = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
+    own_name = [] if shell == "fish" else [shell]
+    ended = subprocess.run(
+        [shell, *plain, "-c", _ASK[shell], *own_name, *arguments],
+        capture_output=True,
+        text=True,
+        env=environ,
+        check=False,
+    )
+    assert not ended.stderr
+    return ended.stdout
+
+
+@pytest.mark.requirement("cli:completion")
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands_and_options(
+    shell: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["completion", shell]) == 0
+    script = tmp_path / "script"
+    script.write_text(capfd.readouterr().out)
+    assert "sam-tui" in script.read_text()
+    if shutil.which(shell) is None:
+        return  # what it prints is all that can be seen here
+    for line, completed in _LINES.items():
+        out = _run(shell, str(script), line, str(len(line.split()) - 1))
+        assert any(completed in word for word in out.splitlines()), (line, out)
+
+
+@pytest.mark.requirement("cli:manual")
+def test_the_manual_page_names_every_command_and_is_taken_by_roff(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["man"]) == 0
+    page = capfd.readouterr().out
+    for name in COMMANDS.keys() - {"exec"}:
+        assert f".SS sam\\-tui {name}" in page, name
+    assert ".B SAM_TUI_MODEL" in page and r"\fB\-\-model NAME\fR" in page
+    if (groff := shutil.which("groff")) is not None:
+        ended = subprocess.run(
+            [groff, "-man", "-Tutf8", "-ww"],
+            input=page,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (ended.returncode, ended.stderr) == (0, "")
+        assert len(ended.stdout.splitlines()) > 300
