@@ -104,7 +104,9 @@ async def test_an_approval_shows_what_would_happen_and_lets_it_happen_once(
         await me.until(lambda: panel(me) is None and me.app.chat.prompt.area.has_focus)
         assert "You allowed" in me.transcript()
         result = next(m.text for m in model.seen[-1] if m.kind == "tool")
-        assert result.startswith("The person allowed this and said: 1 mind it\n\nCREATED")
+        assert result.startswith("CREATED")
+        said = "The person allowed file_operations.create_file and said: 1 mind it"
+        assert said in [m.text for m in model.seen[-1] if m.kind == "reminder"]
 
 
 @pytest.mark.requirement("ui:deny-comment")

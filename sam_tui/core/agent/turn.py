@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sam_tui.core.agent.answer import Fold, Meter, StreamedText, receive
 from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.context_window import Room, opening
-from sam_tui.core.agent.endings import TOLD, Endings, status_of
+from sam_tui.core.agent.endings import CANCELLED, TOLD, Endings, status_of
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import Mending, RetryPolicy
 from sam_tui.core.agent.schedule import run_in_order
@@ -52,7 +52,7 @@ from sam_tui.core.prompt.reminders import digest, reminder_of
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.tooling.executor import CallPlan, Executed, Executor, Gate, unread
 from sam_tui.core.tooling.neutralization import scrub_echoes
-from sam_tui.core.tooling.results import call_display
+from sam_tui.core.tooling.results import call_display, remarks
 from sam_tui.core.usage import Usage
 
 if TYPE_CHECKING:
@@ -337,14 +337,15 @@ class Turn:
             plans += [unread(call) for call in calls[len(plans) :]]
             for index, plan in enumerate(plans):
                 if index not in done:
-                    why = "Cancelled by the person before it ended."
-                    done[index] = executor.cancelled(plan, self._conversation, why)
+                    done[index] = executor.cancelled(plan, self._conversation, CANCELLED)
             self._store(calls, done)
-        self._note([note for index in sorted(done) for note in done[index].notes])
-        images = [image for index in sorted(done) for image in done[index].images]
+        ended = [done[index] for index in sorted(done)]
+        self._note([note for executed in ended for note in executed.notes])
+        self._note(remarks(executed.decision for executed in ended), "approval")
+        images = [image for executed in ended for image in executed.images]
         for reminder in reminder_of(images, "Images that the calls above returned", self._model):
             self._say(reminder)
-        if halt := next((done[index].halt for index in sorted(done) if done[index].halt), ""):
+        if halt := next((executed.halt for executed in ended if executed.halt), ""):
             raise StoppedByHook(f"The turn was ended: {halt}")
 
     def _store(self, calls: Sequence[ToolCall], done: dict[int, Executed]) -> None:
@@ -367,10 +368,10 @@ class Turn:
         for reminder in self._requests.reminders(self._history, new_message=new_message):
             self._say(reminder)
 
-    def _note(self, notes: Sequence[str]) -> None:
-        """Tell the model what hooks have to say."""
+    def _note(self, notes: Sequence[str], source: str = "hooks") -> None:
+        """Tell the model what hooks, or a person, have to say."""
         for note in notes:
-            self._say(ReminderMessage("hooks", note))
+            self._say(ReminderMessage(source, note))
 
     def _say(self, reminder: ReminderMessage) -> None:
         self._history.append(reminder)

@@ -31,7 +31,7 @@ from sam_tui.core.tooling.neutralization import mended, neutralise
 from sam_tui.core.tooling.offer import example_call
 from sam_tui.core.tooling.questions import HostQuestions, OutsideQuestions
 from sam_tui.core.tooling.registry import Registry, operation_key
-from sam_tui.core.tooling.results import clip_result, remarked, with_ignored
+from sam_tui.core.tooling.results import clip_result, with_ignored
 from sam_tui.core.tooling.short_list import meant, parse_arguments
 from sam_tui.core.verdict import Decision, denial
 
@@ -210,7 +210,7 @@ class Executor:
             self._require_open(plan, conversation)  # it may have ended meanwhile
             permit = self._permit(plan, request, decision)
             async with self._surroundings.checkpoints.around(request, permit):
-                result = remarked(await self._hand(plan, conversation, permit), decision)
+                result = await self._hand(plan, conversation, permit)
             if hooked is not None:
                 await hooked.after(result)
         except SamError as fault:

@@ -4,7 +4,7 @@ Markers are those of seed 004 (read_tool_result). One unit throughout: code poin
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import cast
 
@@ -16,8 +16,6 @@ from sam_tui.core.verdict import Decision, decision_words
 
 IGNORED = "ignoredArguments"
 """Of a result that is a JSON object, and of the data for programs."""
-REMARK = "commentOfThePerson"
-"""Of a result that is a JSON object."""
 
 
 def with_ignored(result: ToolResult, words: Collection[str], *, key: str, limit: int) -> ToolResult:
@@ -29,31 +27,21 @@ def with_ignored(result: ToolResult, words: Collection[str], *, key: str, limit:
         return result
     data = {**result.data, IGNORED: list(words)}
     if result.mime_type == "application/json":
-        return replace(result, text=_in_json(result.text, IGNORED, list(words)), data=data)
+        return replace(result, text=_in_json(result.text, words), data=data)
     note = f"Ignored, because {key} has no such argument: {', '.join(words)}."
     parts = (note, result.text) if len(result.text) > limit else (result.text, note)
     return replace(result, text="\n\n".join(filter(None, parts)), data=data)
 
 
-def remarked(result: ToolResult, decision: Decision) -> ToolResult:
-    """The result, before it what the person said when they allowed the call."""
-    if decision.by != "user" or not decision.comment:
-        return result
-    if result.mime_type == "application/json":
-        return replace(result, text=_in_json(result.text, REMARK, decision.comment))
-    remark = f"The person allowed this and said: {decision.comment}"
-    return replace(result, text="\n\n".join(filter(None, (remark, result.text))))
-
-
-def _in_json(text: str, name: str, member: object) -> str:
-    """A JSON object with one more member before the others; any other text as it is."""
+def _in_json(text: str, words: Collection[str]) -> str:
+    """A JSON object with the names as its first member; any other text as it is."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return text
     if not isinstance(value, dict):
         return text
-    extended = {name: member, **cast("dict[str, object]", value)}
+    extended = {IGNORED: list(words), **cast("dict[str, object]", value)}
     return json.dumps(extended, ensure_ascii=False, indent=2 if text[1:2] == "\n" else None)
 
 
@@ -78,3 +66,15 @@ def call_display(finished: ToolFinished, decision: Decision | None) -> CallDispl
     words = decision_words(decision) if decision is not None else ""
     allowed = decision is None or decision.allowed
     return CallDisplay(finished.call, finished.seconds, finished.display, words, allowed)
+
+
+def remarks(decisions: Iterable[Decision | None]) -> list[str]:
+    """What a person said when they allowed calls, for the model.
+
+    It stands beside the results: in one, a tool's own text could pass for it.
+    """
+    return [
+        f"The person allowed {decision.operation} and said: {decision.comment}"
+        for decision in decisions
+        if decision is not None and decision.by == "user" and decision.allowed and decision.comment
+    ]
