@@ -333,6 +333,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "headless:routing": Requirement("The first word that names a command is the command; anything else is a prompt for the workbench.", "brief headless 3"),
     "review:ci": Requirement("The script of the GitHub Action and of GitLab reviews what a branch changed, and ends as it was asked to.", "issue 18.5"),
     "review:files": Requirement("A review is written as text, JSON, SARIF and JUnit; hostile words stay words and paths stay below the workspace.", "issue 18.5"),
+    "telemetry:export": Requirement("Turns, calls and decisions go as traces and metrics to the collector that the person names, without prompts, arguments or paths; nothing is sent to anybody without one.", "issue 18.6"),
     "headless:schema": Requirement("The JSON Schema of all lines of stream-json is printed by the program, published and current.", "issue 18.4"),
     "headless:signals": Requirement("SIGINT ends with 130 and SIGTERM with 143, the result is still told, and the running tool is ended.", "peers 3.8"),
     "headless:stdin": Requirement("Standard input is the prompt for - or without a prompt, and is attached when it speaks beside one.", "peers 3.8 rule 2"),

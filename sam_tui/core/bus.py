@@ -47,6 +47,8 @@ class Bus:
 
     def __init__(self) -> None:
         self._subscriptions: list[Subscription] = []
+        self.listeners: list[Callable[[Event], None]] = []
+        """Each hears every event at once; it neither waits nor raises."""
 
     def subscribe(self) -> Subscription:
         """A new queue that receives what is published from now on."""
@@ -58,6 +60,8 @@ class Bus:
         """Hand the event to every subscriber. Call it on the loop's thread."""
         for subscription in self._subscriptions:
             subscription.put(event)
+        for listener in self.listeners:
+            listener(event)
 
 
 def _join(last: Event, new: Event) -> Event | None:

@@ -182,6 +182,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("places.data_dir", "text",
             "Where conversations, logs, prompts and reminders are kept",
             env="SAM_TUI_DATA_DIR", option="data_dir"),
+    Setting("places.telemetry", "text",
+            "A collector of [OpenTelemetry](telemetry.md), such as `http://127.0.0.1:4318`; nothing "
+            "is sent to anybody without it",
+            env="SAM_TUI_OTLP_ENDPOINT"),
     Setting("places.debug", "switch",
             "The log says more, and a defect shows where it was",
             default=False, env="SAM_TUI_DEBUG", option="debug"),

@@ -1,0 +1,241 @@
+"""Events -> spans and counts. Names, numbers and outcomes alone: no prompt, argument, path or answer."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from sam_tui.core.clock import Clock
+from sam_tui.core.events import (
+    Answered,
+    DecisionMade,
+    Event,
+    ModelRetried,
+    RequestSent,
+    SubagentStarted,
+    ToolFinished,
+    TurnFinished,
+    TurnStarted,
+)
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.usage import Usage
+
+Value = str | int | float | bool
+Attributes = dict[str, Value]
+_Series = tuple[str, tuple[tuple[str, Value], ...]]
+MOST_SPANS = 2000
+"""Of one turn; the rest is counted and left out."""
+_NANO = 1_000_000_000
+
+
+class BatchSender(Protocol):
+    """Where batches go."""
+
+    def send(self, path: Literal["/v1/traces", "/v1/metrics"], body: dict[str, Any]) -> None:
+        """Hand one over; never waits."""
+        ...
+
+
+@dataclass(slots=True)
+class _OpenTurn:
+    """A turn that runs, and what ended in it."""
+
+    trace: str
+    span: str
+    parent: str
+    began: float
+    spans: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    asked: float = 0.0
+    left_out: int = 0
+
+
+class TelemetryRecorder:
+    """Listens to one runtime. ``model`` names the model that answers in a conversation."""
+
+    def __init__(
+        self,
+        sender: BatchSender,
+        clock: Clock,
+        model: Callable[[ConversationId], str],
+        version: str,
+    ) -> None:
+        self._sender = sender
+        self._clock = clock
+        self._model = model
+        self._resource = {
+            "attributes": _attributes({"service.name": "sam-tui", "service.version": version})
+        }
+        self._scope = {"name": "sam-tui", "version": version}
+        self._turns: dict[ConversationId, _OpenTurn] = {}
+        self._parents: dict[ConversationId, _OpenTurn] = {}
+        self._counts: dict[_Series, int | float] = {}
+        self._since = clock.now()
+
+    def take(self, event: Event) -> None:
+        """Hear one event."""
+        match event:
+            case TurnStarted(conversation=conversation):
+                self._begin(conversation)
+            case SubagentStarted(conversation=parent, child=child) if parent in self._turns:
+                self._parents[child] = self._turns[parent]
+            case TurnFinished():
+                self._end(event)
+            case RequestSent() | Answered() | ToolFinished() | DecisionMade() | ModelRetried():
+                turn = self._turns.get(event.conversation)
+                if turn is not None:
+                    self._within(turn, event)
+            case _:
+                pass
+
+    def _begin(self, conversation: ConversationId) -> None:
+        parent = self._parents.pop(conversation, None)
+        trace = parent.trace if parent else os.urandom(16).hex()
+        above = parent.span if parent else ""
+        self._turns[conversation] = _OpenTurn(trace, os.urandom(8).hex(), above, self._clock.now())
+
+    def _within(
+        self,
+        turn: _OpenTurn,
+        event: RequestSent | Answered | ToolFinished | DecisionMade | ModelRetried,
+    ) -> None:
+        now = self._clock.now()
+        match event:
+            case RequestSent():
+                turn.asked = now
+            case Answered(usage=usage):
+                self._asked(turn, event, usage)
+            case ModelRetried(status=status):
+                turn.events.append(_event("model_retried", now, {"http.status": status or 0}))
+                self._count("sam_tui.model.retries", 1)
+            case ToolFinished(operation=operation, ok=ok, seconds=seconds):
+                attributes: Attributes = {
+                    "gen_ai.operation.name": "execute_tool",
+                    "gen_ai.tool.name": operation,
+                    "sam_tui.ok": ok,
+                }
+                self._add(turn, f"execute_tool {operation}", now - seconds, attributes)
+                self._count("sam_tui.calls", 1, operation=operation, ok=ok)
+            case DecisionMade(decision=decision):
+                words: Attributes = {
+                    "operation": decision.operation,
+                    "outcome": decision.outcome,
+                    "by": decision.by,
+                }
+                turn.events.append(_event("decision", now, words))
+                self._count("sam_tui.decisions", 1, outcome=decision.outcome, by=decision.by)
+
+    def _asked(self, turn: _OpenTurn, event: Answered, usage: Usage) -> None:
+        model = self._model(event.conversation)
+        attributes: Attributes = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": model,
+            "gen_ai.usage.input_tokens": usage.input_tokens,
+            "gen_ai.usage.output_tokens": usage.output_tokens,
+            "sam_tui.usage.cached_tokens": usage.cached_tokens,
+            "sam_tui.calls": len(event.message.calls),
+        }
+        self._add(turn, f"chat {model}".strip(), turn.asked or turn.began, attributes)
+        self._count("sam_tui.tokens", usage.input_tokens, type="input", model=model)
+        self._count("sam_tui.tokens", usage.output_tokens, type="output", model=model)
+        if usage.cost is not None:
+            self._count("sam_tui.cost", usage.cost, model=model)
+
+    def _add(self, turn: _OpenTurn, name: str, began: float, attributes: Attributes) -> None:
+        if len(turn.spans) >= MOST_SPANS:
+            turn.left_out += 1
+            return
+        identity = {"traceId": turn.trace, "spanId": os.urandom(8).hex()}
+        turn.spans.append({
+            **identity,
+            "parentSpanId": turn.span,
+            "name": name,
+            "kind": 1,
+            **_times(began, self._clock.now()),
+            "attributes": _attributes(attributes),
+        })
+
+    def _end(self, finished: TurnFinished) -> None:
+        turn = self._turns.pop(finished.conversation, None)
+        if turn is None:
+            return
+        attributes: Attributes = {
+            "gen_ai.conversation.id": finished.conversation,
+            "sam_tui.reason": finished.reason,
+            "sam_tui.steps": finished.steps,
+            "sam_tui.spans_left_out": turn.left_out,
+        }
+        whole = {
+            "traceId": turn.trace,
+            "spanId": turn.span,
+            "parentSpanId": turn.parent,
+            "name": "turn",
+            "kind": 1,
+            **_times(turn.began, self._clock.now()),
+            "attributes": _attributes(attributes),
+            "events": turn.events[:MOST_SPANS],
+            "status": {"code": 1 if finished.reason == "finished" else 2},
+        }
+        self._count("sam_tui.turns", 1, reason=finished.reason)
+        scoped = {"scope": self._scope, "spans": [*turn.spans, whole]}
+        spans = {"resource": self._resource, "scopeSpans": [scoped]}
+        self._sender.send("/v1/traces", {"resourceSpans": [spans]})
+        self._sender.send("/v1/metrics", self._metrics())
+
+    def _count(self, name: str, value: float, **attributes: Value) -> None:
+        if value:
+            series = name, tuple(attributes.items())
+            self._counts[series] = self._counts.get(series, 0) + value
+
+    def _metrics(self) -> dict[str, Any]:
+        """What was counted since the last time, which is then forgotten."""
+        points: dict[str, list[dict[str, Any]]] = {}
+        times = _times(self._since, self._clock.now())
+        window = {
+            "startTimeUnixNano": times["startTimeUnixNano"],
+            "timeUnixNano": times["endTimeUnixNano"],
+        }
+        for (name, attributes), value in self._counts.items():
+            number = {"asInt": str(value)} if isinstance(value, int) else {"asDouble": value}
+            point = {**window, "attributes": _attributes(dict(attributes)), **number}
+            points.setdefault(name, []).append(point)
+        self._counts.clear()
+        self._since = self._clock.now()
+        sums = [
+            {
+                "name": name,
+                "sum": {"aggregationTemporality": 1, "isMonotonic": True, "dataPoints": entries},
+            }
+            for name, entries in points.items()
+        ]
+        scoped = {"scope": self._scope, "metrics": sums}
+        return {"resourceMetrics": [{"resource": self._resource, "scopeMetrics": [scoped]}]}
+
+
+def _event(name: str, at: float, attributes: Attributes) -> dict[str, Any]:
+    return {
+        "name": name,
+        "timeUnixNano": str(round(at * _NANO)),
+        "attributes": _attributes(attributes),
+    }
+
+
+def _times(began: float, ended: float) -> dict[str, str]:
+    start, end = round(began * _NANO), round(max(began, ended) * _NANO)
+    return {"startTimeUnixNano": str(start), "endTimeUnixNano": str(end)}
+
+
+def _attributes(values: Attributes) -> list[dict[str, Any]]:
+    return [{"key": key, "value": _value(value)} for key, value in values.items()]
+
+
+def _value(value: Value) -> dict[str, Any]:
+    match value:
+        case bool():
+            return {"boolValue": value}
+        case int():
+            return {"intValue": str(value)}
+        case float():
+            return {"doubleValue": value}
+        case _:
+            return {"stringValue": value}

@@ -1,0 +1,111 @@
+"""Traces and metrics reach a collector, off by default and without a word of the work. Costs 2 s of CPU."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.assembly import Options, build
+from sam_tui.core.errors import ConfigurationError
+
+Batch = tuple[str, dict[str, Any], str]
+
+
+@pytest.fixture
+def collector() -> Iterator[tuple[str, list[Batch]]]:
+    """The address of a collector, and what it was sent."""
+    batches: list[Batch] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            batches.append((self.path, body, self.headers.get("X-Key", "")))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", batches
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def values(attributes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Attributes as a plain table."""
+    return {entry["key"]: next(iter(entry["value"].values())) for entry in attributes}
+
+
+async def turn(folder: Path, environ: dict[str, str]) -> None:
+    """A turn with a call that is allowed, one that is refused, and an answer."""
+    (folder / "ws").mkdir(exist_ok=True)
+    (folder / "ws/secret-name.txt").write_text("secret words", encoding="utf-8")
+    read = {"operation": "read_file", "filePath": "secret-name.txt"}
+    write = {"operation": "create_file", "filePath": str(folder / "out"), "content": "x"}
+    calls = [{"name": "file_operations", "arguments": arguments} for arguments in (read, write)]
+    script = folder / "script.json"
+    script.write_text(json.dumps([{"calls": calls}, {"text": "secret end"}]), encoding="utf-8")
+    options = Options(str(folder / "ws"), str(folder / "data"), model=f"scripted:{script}")
+    runtime = build(options, {"HOME": str(folder), **environ})
+    finished = await runtime.open_session().run("a secret prompt")
+    assert finished.answer == "secret end"
+    await runtime.close()
+
+
+@pytest.mark.requirement("telemetry:export")
+async def test_turns_calls_and_decisions_reach_the_collector_and_no_words_do(
+    tmp_path: Path, collector: tuple[str, list[Batch]]
+) -> None:
+    address, batches = collector
+    environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_EXPORTER_OTLP_HEADERS": "X-Key=a%20b"}
+    await turn(tmp_path, environ)
+    assert batches == []  # the usual variables alone switch nothing on
+    await turn(tmp_path, environ | {"SAM_TUI_OTLP_ENDPOINT": f"{address}/base/"})
+    assert {(path, key) for path, _, key in batches} == {
+        ("/base/v1/traces", "a b"),
+        ("/base/v1/metrics", "a b"),
+    }
+    text = json.dumps(batches)
+    assert "secret" not in text and str(tmp_path) not in text
+    traces = next(body for path, body, _ in batches if path.endswith("traces"))
+    spans = traces["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    assert [span["name"] for span in spans] == [
+        "chat scripted:script.json", "execute_tool file_operations.read_file",
+        "execute_tool file_operations.create_file", "chat scripted:script.json", "turn",
+    ]  # fmt: skip
+    whole = spans[-1]
+    assert all(span["parentSpanId"] == whole["spanId"] for span in spans[:-1])
+    assert len({span["traceId"] for span in spans}) == 1
+    assert all(int(s["startTimeUnixNano"]) <= int(s["endTimeUnixNano"]) for s in spans)
+    decisions = [values(event["attributes"]) for event in whole["events"]]
+    assert [decision["outcome"] for decision in decisions] == ["allow", "deny"]
+    metrics = next(body for path, body, _ in batches if path.endswith("metrics"))
+    sums = metrics["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]
+    points = {
+        (entry["name"], *values(point["attributes"]).values()): point
+        for entry in sums
+        for point in entry["sum"]["dataPoints"]
+    }
+    assert points["sam_tui.calls", "file_operations.read_file", True]["asInt"] == "1"
+    assert points["sam_tui.decisions", "deny", "mode"]["asInt"] == "1"
+    assert points["sam_tui.turns", "finished"]["asInt"] == "1"
+
+
+@pytest.mark.requirement("telemetry:export")
+async def test_a_collector_that_is_gone_holds_nothing_up_and_a_wrong_address_is_named(
+    tmp_path: Path,
+) -> None:
+    await turn(tmp_path, {"SAM_TUI_OTLP_ENDPOINT": "http://127.0.0.1:9"})
+    with pytest.raises(ConfigurationError, match="is no address of a collector"):
+        await turn(tmp_path, {"SAM_TUI_OTLP_ENDPOINT": "localhost"})
