@@ -83,6 +83,7 @@ async def test_a_compaction_is_looked_at_done_and_undone_and_pins_stand_after_it
         whole = list(session.messages)
         await me.send("/compact the names")
         await me.until(lambda: titled("Look at it"))
+        assert "Undo" not in me.drawn(), "nothing was compacted yet"
         await me.pilot.press("down", "enter")
         await me.until(lambda: isinstance(me.app.screen, Reader))
         await me.until(lambda: "keep the parser fast" in me.drawn())

@@ -44,6 +44,8 @@ class SqliteConversations:
         self._database = database
         self._folders = folders
         self._writers = writers
+        self._read: tuple[object, list[_Entry]] = (None, [])
+        """The whole history that was read last: opening one takes it three times."""
         self.claim = writers.claim
         self.release = writers.release
         self.writer = writers.writer
@@ -87,14 +89,9 @@ class SqliteConversations:
     def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]:
         """Conversations with a message or a prompt that waits, last used first; of every workspace
         for None. Those that were put away are left out."""
-        if workspace is None:
-            rows = self._database.query(f"{RECORD} WHERE {_SPOKEN} {_ORDER}", limit)
-        else:
-            rows = self._database.query(
-                f"{RECORD} WHERE {_SPOKEN} AND workspace = ? {_ORDER}",
-                storable(workspace),
-                limit,
-            )
+        where = _SPOKEN if workspace is None else f"{_SPOKEN} AND workspace = ?"
+        values = () if workspace is None else (storable(workspace),)
+        rows = self._database.query(f"{RECORD} WHERE {where} {_ORDER}", *values, limit)
         return [record_of(row) for row in rows]
 
     def prompts(self, workspace: str, limit: int) -> Sequence[str]:
@@ -258,13 +255,19 @@ class SqliteConversations:
         return opening + self._entries(conversation, through)
 
     def _entries(self, conversation: ConversationId, after: int) -> list["_Entry"]:
-        rows = self._database.query(
-            "SELECT position, created_at, kind, call, name, body FROM messages"
-            " WHERE conversation = ? AND position > ? ORDER BY position",
-            storable(conversation),
-            after,
-        )
-        return _coherent(_Entry(row[0], row[1], _message(row[2:]), has_row=True) for row in rows)
+        state = (conversation, self._database.state)
+        if state != self._read[0]:
+            rows = self._database.query(
+                "SELECT position, created_at, kind, call, name, body FROM messages"
+                " WHERE conversation = ? AND position > ? ORDER BY position",
+                storable(conversation),
+                after,
+            )
+            entries = [_Entry(row[0], row[1], _message(row[2:]), has_row=True) for row in rows]
+            if after:
+                return _coherent(entries)
+            self._read = (state, entries)
+        return _coherent(entry for entry in self._read[1] if entry.position > after)
 
     def queued(self, conversation: ConversationId) -> list[str]:
         """The prompts that were typed and not sent, in order."""
@@ -290,10 +293,8 @@ class SqliteConversations:
     def _keep_texts(self, conversation: ConversationId, column: str, texts: Sequence[str]) -> None:
         body = storable(json.dumps(list(texts), ensure_ascii=False))
         with self._writing(conversation) as connection:
-            connection.execute(
-                f"UPDATE conversations SET {column} = ? WHERE id = ?",
-                (body, storable(conversation)),
-            )
+            values = (body, storable(conversation))
+            connection.execute(f"UPDATE conversations SET {column} = ? WHERE id = ?", values)
 
     def add_usage(self, conversation: ConversationId, usage: Usage) -> None:
         """Add to the totals; an unknown cost leaves the cost as it is."""

@@ -72,6 +72,11 @@ class Database:
             yield connection
         self._wait_again()
 
+    @property
+    def state(self) -> tuple[int, int]:
+        """What differs once anything was written, here or by another connection."""
+        return self._live().total_changes, self.query("PRAGMA data_version")[0][0]
+
     def close(self) -> None:
         """Close the connection; closing again does nothing."""
         if self._connection is not None:

@@ -91,6 +91,11 @@ class CompactionPlanner:
         self.restore = history.restore_dropped
 
     @property
+    def compacted(self) -> bool:
+        """Whether there is a compaction to take back."""
+        return self._history.tally.compacted
+
+    @property
     def prompts(self) -> list[tuple[int, str]]:
         """The person's messages in the context: their number, and the text."""
         return list(enumerate(m.text for m in self._history.messages if isinstance(m, UserMessage)))

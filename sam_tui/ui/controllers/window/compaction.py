@@ -71,8 +71,10 @@ class CompactionActions:
              partial(self._choose, session, leaving, "up to")),
             (Choice("From a message", "only it and what came after"),
              partial(self._choose, session, leaving, "from")),
-            (Choice("Undo", "take the last compaction back"), partial(self._undo, session)),
         ]  # fmt: skip
+        if session.planner.compacted:
+            undo = Choice("Undo", "take the last compaction back")
+            options.append((undo, partial(self._undo, session)))
         hint = "Esc leaves all as it is. A compaction makes the provider's cache begin anew."
         self._context.pick("compact the conversation", options, hint=hint)
 
