@@ -1119,6 +1119,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:keys-set": Requirement("Keys of actions are set in settings; conflicts and unknown actions are told, and help shows the keys that count.", "issue 17.8"),
     "ui:help": Requirement("The help and the palette are made from one table that lists every action.", "issue 2.1"),
     "ui:history": Requirement("Up and Down at the edges of the prompt go through the conversation's prompts, then those of earlier ones here, and back to the draft.", "issue 2.1"),
+    "ui:history-search": Requirement("Ctrl+R finds a prompt among those of all conversations, and puts it in again.", "issue 17.3"),
     "ui:input": Requirement("Nothing in a paste is a key, and bytes that are no text break nothing.", "issue 5.2, spec 9.1 S16"),
     "ui:key-mended": Requirement("A refused key is asked for again while the turn waits; the prompt is neither lost nor sent twice.", "issue 12 B.13"),
     "ui:keys-stay": Requirement("A question takes the keys neither from a terminal in use nor from a dialog.", "peers 2.2 #16"),

@@ -94,8 +94,15 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         "resume",
         "Resume",
         "Continue an earlier conversation of this workspace",
-        ("ctrl+r",),
+        ("ctrl+o",),
         "resume",
+    ),
+    WorkbenchAction(
+        "search_prompts",
+        "Search prompts",
+        "Find a prompt of any conversation, of this folder and others, and put it in again",
+        ("ctrl+r",),
+        "history",
     ),
     *CONVERSATION_ACTIONS,
     WorkbenchAction(

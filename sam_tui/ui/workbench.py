@@ -104,6 +104,7 @@ class Workbench:
             "audit": lambda _: authorization.audit(),
             "servers": lambda _: pick_server(self._context),
             "undo": lambda _: self._when_idle(about.undo),
+            "search_prompts": lambda _: about.search_prompts(),
             "context": lambda _: about.context(),
             "compact": lambda text: self._when_idle(lambda: self._compaction.compact(text)),
             "xray": lambda _: show_calls(self._context, self.current),

@@ -5,11 +5,13 @@ import pytest
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import UserMessage
 from sam_tui.core.ports.model import TextDelta
+from sam_tui.ui.screens.dialogs import Picker
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Stage, app_over, driven
 
 
 @pytest.mark.requirement("ui:history")
+@pytest.mark.requirement("ui:history-search")
 async def test_behind_the_first_prompt_come_those_of_earlier_conversations_here(
     stage: Stage, model: RawModel
 ) -> None:
@@ -33,3 +35,10 @@ async def test_behind_the_first_prompt_come_those_of_earlier_conversations_here(
         await me.send("/new")
         await me.pilot.press("up", "up")
         assert area.text == "old 0"
+        # Those of other folders are found as well.
+        await me.pilot.press("ctrl+r")
+        await me.until(lambda: isinstance(me.app.screen, Picker) and "new 1" in me.drawn())
+        await me.pilot.press(*"new 1")
+        await me.until(lambda: "old 1" not in me.drawn())
+        await me.pilot.press("enter")
+        await me.until(lambda: area.text == "new 1" and area.has_focus)

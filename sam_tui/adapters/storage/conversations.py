@@ -94,13 +94,13 @@ class SqliteConversations:
         rows = self._database.query(f"{RECORD} WHERE {where} {_ORDER}", *values, limit)
         return [record_of(row) for row in rows]
 
-    def prompts(self, workspace: str, limit: int) -> Sequence[str]:
-        """What was last asked in this workspace, oldest first; nothing of subagents."""
+    def prompts(self, workspace: str | None, limit: int) -> Sequence[str]:
+        """What was last asked in this workspace (None: anywhere), oldest first; nothing of subagents."""
         rows = self._database.query(
             "SELECT kind, call, name, body FROM messages WHERE kind = 'user' AND conversation IN"
-            f" (SELECT id FROM conversations WHERE {_SPOKEN} AND workspace = ? {_ORDER})"
+            f" (SELECT id FROM conversations WHERE {_SPOKEN} AND workspace = ifnull(?, workspace) {_ORDER})"
             " ORDER BY created_at DESC, position DESC LIMIT ?",
-            storable(workspace),
+            None if workspace is None else storable(workspace),
             _LOOKED_THROUGH,
             limit,
         )

@@ -1,6 +1,6 @@
 """What is done about the conversation on show: todos, undo, subagents, mini prompts, topic."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.code import JournalEntry
     from sam_tui.core.ports.prompts import Prompt
     from sam_tui.core.ports.storage import ConversationRecord
+
+
+_PROMPTS = 2_000
+"""Prompts of all conversations that are looked through, the newest."""
 
 
 class ConversationActions:
@@ -52,6 +56,22 @@ class ConversationActions:
         """Keep a line of the person's for all work to come, in their own instructions."""
         path = self._runtime.parts.remember(text)
         self._context.notice(f"Remembered for all work to come, in {path}: {one_line(text, 80)}")
+
+    def search_prompts(self) -> None:
+        """Pick a prompt of any conversation, the newest first; it is put in to be changed and sent."""
+        texts: list[str] = []
+
+        async def load() -> Sequence[Choice]:
+            prompts = self._runtime.conversations.prompts(None, _PROMPTS)
+            texts.extend(dict.fromkeys(reversed(prompts)))
+            return [Choice(text) for text in texts]
+
+        def chosen(index: int) -> None:
+            self._context.screen.prompt.area.put(texts[index])
+            self._context.screen.focus_bottom()
+
+        empty = "Nothing was asked yet."
+        self._context.pick_loaded("prompts of all conversations", load, chosen, empty=empty)
 
     def context(self) -> None:
         """Show what the next request is made of."""
