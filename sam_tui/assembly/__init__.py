@@ -7,6 +7,6 @@ agent    tools, hooks, reminders, subagents, servers, turns; runtime: what a fro
 """
 
 from sam_tui.assembly.options import Options
-from sam_tui.assembly.runtime import build, load_workbench, warm, warm_sandbox
+from sam_tui.assembly.runtime import build, load_workbench, prepare, warm
 
-__all__ = ["Options", "build", "load_workbench", "warm", "warm_sandbox"]
+__all__ = ["Options", "build", "load_workbench", "prepare", "warm"]

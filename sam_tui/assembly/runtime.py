@@ -1,15 +1,24 @@
 """A runtime from its options: all parts made in an order in which each fault is told at the start."""
 
+import asyncio
 import importlib
-import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from sam_tui.assembly.agent import Agent
 from sam_tui.assembly.configuration import Configuration
 from sam_tui.assembly.options import Options
 from sam_tui.assembly.policy import limits_of
-from sam_tui.core.events import Noticed
+from sam_tui.core.events import (
+    Answered,
+    Event,
+    Noticed,
+    ReasoningStreamed,
+    RequestSent,
+    TextStreamed,
+    TurnFinished,
+    TurnStarted,
+)
 from sam_tui.core.ports.model import Model
 from sam_tui.core.runtime import Runtime
 
@@ -69,27 +78,54 @@ def _model(parts: Agent, options: Options, environ: Mapping[str, str]) -> Model 
     )
 
 
+_FOR_CALLS = (
+    "sam_tui.adapters.terminal.emulator.screen",
+    "sam_tools.file_operations",
+    "sam_tools.terminal_operations",
+    "sam_tools.todo_operations",
+)
+"""The modules that nearly every conversation uses, but not for its first request."""
+
+
 def load_workbench() -> None:
     """Import what every workbench uses at once. Takes 0.1 s: call it on a thread."""
     for leaf in ("storage", "prompts", "llm.choice", "terminal.commands", "terminal.sessions"):
         importlib.import_module(f"sam_tui.adapters.{leaf}")
-    importlib.import_module("sam_tui.adapters.terminal.emulator.screen")
 
 
 def warm(runtime: Runtime) -> None:
-    """Load on threads of their own what the first request and the first calls will need."""
+    """Load on a thread of its own what the first request needs, and nothing besides."""
     if runtime.model is not None:
         from sam_tui.adapters.llm.choice import warm as warm_model
 
         warm_model(runtime.model)
-    threading.Thread(target=_load_tools, name="warm-tools", daemon=True).start()
 
 
-def _load_tools() -> None:
-    for tool in ("file_operations", "terminal_operations", "todo_operations"):
-        importlib.import_module(f"sam_tools.{tool}")
+async def prepare(runtime: Runtime, *, awaited: bool) -> None:
+    """Make ready what the first calls need, part by part, whenever nobody waits for an answer.
+
+    ``awaited``: a prompt waits already. Threads take turns, so that each part would delay the request.
+    """
+    events = runtime.bus.subscribe()
+    try:
+        modules = (partial(importlib.import_module, name) for name in _FOR_CALLS)
+        for part in (runtime.commands.warm, *modules):
+            awaited = _awaiting(events.drain(), awaited)
+            while awaited:
+                awaited = _awaiting(await events.batch(), awaited)
+            await asyncio.to_thread(part)
+    finally:
+        events.close()
 
 
-def warm_sandbox(runtime: Runtime) -> None:
-    """Start the supervisor of commands, so that the first of them does not wait for it."""
-    runtime.commands.warm()
+def _awaiting(events: Sequence[Event], awaited: bool) -> bool:
+    """Whether an answer that was asked for has not begun, after these events."""
+    for event in events:
+        match event:
+            case TurnStarted() | RequestSent():
+                awaited = True
+            case TextStreamed() | ReasoningStreamed() | Answered() | TurnFinished():
+                awaited = False
+            case _:
+                pass
+    return awaited

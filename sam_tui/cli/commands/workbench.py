@@ -103,7 +103,7 @@ def _open(values: Values) -> int:
         await asyncio.to_thread(assembly.load_workbench)
         built = open_runtime(values, attended=True, keeps_terminals=True, program="the workbench")
         assembly.warm(built)
-        await asyncio.to_thread(assembly.warm_sandbox, built)
+        app.run_worker(assembly.prepare(built, awaited=bool(app.queue.waiting)), name="prepare")
         return built
 
     from sam_tui.adapters.preferences import PreferenceFile
