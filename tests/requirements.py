@@ -13,6 +13,8 @@ class Requirement:
 
 # fmt: off
 REQUIREMENTS: dict[str, Requirement] = {
+    "cli:completion": Requirement("bash, zsh and fish complete commands, options and settings with a script that the program prints.", "issue 17.10"),
+    "cli:manual": Requirement("The manual page is made from the commands and names them all, with options, variables and exit codes.", "issue 17.10"),
     "acp:cancel": Requirement("A cancel ends a turn whatever it waits for, also right behind its prompt, and a later answer changes nothing.", "issue 18.3"),
     "acp:content": Requirement("Resources of an editor's prompt reach the model, neutralised; what it cannot be shown is refused in words.", "issue 18.3"),
     "acp:end": Requirement("When the editor hangs up, everything that the agent started ends.", "issue 18.3"),
@@ -232,6 +234,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "framework:progress": Requirement("Every operation that may take longer than a second tells how far it is while it waits; the others are listed with the reason.", "issue 3.10, spec/sam.md C23"),
     "framework:sam-suite": Requirement("Every row of SAM's own tests that is to be adopted holds of the assembled runtime, with its modification where it has one.", "spec/sam.md 10.1, 10.2, 10.3, 10.4"),
     "framework:stable-bytes": Requirement("System prompt and schemas are the same bytes in every process.", "spec/sam.md C21, 11.1"),
+    "goals:pursued": Requirement("With a goal the work goes on turn after turn until its command passes, or its turns or money end; how it ended is told, and headless with a code.", "issue 16.4"),
     "guard:bad-paths": Requirement("Text that cannot be a path is refused with a reason.", "issue 2 bad input"),
     "guard:command-classes": Requirement("Each simple command of a shell text is judged by its class, wherever it hides; the heaviest decides.", "issue 4.6, spec/sam.md S7"),
     "guard:command-modes": Requirement("Each mode makes of each command class what docs/guard.md says, with and without a sandbox.", "issue 4.6, 4.7"),
@@ -330,6 +333,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "headless:routing": Requirement("The first word that names a command is the command; anything else is a prompt for the workbench.", "brief headless 3"),
     "review:ci": Requirement("The script of the GitHub Action and of GitLab reviews what a branch changed, and ends as it was asked to.", "issue 18.5"),
     "review:files": Requirement("A review is written as text, JSON, SARIF and JUnit; hostile words stay words and paths stay below the workspace.", "issue 18.5"),
+    "telemetry:export": Requirement("Turns, calls and decisions go as traces and metrics to the collector that the person names, without prompts, arguments or paths; nothing is sent to anybody without one.", "issue 18.6"),
     "headless:schema": Requirement("The JSON Schema of all lines of stream-json is printed by the program, published and current.", "issue 18.4"),
     "headless:signals": Requirement("SIGINT ends with 130 and SIGTERM with 143, the result is still told, and the running tool is ended.", "peers 3.8"),
     "headless:stdin": Requirement("Standard input is the prompt for - or without a prompt, and is attached when it speaks beside one.", "peers 3.8 rule 2"),
@@ -840,6 +844,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "shield:unseen": Requirement("Invisible and bidi characters are written out and go back as they were.", "issue 4.10"),
     "signal:continue": Requirement("In workflow mode an answer may ask for another step, which the budget counts; a tool result cannot.", "C10, S10"),
     "signal:status": Requirement("The status of an answer is the last whole line that gives one.", "seed 004 status signal, spec/sam.md 6.4"),
+    "side-questions:apart": Requirement("A side question is answered from the conversation's context, also while a turn runs, and leaves nothing in it.", "issue 16.5"),
     "skills:called": Requirement("The person calls a skill as /name, in the workbench and headless.", "issue 4.8, peers J"),
     "skills:format": Requirement("A SKILL.md as others write them is read; what is none says why.", "peers J"),
     "skills:free": Requirement("Where there are no folders for skills no tool is offered and nothing of them is loaded.", "architecture 9"),
@@ -1114,6 +1119,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:keys-set": Requirement("Keys of actions are set in settings; conflicts and unknown actions are told, and help shows the keys that count.", "issue 17.8"),
     "ui:help": Requirement("The help and the palette are made from one table that lists every action.", "issue 2.1"),
     "ui:history": Requirement("Up and Down at the edges of the prompt go through the conversation's prompts, then those of earlier ones here, and back to the draft.", "issue 2.1"),
+    "ui:history-search": Requirement("Ctrl+R finds a prompt among those of all conversations, and puts it in again.", "issue 17.3"),
     "ui:input": Requirement("Nothing in a paste is a key, and bytes that are no text break nothing.", "issue 5.2, spec 9.1 S16"),
     "ui:key-mended": Requirement("A refused key is asked for again while the turn waits; the prompt is neither lost nor sent twice.", "issue 12 B.13"),
     "ui:keys-stay": Requirement("A question takes the keys neither from a terminal in use nor from a dialog.", "peers 2.2 #16"),
@@ -1122,6 +1128,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:key-cost": Requirement("A key typed in the prompt lays nothing out and draws the prompt alone.", "issue 17.14"),
     "ui:bytes-a-token": Requirement("A token that streams in costs few bytes and rows.", "issue 17.14"),
     "ui:disputed-widths": Requirement("Characters that terminals draw in different widths move nothing beside them.", "issue 13.6"),
+    "ui:drawn-lines": Requirement("A key has the lines drawn that it changes and no other.", "issue 17.14"),
     "ui:layouts": Requirement("What comes and goes on a screen is drawn and told of, also where somebody looked at the layout meanwhile.", "issue 13 Show"),
     "ui:new-sizes": Requirement("The workbench is drawn for the size that its window has, however fast that changes and also where it is the same again.", "issue 13 Show"),
     "ui:late-timers": Requirement("What the workbench does after a while it does also where the loop was busy: a terminal never stops being drawn.", "issue 13.2"),

@@ -4,6 +4,7 @@ Costs about 3 s of CPU: one app, whose frames two emulated terminals are fed, as
 they are written.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,6 +30,8 @@ KEYS = ("pageup", "pageup", "up up", "ctrl+end", "f1", "escape", "ctrl+p", "t h"
 SEEN_ON_BLANKS = {"underline", "reverse", "strike"}
 MOST_BYTES, MOST_ROWS = 40.0, 2.0
 """A token, at six tokens a frame: as Textual renders it, it is some 700 bytes and 6 rows."""
+
+TYPED, MOST_BYTES_KEY = "typedwithoutpause", 90.0
 
 
 def looks(screen: EmulatedScreen) -> list[list[tuple[object, ...]]]:
@@ -86,14 +89,35 @@ class Compared(QuickApp):
 
 @pytest.mark.requirement("ui:changed-cells")
 @pytest.mark.requirement("ui:bytes-a-token")
+@pytest.mark.requirement("ui:key-cost")
 async def test_the_terminal_shows_of_the_changes_what_it_would_show_of_the_whole(
-    stage: Stage,
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = app_over(stage, Compared)
     assert isinstance(app, Compared)
     async with driven(app) as me:
         await me.ready()
         await app.say(me, ANSWER, 23)
+        app.chat.divide(replace(app.chat.layout_wish, side="hide"))
+        await me.pilot.pause()
+        assert not app.chat.side_shown
+        words = "the agent reads every file and writes a plan before it edits anything here. " * 20
+        tokens, rows = words.count(" "), app.cells.rows_drawn
+        app.bytes_whole = app.bytes_written = 0
+        await app.say(me, words, 6 * len(words) // tokens)
+        assert app.bytes_written / tokens < MOST_BYTES, (app.bytes_written, app.bytes_whole, tokens)
+        assert (app.cells.rows_drawn - rows) / tokens < MOST_ROWS
+        assert app.bytes_written * 5 < app.bytes_whole
+        app.chat.focus_bottom()
+        await me.pilot.pause()
+        layouts = calls_of(app.screen._compositor, "reflow", monkeypatch)  # pyright: ignore[reportPrivateUsage]
+        paints = calls_of(app.chat.transcript, "render_lines", monkeypatch)
+        app.bytes_written = 0
+        await me.pilot.press(*TYPED)
+        await me.pilot.pause()
+        assert app.chat.prompt.area.text.endswith(TYPED)
+        assert not layouts and not paints
+        assert app.bytes_written / len(TYPED) < MOST_BYTES_KEY
         for keys in KEYS:
             await me.pilot.press(*keys.split())
             await me.pilot.pause()
@@ -103,16 +127,23 @@ async def test_the_terminal_shows_of_the_changes_what_it_would_show_of_the_whole
             await app.say(me, ANSWER[:200], 40)
         app.action_perform("theme")
         await me.pilot.pause()
+        await me.pilot.press("down", "enter")
+        await me.pilot.pause()
+        app.chat.divide(replace(app.chat.layout_wish, side="show"))
         view = await in_shell(me)
         await me.pilot.press(*"ls", "enter")
         assert view
         assert app.frames > 80
-        app.chat.show_side(False)
-        await me.pilot.pause()
-        words = "the agent reads every file and writes a plan before it edits anything here. " * 20
-        tokens, rows = words.count(" "), app.cells.rows_drawn
-        app.bytes_whole = app.bytes_written = 0
-        await app.say(me, words, 6 * len(words) // tokens)
-        assert app.bytes_written / tokens < MOST_BYTES, (app.bytes_written, app.bytes_whole, tokens)
-        assert (app.cells.rows_drawn - rows) / tokens < MOST_ROWS
-        assert app.bytes_written * 5 < app.bytes_whole
+
+
+def calls_of(part: object, name: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A list that grows with each call of a method."""
+    calls: list[str] = []
+    method = getattr(part, name)
+
+    def call(*arguments: Any) -> Any:
+        calls.append(name)
+        return method(*arguments)
+
+    monkeypatch.setattr(part, name, call)
+    return calls

@@ -119,7 +119,7 @@ def outside(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Outside]
 
 @pytest.mark.requirement("ui:disputed-widths")
 def test_the_frame_stands_whatever_the_terminal_around_makes_of_a_row(outside: Outside) -> None:
-    outside.shows("ready>")
+    outside.shows("● ready")
     outside.type(b"\x1d")
     outside.shows("twice leaves")
     for columns in WIDTHS:
@@ -147,7 +147,9 @@ def test_the_frame_stands_whatever_the_terminal_around_makes_of_a_row(outside: O
 def test_the_conversation_moves_nothing_and_a_dialog_over_it_hides_no_character_beside_it(
     outside: Outside,
 ) -> None:
-    outside.shows("ready>")
+    outside.shows("● ready")
+    outside.type(b"\x1bOQ")
+    outside.shows("╭─ todos")
     outside.laid_out()
     frame = {x: outside.column(x) for x in range(WIDTHS[0])}
     sides = [x for x, cells in frame.items() if cells.count("│") > ROWS // 2]

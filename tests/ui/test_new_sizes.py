@@ -85,8 +85,8 @@ def test_a_window_that_is_as_large_as_before_again_is_drawn_anew(tmp_path: Path)
         seat.around.resize(60, 15)
         seat.around.resize(120, 40)
         cut = seat.text()
-        assert "todos" not in cut
+        assert "sandbox: live" not in cut
         os.kill(seat.pid, signal.SIGWINCH)
-        seat.until(lambda: "╭─ todos" in seat.text(), "what was cut does not come back")
+        seat.until(lambda: "sandbox: live" in seat.text(), "what was cut does not come back")
     finally:
         seat.kill()

@@ -49,7 +49,7 @@ def test_underlines_keep_their_kind_and_colour_where_the_terminal_around_draws_t
     terminals: Callable[[str], Outside], term: str, kinds_drawn: bool
 ) -> None:
     outside = terminals(term)
-    outside.shows("ready>")
+    outside.shows("● ready")
     outside.type(b"\x1d")
     outside.shows("twice leaves")
     outside.type(f"clear; printf '{PRINTED}'; echo the-'end'\r".encode())

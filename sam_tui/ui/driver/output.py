@@ -89,7 +89,7 @@ def heed_sizes(driver: Any) -> None:
 
 
 class Forgiving:
-    """A file for the driver's writing thread that never waits: a thread of its own writes.
+    """A file for the driver that never waits: what the terminal does not take at once, a thread writes.
 
     With the file itself the driver's queue would be full as soon as the terminal reads nothing (a stalled
     connection), and then whoever draws waits, and with it all work and every signal. Once the file
@@ -101,6 +101,7 @@ class Forgiving:
         self, file: IO[str], on_hang_up: Callable[[], None], behind: Callable[[], None]
     ) -> None:
         self._file = file
+        self._direct = _unblocking(file)
         self._hung_up = on_hang_up
         self._behind = behind
         self._waiting: deque[bytes] = deque()
@@ -115,10 +116,21 @@ class Forgiving:
         data = text.encode(getattr(self._file, "encoding", None) or "utf-8", charsets.AS_CELLS)
         with self._changed:
             self._dropped = self._dropped or self._size > _MOST_WAITING
+            if not (self._waiting or self._lost):
+                data = data[self._write_now(data) :]
             if data and not (self._lost or self._dropped):
                 self._waiting.append(data)
                 self._size += len(data)
                 self._changed.notify_all()
+
+    def _write_now(self, data: bytes) -> int:
+        """How many bytes the terminal took at once: a thread would first have to be given its turn."""
+        if self._direct is None or not data:
+            return 0
+        try:
+            return os.write(self._direct, data)
+        except OSError:  # full, or gone: the thread finds out
+            return 0
 
     def flush(self) -> None:
         """All is on its way already."""
@@ -166,6 +178,18 @@ class Forgiving:
                 if count == len(data):
                     self._waiting.popleft()
                 self._changed.notify_all()
+
+
+def _unblocking(file: IO[str]) -> int | None:
+    """The terminal of a file, opened again so that writing never waits; None where it is no terminal.
+
+    Of its own, for the mode of the one that there is is shared with the shell that started us.
+    """
+    try:
+        name = os.ttyname(file.fileno())
+        return os.open(name, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError:
+        return None
 
 
 class Frames:

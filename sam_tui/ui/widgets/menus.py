@@ -49,7 +49,13 @@ class HintMenu(Static, Generic[T]):
         return self._entries[self._at] if self.display and self._entries else None
 
     def offer(self, entries: Sequence[T]) -> None:
-        """Show these, the first of them marked; none takes the list away."""
+        """Show these, the first of them marked; none takes the list away.
+
+        Where nothing was on show and nothing shall be, nothing is done: what is drawn anew is laid out
+        anew, with all around it, and that at each key.
+        """
+        if not entries and not self._entries:
+            return
         if list(entries) != list(self._entries):
             self._entries, self._at, self._top, self.moved = entries, 0, 0, False
         self.display = bool(entries)
