@@ -56,6 +56,7 @@ class Agent(Providers):
             attended=options.attended,
             responder=options.responder,
             beside=self._beside,
+            patience=_patience(self.environ.get("SAM_TUI_ANSWER_MINUTES", "")),
         )
         if collector := self.environ.get("SAM_TUI_OTLP_ENDPOINT", ""):
             self._record_for(collector)
@@ -303,3 +304,16 @@ class Agent(Providers):
         if "servers" in self.loaded:
             await self.servers.close()
         await super().end_processes()
+
+
+def _patience(minutes: str) -> float:
+    """Seconds that a permission waits for an answer. Raises ``ConfigurationError``."""
+    try:
+        seconds = float(minutes or 0) * 60
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds <= 7 * 86_400:
+        raise ConfigurationError(
+            f"SAM_TUI_ANSWER_MINUTES is {minutes!r}.", hint="Write minutes, 0 to 10080; 0 waits."
+        )
+    return seconds

@@ -34,7 +34,8 @@ class Inquiries:
     """All open questions of one runtime.
 
     ``responder`` is asked first. With ``attended`` false (for this inquiry, where it depends) nobody
-    else will answer: such an inquiry ends as ``unattended`` at once, so nothing ever hangs.
+    else will answer: such an inquiry ends as ``unattended`` at once, so nothing ever hangs. An approval
+    that nobody answered for ``patience`` seconds ends as ``expired``; 0 waits as long as it takes.
     """
 
     def __init__(
@@ -45,12 +46,14 @@ class Inquiries:
         attended: bool | Attends,
         responder: Responder | None = None,
         beside: Beside | None = None,
+        patience: float = 0,
     ) -> None:
         self._bus = bus
         self._clock = clock
         self._attended = attended
         self._responder = responder
         self._beside = beside
+        self._patience = patience or None
         self._open: dict[InquiryId, tuple[Inquiry, asyncio.Future[Answer]]] = {}
 
     async def ask(
@@ -67,8 +70,17 @@ class Inquiries:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._open[inquiry.id] = (inquiry, future)
         self._bus.publish(InquiryOpened(inquiry))
+        limit = self._patience if isinstance(request, ApprovalRequest) else None
+        waiting = asyncio.timeout(limit)
         try:
-            answer = await self._waited(inquiry, future)
+            async with waiting:
+                answer = await self._waited(inquiry, future)
+        except TimeoutError:
+            if not waiting.expired():
+                raise
+            if future.cancelled() or not future.done():
+                return self._end(inquiry, "expired", None, started)
+            answer = future.result()  # given in the very moment
         except asyncio.CancelledError:
             self._end(inquiry, "withdrawn", None, started)
             raise

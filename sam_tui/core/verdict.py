@@ -51,6 +51,8 @@ def denial(decision: Decision) -> str:
             f"{decision.operation} needs an approval and nobody is there to give it: "
             f"{decision.reason}. Go on without it, or say what should be approved."
         )
+    if decision.outcome == "expired":
+        return f"Nobody answered about {decision.operation} in time: {decision.reason}."
     if decision.by == "user":
         remark = f" They said: {decision.comment}" if decision.comment else ""
         return f"The person refused {decision.operation}: {decision.reason}.{remark}"
