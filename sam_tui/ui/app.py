@@ -153,6 +153,7 @@ class SamApp(App[None], inherit_bindings=False):
             self.emit,
             self._attention,
             settings,
+            terms.preferences,
         )
         self.runtime: Runtime | None = None
         self.phase: Starting | Workbench = Starting(self._front)

@@ -15,6 +15,7 @@ from sam_tui.ui.controllers.screen_actions import ScreenActions
 from sam_tui.ui.key_guard import Keyboard
 from sam_tui.ui.messages import ActionAsked, PromptSubmitted
 from sam_tui.ui.plain import one_line
+from sam_tui.ui.preferences import Preferences
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.slash import SlashCommand
 
@@ -39,6 +40,7 @@ class Front:
     """Sends a control sequence to the terminal around."""
     attention: Attention
     settings: UserSettings
+    preferences: Preferences
 
 
 @dataclass(frozen=True, slots=True)

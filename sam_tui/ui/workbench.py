@@ -15,6 +15,7 @@ from sam_tui.ui.controllers.background import Background
 from sam_tui.ui.controllers.completion import Completion
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.conversation.beside import BesideTurns
+from sam_tui.ui.controllers.conversation.drafts import PromptDrafts
 from sam_tui.ui.controllers.conversation.forks import Forks
 from sam_tui.ui.controllers.conversation.review import ConversationReview
 from sam_tui.ui.controllers.conversation_actions import ConversationActions
@@ -80,6 +81,7 @@ class Workbench:
             context, self.current, self.inquiries, self.turns, self._workflows, front.attention
         )
         front.screen.prompt.area.offer_from(Completion(context))
+        self._drafts = PromptDrafts(context, self.current, front.preferences)
         self._actions = front.actions.table | self._own_actions()
 
     def _own_actions(self) -> dict[str, Callable[[str], object]]:
@@ -153,6 +155,7 @@ class Workbench:
         screen.status.activity.end()
         screen.status.show()
         self.turns.pump()
+        self._drafts.begin()
 
     def perform(self, name: str, argument: str = "") -> None:
         """Do it. A name that is not an action's does nothing; what cannot be done is said."""
@@ -247,6 +250,7 @@ class Workbench:
     async def close(self) -> None:
         """Let the turn put things in order, and stop what was begun here. The runtime goes on."""
         self._front.attention.title.restore()
+        self._drafts.keep()
         self._shells.close()
         await self.turns.close()
         await self._workflows.close()

@@ -1,0 +1,69 @@
+"""What was written and not sent: kept for each conversation, across switching and restarts."""
+
+import contextlib
+
+from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.controllers.current_conversation import CurrentConversation
+from sam_tui.ui.preferences import Preferences
+
+SECTION = "drafts"
+"""The section of the preferences: texts by the conversation, the latest last."""
+MOST, LONGEST = 40, 20_000
+"""PromptDrafts that are kept, and characters of each."""
+
+
+class PromptDrafts:
+    """Follows the conversation on show; before the first prompt a folder has one draft of its own."""
+
+    def __init__(
+        self, context: Context, current: CurrentConversation, preferences: Preferences
+    ) -> None:
+        self._area = context.screen.prompt.area
+        self._app = context.app
+        self._current = current
+        self._preferences = preferences
+        self._begin = f"begin {context.runtime.workspace.root}"
+        self._key = self._begin
+        self._left: str | None = None
+        """What stood in the prompt when the conversation changed, until that was looked at."""
+        current.changed.watch(self._changed)
+
+    def begin(self) -> None:
+        """Put in what was left here the last time, unless something was typed since the start."""
+        self._key = self._current.id or self._begin
+        if not self._area.text:
+            self._area.put(self._stored.get(self._key, ""))
+
+    def keep(self, text: str | None = None) -> None:
+        """Keep what stands in the prompt, or this, for the conversation that was on show."""
+        text = self._area.whole if text is None else text
+        drafts = self._stored
+        drafts.pop(self._key, None)
+        if text.strip():
+            drafts[self._key] = text[:LONGEST]
+        with contextlib.suppress(OSError):  # a draft is worth no interruption
+            self._preferences.write(SECTION, dict(list(drafts.items())[-MOST:]))
+
+    @property
+    def _stored(self) -> dict[str, str]:
+        drafts = self._preferences.read(SECTION)
+        return {key: text for key, text in drafts.items() if isinstance(text, str)}
+
+    def _changed(self) -> None:
+        """Look once all is in place: on the way from one conversation to the next there is none."""
+        if self._left is None:
+            self._left = self._area.whole
+            self._app.call_later(self._switch)
+
+    def _switch(self) -> None:
+        left, key = self._left or "", self._current.id or self._begin
+        self._left = None
+        if key == self._key:
+            return
+        draft = self._stored.get(key, "")
+        if self._area.whole == left and (draft or self._key != self._begin):
+            self.keep(left)
+            self._area.put(draft)
+        elif self._key == self._begin:
+            self.keep("")  # what was written before the first prompt goes along
+        self._key = key
