@@ -27,6 +27,10 @@ class Bench:
 BENCHES: Mapping[str, Bench] = {
     "run": Bench("start-up, tool rounds, memory and sizes"),
     "stream": Bench("the conversation pane: echo amid a stream, idling, opening a long history"),
+    "ui": Bench(
+        "the workbench on a terminal: first request, bytes and CPU a token, key echo",
+        ("first", "typing", "steady"),
+    ),
     "tools": Bench(
         "the way of a call, grep beside ripgrep, the index", ("--files", "10000", "--repeat", "3")
     ),

@@ -30,6 +30,8 @@ COLUMNS, ROWS = 120, 40
 PROMPT = "Say hello."
 END = "the-end-of-it"
 KEYS = "".join(map(chr, range(0x100, 0x17F)))
+MOST_BYTES = 160
+MOST_REQUEST = 3.5
 _PATIENCE = 60.0
 _QUERIES = {b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[6n": b"\x1b[1;1R"}
 """What the terminal is asked, and what one answers that draws frames whole."""
@@ -152,7 +154,7 @@ def first(folder: Path, server: FakeServer, repeat: int) -> list[Figure]:
     return [
         Figure("bare client, to its end", alone, "s"),
         Figure("first frame", statistics.median(drawn), "s", None, alone, "bare client"),
-        Figure("first request", statistics.median(asked), "s", None, alone, "bare client"),
+        Figure("first request", statistics.median(asked), "s", MOST_REQUEST, alone, "bare client"),
         Figure("CPU from frame to request", statistics.median(cpu), "ms"),
     ]
 
@@ -170,7 +172,7 @@ def typing(folder: Path, server: FakeServer) -> list[Figure]:
         return [
             *echo_figures("at rest", window),
             Figure("at rest: CPU a key", 1_000 * (window.cpu() - used) / len(KEYS), "ms"),
-            Figure("at rest: bytes a key", (window.received - written) / len(KEYS), "bytes"),
+            Figure("at rest: bytes a key", (window.received - written) / len(KEYS), "bytes", 150),
         ]
     finally:
         window.close()
@@ -222,7 +224,7 @@ def streamed(
         return [
             Figure(f"{name}: CPU", 100 * used / wall, "% CPU"),
             Figure(f"{name}: CPU a token", 1_000 * used / count, "ms"),
-            Figure(f"{name}: bytes a token", written / count, "bytes"),
+            Figure(f"{name}: bytes a token", written / count, "bytes", MOST_BYTES),
             Figure(f"{name}: bytes", written / 1e6, "MB"),
         ]
     finally:

@@ -79,7 +79,10 @@ def test_a_size_that_changes_while_the_one_before_is_read_is_the_one_drawn_for(
         seat.kill()
 
 
-def test_a_window_that_is_as_large_as_before_again_is_drawn_anew(tmp_path: Path) -> None:
+@pytest.mark.requirement("ui:changed-cells")
+def test_a_window_that_is_as_large_as_before_again_is_drawn_anew_and_with_ctrl_l_what_another_wrote_over(
+    tmp_path: Path,
+) -> None:
     seat = seated(tmp_path)
     try:
         seat.around.resize(60, 15)
@@ -88,5 +91,9 @@ def test_a_window_that_is_as_large_as_before_again_is_drawn_anew(tmp_path: Path)
         assert "sandbox: live" not in cut
         os.kill(seat.pid, signal.SIGWINCH)
         seat.until(lambda: "sandbox: live" in seat.text(), "what was cut does not come back")
+        seat.around.feed(b"\x1b[1;1H\x1b[2Jwritten by another program")
+        seat.type("\x0c")
+        seat.until(lambda: "sandbox: live" in seat.text(), "Ctrl+L draws too little")
+        assert "another program" not in seat.text()
     finally:
         seat.kill()
