@@ -846,6 +846,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "shield:unseen": Requirement("Invisible and bidi characters are written out and go back as they were.", "issue 4.10"),
     "signal:continue": Requirement("In workflow mode an answer may ask for another step, which the budget counts; a tool result cannot.", "C10, S10"),
     "signal:status": Requirement("The status of an answer is the last whole line that gives one.", "seed 004 status signal, spec/sam.md 6.4"),
+    "sessions:worktree": Requirement("A conversation has a git worktree of its own with --worktree; it is merged or dropped from the command line, a conflict changes nothing, and no hook of the repository runs.", "issue 16.4"),
     "side-questions:apart": Requirement("A side question is answered from the conversation's context, also while a turn runs, and leaves nothing in it.", "issue 16.5"),
     "skills:called": Requirement("The person calls a skill as /name, in the workbench and headless.", "issue 4.8, peers J"),
     "skills:format": Requirement("A SKILL.md as others write them is read; what is none says why.", "peers J"),

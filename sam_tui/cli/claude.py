@@ -71,6 +71,13 @@ SHARED = (
         flag_value="bypass",
         help="As --permission-mode bypass.",
     ),
+    option(
+        "--worktree",
+        metavar="[NAME]",
+        is_flag=False,
+        flag_value="?",
+        help="Work in a git worktree of its own (“sam-tui sessions worktree” merges or drops it).",
+    ),
     option("--debug", is_flag=True, help="As SAM_TUI_DEBUG=1: log more."),
 )
 """Those that hold for the workbench, too."""

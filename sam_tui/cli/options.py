@@ -200,20 +200,9 @@ _RUN = (
     option("-o", "--output-last-message", metavar="FILE", help="Write the final answer there."),
 )
 RUN_ONLY = (
-    "goal",
-    "goal_turns",
-    "images",
-    "session_id",
-    "output_format",
-    "answers",
-    "inquiries_fd",
-    "include_partial_messages",
-    "include_hook_events",
-    "wait_stdin",
-    "verbose",
-    "output_last_message",
-    *claude.RUN_ONLY,
-)
+    "goal", "goal_turns", "images", "session_id", "output_format", "answers", "inquiries_fd", "wait_stdin",
+    "verbose", "include_partial_messages", "include_hook_events", "output_last_message", *claude.RUN_ONLY,
+)  # fmt: skip
 """What makes no sense in the workbench."""
 
 
@@ -390,6 +379,14 @@ def closing_runtime(values: Values, **changed: Any) -> "Generator[Runtime, None,
 
 def workspace_of(values: Values) -> str:
     """The folder to work in, as given. Raises ``WorkspaceError`` when the working folder is gone."""
+    if name := values.get("worktree"):
+        from sam_tui.adapters.worktrees import Worktrees
+
+        folder = Worktrees(values["workspace"] or os.getcwd(), os.environ).open(name)
+        values.update(workspace=folder, worktree=None)
+        click.echo(
+            f"Working in {folder}; “sam-tui sessions worktree” merges or drops it.", err=True
+        )
     if values["workspace"]:
         return str(values["workspace"])
     try:

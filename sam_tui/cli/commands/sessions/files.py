@@ -1,8 +1,8 @@
-"""``sam-tui sessions export``, ``import``, ``repair``: conversations as files, and a damaged database."""
+"""``sam-tui sessions export``, ``import``, ``repair``, ``worktree``: files of conversations."""
 
 import os
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -12,6 +12,9 @@ from sam_tui.core.errors import UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
 from sam_tui.core.ports.exchange import ExportForm
 from sam_tui.headless.output import terminal_safe
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.worktrees import Worktrees
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of a file that is imported."""
@@ -100,4 +103,56 @@ def repair_command(**values: Any) -> int:
         click.echo("The database is whole.")
     for conversation, count in sorted(done.unreadable.items()):
         click.echo(terminal_safe(f"{conversation}: {count} messages could not be read"))
+    return 0
+
+
+# ---- worktrees that conversations have to themselves
+
+_PLACE = click.option("-C", "--workspace", metavar="DIR", help="A folder of the repository.")
+_NAME = click.argument("name")
+
+
+def _worktrees(folder: str | None) -> "Worktrees":
+    from sam_tui.adapters.worktrees import Worktrees
+
+    return Worktrees(folder or os.getcwd(), os.environ)
+
+
+@click.group("worktree", short_help="Worktrees that conversations have to themselves.")
+def worktree_group() -> None:
+    """Worktrees that --worktree made: list, merge, drop. They lie beside the repository."""
+
+
+@worktree_group.command("list", short_help="List them.")
+@_PLACE
+def list_command(workspace: str | None) -> int:
+    """List them with what is not committed and what is not merged."""
+    require_output()
+    for tree in _worktrees(workspace).listed():
+        counts = f"{tree.changed} changed, {tree.ahead} to merge"
+        click.echo(terminal_safe(f"{tree.name:<20} {counts:<24} {tree.path}"))
+    return 0
+
+
+@worktree_group.command("merge", short_help="Merge one, and remove it.")
+@_NAME
+@click.option("-m", "--message", default="", help="Commit first what is not committed there.")
+@_PLACE
+def merge_command(name: str, message: str, workspace: str | None) -> int:
+    """Merge NAME into the branch that is checked out here, and remove it. A conflict changes nothing."""
+    require_output()
+    output = _worktrees(workspace).merge(name, message)
+    click.echo(terminal_safe(f"Merged {name}: {output}"))
+    return 0
+
+
+@worktree_group.command("drop", short_help="Remove one.")
+@_NAME
+@click.option("--force", is_flag=True, help="Also with changes that are nowhere else.")
+@_PLACE
+def drop_command(name: str, force: bool, workspace: str | None) -> int:
+    """Remove NAME with its branch."""
+    require_output()
+    _worktrees(workspace).drop(name, force=force)
+    click.echo(terminal_safe(f"Dropped {name}."))
     return 0

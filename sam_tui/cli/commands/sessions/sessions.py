@@ -14,6 +14,7 @@ from sam_tui.cli.commands.sessions.files import (
     export_command,
     import_command,
     repair_command,
+    worktree_group,
 )
 from sam_tui.cli.options import closing_runtime, conversation_of, place_options
 from sam_tui.cli.streams import require_output
@@ -38,7 +39,9 @@ def sessions_group() -> None:
     """The stored conversations: list, read, search, name, put away, export and import them."""
 
 
-for _command in (export_command, import_command, repair_command, xray_command):
+for _command in (
+    export_command, import_command, repair_command, xray_command, worktree_group,
+):  # fmt: skip
     sessions_group.add_command(_command)
 
 

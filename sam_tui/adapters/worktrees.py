@@ -1,0 +1,130 @@
+"""A git worktree for a conversation: a folder and a branch beside the repository, merged or dropped."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sam_tui.core.errors import UsageError
+
+_SECONDS = 120.0
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_PREFIX = "sam/"
+"""What the branches begin with."""
+_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+"""No program of the repository's choice runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """One of them. ``changed`` counts files that are not committed, ``ahead`` commits to merge."""
+
+    name: str
+    path: str
+    changed: int
+    ahead: int
+
+
+class Worktrees:
+    """The worktrees of the repository around a folder. All raise ``UsageError``."""
+
+    def __init__(self, folder: str, environ: Mapping[str, str]) -> None:
+        program = shutil.which("git", path=environ.get("PATH", ""))
+        folder = os.path.realpath(folder)
+        if program is None or os.path.realpath(program).startswith(f"{folder}/"):
+            raise UsageError("There is no git on the search path outside of this folder.")
+        self._program = program
+        self._environ = {k: v for k, v in environ.items() if not k.startswith("GIT_")}
+        self._folder = folder
+        self.root = self._git(self._folder, "rev-parse", "--show-toplevel")
+
+    def open(self, name: str) -> str:
+        """The folder to work in, in the worktree of that name (``?``: a new one)."""
+        name = f"{datetime.now():%m%d-%H%M%S}" if name == "?" else name
+        path = self._path(name)
+        if not os.path.isdir(path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            branch = f"{_PREFIX}{name}"
+            existing = self._git(self.root, "branch", "--list", branch)
+            new = (path, branch) if existing else ("-b", branch, path)
+            self._git(self.root, "worktree", "add", "--quiet", *new)
+        below = os.path.relpath(self._folder, self.root)
+        return os.path.normpath(os.path.join(path, below))
+
+    def listed(self) -> list[Worktree]:
+        """Those that were made here, by name."""
+        above = os.path.dirname(self._path("x"))
+        names = sorted(os.listdir(above)) if os.path.isdir(above) else []
+        return [self._standing(name) for name in names if _NAME.fullmatch(name)]
+
+    def merge(self, name: str, message: str) -> str:
+        """Merge its branch into the one that is checked out, and remove it; says what came of it.
+
+        With a ``message`` what is not committed there is committed first.
+        """
+        standing = self._standing(name)
+        if standing.changed:
+            if not message:
+                raise UsageError(
+                    f"{name} has {standing.changed} files that are not committed.",
+                    hint="Commit them there, or give -m MESSAGE.",
+                )
+            self._git(standing.path, "add", "--all")
+            self._git(standing.path, "commit", "--quiet", "-m", message)
+        try:
+            output = self._git(self.root, "merge", "--no-edit", f"{_PREFIX}{name}")
+        except UsageError:
+            if os.path.exists(self._git(self.root, "rev-parse", "--git-path", "MERGE_HEAD")):
+                self._git(self.root, "merge", "--abort")
+            raise
+        self._remove(name, standing.path)
+        return output.splitlines()[-1] if output else ""
+
+    def drop(self, name: str, *, force: bool) -> None:
+        """Remove it with its branch; with ``force`` also what is nowhere else."""
+        standing = self._standing(name)
+        if (standing.changed or standing.ahead) and not force:
+            raise UsageError(
+                f"{name} has {standing.changed} changed files and {standing.ahead} commits that are"
+                " nowhere else.",
+                hint="Merge it, or drop it with --force.",
+            )
+        self._remove(name, standing.path)
+
+    def _remove(self, name: str, path: str) -> None:
+        self._git(self.root, "worktree", "remove", "--force", path)
+        self._git(self.root, "branch", "--quiet", "-D", f"{_PREFIX}{name}")
+
+    def _standing(self, name: str) -> Worktree:
+        path = self._path(name)
+        if not os.path.isdir(path):
+            raise UsageError(
+                f"There is no worktree {name}.", hint="List them: sessions worktree list"
+            )
+        changed = len(self._git(path, "status", "--porcelain").splitlines())
+        ahead = self._git(self.root, "rev-list", "--count", f"HEAD..{_PREFIX}{name}")
+        return Worktree(name, path, changed, int(ahead or 0))
+
+    def _path(self, name: str) -> str:
+        if not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{name!r} is no name for a worktree.", hint="Letters, digits, - and _."
+            )
+        return os.path.join(f"{self.root}.worktrees", name)
+
+    def _git(self, folder: str, *words: str) -> str:
+        command = [self._program, *_QUIET, "-C", folder, *words]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_SECONDS, check=False,
+                env=self._environ, stdin=subprocess.DEVNULL, errors="replace",
+            )  # fmt: skip
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise UsageError(f"git {words[0]} did not end: {error}") from error
+        if done.returncode:
+            why = (done.stderr.strip() or done.stdout.strip()).splitlines()
+            raise UsageError(f"git {words[0]}: {why[-1] if why else 'it failed'}")
+        return done.stdout.strip()
