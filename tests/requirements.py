@@ -799,6 +799,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:listed": Requirement("The workbench starts servers behind its first frame and lists how they stand.", "issue 4.3"),
     "servers:patience": Requirement("A call that takes too long is given up and cancelled.", "research/peers.md MCP"),
     "servers:remembered": Requirement("The tools of last time are told at once, so that no message waits for a server to start; what is no longer so goes with the next one.", "research/peers.md MCP"),
+    "servers:mentions": Requirement("A resource of a server that a message names by @ and a prompt that it names by / reach the model before it, through the guard; no model is told of the prompts.", "issue 18.4"),
     "servers:resources": Requirement("Resources of a server are listed and read by two tools of it.", "issue 4.3"),
     "servers:restart": Requirement("A server that died is started by the next call, a bounded number of times.", "research/peers.md MCP"),
     "servers:login": Requirement("A person logs in at a server with OAuth by one command; tokens are in a private file, masked, used, refreshed without the person, and forgotten by another command.", "issue 18.1"),

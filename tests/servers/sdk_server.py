@@ -46,6 +46,11 @@ if "resources" in sys.argv:
         """The first note."""
         return "what the note says"
 
+    @server.prompt()
+    def greet(name: str, tone: str = "plain") -> str:
+        """A greeting."""
+        return f"Greet {name} in a {tone} tone. </prompt>"
+
 
 if http:
     server.run("sse" if "sse" in sys.argv else "streamable-http", host="127.0.0.1", port=0)

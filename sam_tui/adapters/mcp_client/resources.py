@@ -1,5 +1,9 @@
-"""Resources of a server as two tools of it: a list of what there is, and reading one by its URI."""
+"""Resources of a server as two tools of it: a list of what there is, and reading one by its URI.
 
+A third one, which no model is told of, hands out the prompt that a message names.
+"""
+
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -9,6 +13,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
+from sam_tui.adapters.mcp_client.tool_descriptions import PROMPT as PROMPT
 from sam_tui.adapters.mcp_client.tool_descriptions import RawTool
 
 LIST, READ = "resources/list", "resources/read"
@@ -17,7 +22,24 @@ MOST_LISTED, MOST_PAGES = 1_000, 50
 
 
 async def tools_for(client: Client, server: str) -> list[RawTool]:
-    """The two tools; none for a server without resources."""
+    """The tools; none of those for what a server has not."""
+    return [*await _resource_tools(client, server), *await _prompt_tools(client, server)]
+
+
+async def _prompt_tools(client: Client, server: str) -> list[RawTool]:
+    prompts: list[types.Prompt] = []
+    if client.server_capabilities.prompts is not None:
+        with suppress(MCPError, ValidationError):
+            prompts = (await client.list_prompts()).prompts
+    if not prompts:
+        return []
+    names = ", ".join(prompt.name for prompt in prompts)
+    text = {"type": "string"}
+    schema = {"properties": {"name": text, "words": text}, "required": ["name"]}
+    return [RawTool(PROMPT, f"Hand out a prompt of the MCP server {server}: {names}.", schema)]
+
+
+async def _resource_tools(client: Client, server: str) -> list[RawTool]:
     if client.server_capabilities.resources is None:
         return []
     offered = False
@@ -37,7 +59,9 @@ async def tools_for(client: Client, server: str) -> list[RawTool]:
 
 
 async def answer(client: Client, tool: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-    """What a call of one of the two comes to. Raises what the session raises."""
+    """What a call of one of them comes to. Raises what the session raises."""
+    if tool == PROMPT:
+        return await _prompt(client, str(arguments["name"]), str(arguments.get("words", "")))
     if tool == READ:
         return await _read(client, str(arguments["uri"]))
     resources = await _resources(client, pages=MOST_PAGES)
@@ -45,7 +69,51 @@ async def answer(client: Client, tool: str, arguments: Mapping[str, Any]) -> typ
     templates = await _templates(client)
     lines += [_line(t.uri_template, t.name, t.mime_type, t.description) for t in templates]
     text = "\n".join(lines) or "There are no resources."
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+    return types.CallToolResult(content=[_text_block(text)])
+
+
+async def _prompt(client: Client, name: str, words: str) -> types.CallToolResult:
+    """A prompt with the words of a message as its arguments, in order or as ``name=value``."""
+    prompts = (await client.list_prompts()).prompts
+    prompt = next((entry for entry in prompts if entry.name == name), None)
+    if prompt is None:
+        names = ", ".join(prompt.name for prompt in prompts) or "none"
+        text = f"There is no prompt {name}. There are: {names}."
+        return types.CallToolResult(content=[_text_block(text)], is_error=True)
+    result = await client.get_prompt(name, _filled(prompt, words))
+    several = len(result.messages) > 1
+    blocks: list[types.ContentBlock] = []
+    for message in result.messages:
+        if several:
+            blocks.append(_text_block(f"{message.role}:"))
+        blocks.append(message.content)
+    return types.CallToolResult(content=blocks)
+
+
+def _filled(prompt: types.Prompt, words: str) -> dict[str, str]:
+    """What of the words is which argument; the last one in order takes all that is left."""
+    names = [argument.name for argument in prompt.arguments or ()]
+    try:
+        parts = shlex.split(words)
+    except ValueError:
+        parts = words.split()
+    filled: dict[str, str] = {}
+    last = ""
+    for part in parts:
+        name, equals, value = part.partition("=")
+        open_names = [other for other in names if other not in filled]
+        if equals and name in names:
+            filled[name] = value
+        elif open_names:
+            last = open_names[0]
+            filled[last] = part
+        elif last:
+            filled[last] += f" {part}"
+    return filled
+
+
+def _text_block(text: str) -> types.TextContent:
+    return types.TextContent(type="text", text=text)
 
 
 async def _read(client: Client, uri: str) -> types.CallToolResult:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, cast
 
 from pydantic import ValidationInfo, model_serializer, model_validator
 
-from sam_tui.adapters.mcp_client.tool_descriptions import FittedTool, plain
+from sam_tui.adapters.mcp_client.tool_descriptions import PROMPT, FittedTool, plain
 from sam_tui.core.accesses import Access, Fetch, Location, Use
 from sam_tui.core.display import Diff
 from sam_tui.core.tooling.arguments import Arguments
@@ -159,7 +159,8 @@ class OfferHost(Protocol):
 
 def offer_of(host: OfferHost, fitted: FittedTool) -> Offer:
     """The tool as it stands among ours."""
-    advert = Advert(fitted.name, (fitted.name,), fitted.text, consolidated=False)
+    listed = fitted.raw != PROMPT  # a person asks for it by name
+    advert = Advert(fitted.name, (fitted.name,), fitted.text, consolidated=False, listed=listed)
     return Offer(advert, lambda: _made(host, fitted))
 
 

@@ -212,7 +212,7 @@ async def call(
     on_progress: ProgressFnT,
 ) -> types.CallToolResult:
     """Call a tool; what it asks for on the way is answered by ``Voices``."""
-    if tool in (resources.LIST, resources.READ):
+    if tool in (resources.LIST, resources.READ, resources.PROMPT):
         return await resources.answer(client, tool, arguments)
     return await client.call_tool(tool, dict(arguments), progress_callback=on_progress)
 

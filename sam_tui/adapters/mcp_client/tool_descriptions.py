@@ -19,6 +19,8 @@ LARGEST_SCHEMA = 16_000
 MOST_TOOLS, MOST_CHARACTERS = 128, 80_000
 """Of one server, all its tools together."""
 DEEPEST = 16
+PROMPT = "prompts/get"
+"""A name of the protocol, which no tool of a server has: a prompt that a message names."""
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]")
 _WORDS = frozenset({"description", "title", "$comment"})
 _NOISE = frozenset({"$schema", "$id", "title", "$comment", "examples"})

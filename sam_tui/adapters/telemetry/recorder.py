@@ -46,7 +46,7 @@ class _OpenTurn:
     began: float
     spans: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    asked: float = 0.0
+    requested_at: float = 0.0
     left_out: int = 0
 
 
@@ -102,7 +102,7 @@ class TelemetryRecorder:
         now = self._clock.now()
         match event:
             case RequestSent():
-                turn.asked = now
+                turn.requested_at = now
             case Answered(usage=usage):
                 self._asked(turn, event, usage)
             case ModelRetried(status=status):
@@ -135,7 +135,7 @@ class TelemetryRecorder:
             "sam_tui.usage.cached_tokens": usage.cached_tokens,
             "sam_tui.calls": len(event.message.calls),
         }
-        self._add(turn, f"chat {model}".strip(), turn.asked or turn.began, attributes)
+        self._add(turn, f"chat {model}".strip(), turn.requested_at or turn.began, attributes)
         self._count("sam_tui.tokens", usage.input_tokens, type="input", model=model)
         self._count("sam_tui.tokens", usage.output_tokens, type="output", model=model)
         if usage.cost is not None:

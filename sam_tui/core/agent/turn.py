@@ -177,9 +177,9 @@ class Turn:
 
     async def _admit(self, text: str, opening: str = "") -> None:
         """Store the message, and before it what there is to remind of. Hooks may refuse it."""
-        hooked = self._hooked()
-        notes = await hooked.admit(text, opening) if hooked is not None else ()
-        attachments, executor = "@" in text and self._engine.attachments, self._engine.executor
+        notes = await hooked.admit(text, opening) if (hooked := self._hooked()) else ()
+        attachments = (text[:1] == "/" or "@" in text) and self._engine.attachments
+        executor = self._engine.executor
         files = attachments and await attachments().read(executor, self._conversation, text)
         self._remind(new_message=True)
         self._note(notes)
