@@ -13,6 +13,8 @@ class Requirement:
 
 # fmt: off
 REQUIREMENTS: dict[str, Requirement] = {
+    "doctor:fix": Requirement("The doctor mends folders, permissions, what ended programs left and damaged indexes where that is asked, says what it did, and touches nothing else.", "issue 17.9"),
+    "ui:status-command": Requirement("A program of the person's own fills a part of the status bar, with a time limit, without secrets, as plain text; the first run says in three lines what the agent may do.", "issue 17.8"),
     "cli:completion": Requirement("bash, zsh and fish complete commands, options and settings with a script that the program prints.", "issue 17.10"),
     "cli:manual": Requirement("The manual page is made from the commands and names them all, with options, variables and exit codes.", "issue 17.10"),
     "acp:cancel": Requirement("A cancel ends a turn whatever it waits for, also right behind its prompt, and a later answer changes nothing.", "issue 18.3"),

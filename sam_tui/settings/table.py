@@ -122,9 +122,6 @@ SETTINGS: tuple[Setting, ...] = (
             default="auto",
             choices=("auto", "sam", "sam-light", "night", "ember", "forest", "paper", "frost",
                      "contrast", "contrast-light")),
-    Setting("screen.tour", "switch",
-            "The workbench explains itself when it begins; switched off once that was done",
-            default=True),
     Setting("screen.notify", "text",
             "How the terminal around tells you that you are needed: by its bell and what it takes "
             "of OSC 9, 777 and 99 (`auto`), by one of them, or not at all "

@@ -133,6 +133,7 @@ class SamApp(App[None], inherit_bindings=False):
             f"sam {__version__} · F1 shows keys and commands",
             ConversationId(conversation) if conversation is not None else None,
             resume,
+            terms.first_run,
         )
         standing = Standing(os.environ.get("HOME", ""), workspace)
         layout = Layout.of(terms.preferences.read(SECTION))

@@ -50,6 +50,8 @@ class Invocation:
     greeting: str
     conversation: "ConversationId | None" = None
     resume: bool = False
+    first: bool = False
+    """Whether the program begins for the first time here."""
 
 
 class Starting:

@@ -40,3 +40,5 @@ class ScreenTerms:
     notify_command: str = ""
     """A command line that is started then, with a title and a text behind its own words."""
     settings: UserSettings = field(default_factory=UserSettings)
+    first_run: bool = False
+    """Whether there is nothing of an earlier run."""

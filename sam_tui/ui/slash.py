@@ -57,6 +57,13 @@ def matching(text: str, more: Sequence[WorkbenchAction] = ()) -> list[WorkbenchA
     return sorted(fitting, key=lambda action: action.slash != typed)
 
 
+def nearest(name: str) -> str:
+    """The command that a mistyped one may mean; empty for none."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(name, BY_SLASH, 1, 0.6)), "")
+
+
 def completed(text: str, more: Sequence[WorkbenchAction] = ()) -> str:
     """The text with its command completed as far as it is certain."""
     fitting = matching(text, more)

@@ -24,6 +24,7 @@ from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.inquiries import InquiryQueue
 from sam_tui.ui.controllers.models import ModelChoice
 from sam_tui.ui.controllers.rewind import Rewind
+from sam_tui.ui.controllers.screen.status_command import StatusCommand
 from sam_tui.ui.controllers.servers import pick_server
 from sam_tui.ui.controllers.terminals.actions import TerminalActions
 from sam_tui.ui.controllers.terminals.escape import ShellEscape
@@ -33,6 +34,7 @@ from sam_tui.ui.controllers.terminals.status import TerminalStatus
 from sam_tui.ui.controllers.turns import GROUP, TurnRunner
 from sam_tui.ui.controllers.window.calls import show_calls
 from sam_tui.ui.controllers.window.compaction import CompactionActions
+from sam_tui.ui.controllers.window.settings import welcome
 from sam_tui.ui.controllers.workflows import WorkflowRuns
 from sam_tui.ui.front import Front, Invocation
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PromptSubmitted
@@ -156,6 +158,14 @@ class Workbench:
         screen.status.show()
         self.turns.pump()
         self._drafts.begin()
+        settings = self._context.settings.settings
+        if words := settings.words("status.command"):
+            line = StatusCommand(words, settings.number("status.seconds"), screen.status)
+            screen.run_worker(line.follow(), name="status command")
+        if invocation.first and not self._front.queue.waiting:
+            for line in welcome(runtime):
+                self._context.notice(line)
+            self.perform("tour")
 
     def perform(self, name: str, argument: str = "") -> None:
         """Do it. A name that is not an action's does nothing; what cannot be done is said."""
@@ -175,8 +185,11 @@ class Workbench:
         area = self._front.screen.prompt.area
         if not area.text:
             area.put(text)
-        name = one_line(command.name, 40)
-        self._context.notify(f"There is no command /{name}. F1 lists them all.", warning=True)
+        name, near = one_line(command.name, 40), slash.nearest(command.name)
+        meant = f"Did you mean /{near}? " if near else ""
+        self._context.notify(
+            f"There is no command /{name}. {meant}F1 lists them all.", warning=True
+        )
 
     def receive(self, event: Message) -> None:
         """What the prompt, questions, todos, dialogs and workers tell."""

@@ -13,6 +13,7 @@ from sam_tui.settings.user import UserSettings
 from sam_tui.ui import theme
 from sam_tui.ui.action_tables.keymap import key_of, resolved_keys
 from sam_tui.ui.actions import ACTIONS, FOCUSING
+from sam_tui.ui.controllers.screen import status_command
 from sam_tui.ui.driver.keys import GroundAnswers, GroundTold
 from sam_tui.ui.preferences import ScreenTerms
 from sam_tui.ui.screens.dialogs import HelpScreen
@@ -113,7 +114,17 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
         await me.send("/tour")
         await me.until(lambda: isinstance(app.screen, TourScreen))
         await me.pilot.press("enter", "escape")
-        await me.until(lambda: not preferences.settings.switch("screen.tour"))
+        await me.until(lambda: app.screen is app.chat)
+        await me.send("/setings")
+        await me.until(
+            lambda: (
+                "Did you mean /settings?"
+                in " ".join(
+                    str(note.message)
+                    for note in app._notifications  # pyright: ignore[reportPrivateUsage]
+                )
+            )
+        )
 
 
 @pytest.mark.requirement("ui:keys-set")
@@ -173,3 +184,36 @@ def test_an_answer_for_the_ground_is_no_key_however_it_is_cut() -> None:
     assert theme.theme_of("auto", theme.ground_of_environment({"COLORFGBG": "0;15"})) == "sam-light"
     assert theme.theme_of("auto", theme.ground_of_environment({"COLORFGBG": "15;default"})) == "sam"
     assert theme.theme_of("ember", "light") == "ember"
+
+
+@pytest.mark.requirement("ui:status-command")
+async def test_a_program_of_the_person_fills_the_status_line_without_secrets(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret-0123456789")
+    program = tmp_path / "line"
+    program.write_text(
+        "#!/bin/sh\nread -r state\nprintf '\\033[31m%s|%s\\nmore' "
+        '"${OPENAI_API_KEY:-none}" "$(printf %s "$state" | tr -cd a-z | cut -c1-9)"\n'
+    )
+    program.chmod(0o700)
+    (tmp_path / "settings.toml").write_text(f'[status]\ncommand = ["{program}"]\n')
+    settings = UserSettings({"SAM_TUI_CONFIG_DIR": str(tmp_path)}, str(tmp_path / "data"))
+    terms = ScreenTerms(settings=settings, first_run=True)
+    app = QuickApp(stage.start, workspace=str(stage.workspace), terms=terms)
+    async with driven(app, (160, 40)) as me:
+        await me.ready()
+        await me.until(lambda: isinstance(app.screen, TourScreen))
+        await me.pilot.press("escape")
+        for words in ("The agent reads and writes in", "Its commands", "Mode ask"):
+            assert words in me.transcript()
+        await me.until(lambda: "none|workspace" in app.chat.status.standing.custom)
+        assert "\x1b" not in app.chat.status.standing.custom
+        await me.until(lambda: "none|workspace" in me.drawn())
+    for words, told in (
+        (("/no/such/program",), "No such file"),
+        (("sh", "-c", "exit 3"), "ended with 3"),
+    ):
+        assert told in await status_command.output_of(words, "{}")
+    monkeypatch.setattr(status_command, "WITHIN", 0.05)
+    assert "took over" in await status_command.output_of(("sleep", "60"), "{}")

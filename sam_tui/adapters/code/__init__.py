@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sam_tui.adapters.code.checkers import WorkspaceCheckers
-from sam_tui.adapters.code.index import SqliteCodeIndex
+from sam_tui.adapters.code.index import SqliteCodeIndex, forget_damaged
 from sam_tui.adapters.code.journal import SqliteJournal
 from sam_tui.adapters.code.usages import TreeSitterSymbols
 from sam_tui.core.ports.code import Insight
@@ -15,6 +15,7 @@ __all__ = [
     "SqliteJournal",
     "TreeSitterSymbols",
     "WorkspaceCheckers",
+    "forget_damaged",
     "open_insight",
 ]
 

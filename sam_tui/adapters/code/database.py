@@ -111,3 +111,17 @@ class SqliteFile:
                 f"{error.filename or self.path} cannot be used: {error.strerror}.",
                 hint="Choose a folder that you can write to with --data-dir.",
             ) from error
+
+
+def is_damaged(path: Path) -> bool:
+    """Whether a file is no whole database. One that is locked may be whole."""
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)
+        try:
+            return connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",)
+        finally:
+            connection.close()
+    except sqlite3.OperationalError:
+        return False
+    except sqlite3.DatabaseError:
+        return True

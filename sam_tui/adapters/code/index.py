@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sam_tui.adapters.code.chunk_store import FileState, IndexFile, PassageHit
 from sam_tui.adapters.code.chunks import SourceChunk, cut
+from sam_tui.adapters.code.database import is_damaged
 from sam_tui.adapters.code.tokens import sought
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import SamError, StorageError, ToolError
@@ -302,3 +303,12 @@ def _usable() -> Generator[None, None, None]:
         yield
     except StorageError as error:
         raise ToolError(f"The index cannot be used: {error}", hint=error.hint) from error
+
+
+def forget_damaged(data_dir: str) -> list[str]:
+    """Remove the indexes that cannot be read, which are made anew when they are used; their paths."""
+    files = sorted((Path(data_dir) / FOLDER).glob("*.db"))
+    damaged = [path for path in files if is_damaged(path)]
+    for path in damaged:
+        IndexFile(path).forget()
+    return [str(path) for path in damaged]

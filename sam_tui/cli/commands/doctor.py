@@ -29,13 +29,24 @@ if TYPE_CHECKING:
 
 @click.command("doctor", short_help="Which protections hold here.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
+@click.option("--fix", is_flag=True, help="Mend what can be, and say what was done.")
 @place_options
 def doctor_command(**values: Any) -> int:
-    """Say which protections hold here, and what is missing; exit 1 when anything is."""
+    """Say which protections hold here, and what is missing; exit 1 when anything is.
+
+    --fix makes missing folders, takes permissions of others away, and removes what ended programs
+    left and indexes that are damaged.
+    """
     from sam_tui.adapters.policy import AppFolders
 
     require_output()
     folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
+    if values["fix"]:
+        from sam_tui.cli.mending import mend
+
+        done = list(mend(folders.data_dir, folders.config_dir))
+        for words in done or ["nothing to mend"]:
+            click.echo(terminal_safe(f"fix: {words}"), err=True)
     with contextlib.ExitStack() as lent:
         closed = _careful("audit log", lambda: _database(folders))
         if closed.state == "missing" or _unwritable(folders.data_dir):

@@ -125,6 +125,7 @@ def _open(values: Values) -> int:
             settings.text("screen.notify"),
             settings.text("screen.notify_command"),
             UserSettings(os.environ, data_dir_of(values)),
+            first_run=not os.path.exists(os.path.join(data_dir_of(values), "sam.db")),
         ),
     )
     try:

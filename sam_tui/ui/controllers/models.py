@@ -9,7 +9,7 @@ from sam_tui.core.errors import ModelAuthError, SamError
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.key_guard import Patience
-from sam_tui.ui.messages import Signal
+from sam_tui.ui.messages import ActionAsked, Signal
 from sam_tui.ui.screens.dialogs import Choice, Picker
 from sam_tui.ui.screens.forms import HostQuestion, KeyForm
 
@@ -57,12 +57,18 @@ class ModelChoice:
 
         async def load() -> Sequence[Choice]:
             offers.extend(await runtime.catalog.offers(runtime.model))
-            return [Choice(offer.label, offer.source) for offer in offers]
+            choices = [Choice(offer.label, offer.source) for offer in offers]
+            if all(offer.model.startswith("scripted") for offer in offers):
+                choices.insert(0, Choice("Type the key of a provider", "no model was found here"))
+            return choices
 
         def picked(index: int | None) -> None:
             self._asking = False
-            if index is not None:
-                self._consider(offers[index])
+            typed = all(offer.model.startswith("scripted") for offer in offers)
+            if index == 0 and typed:
+                self._context.app.post_message(ActionAsked("key"))
+            elif index is not None:
+                self._consider(offers[index - typed])
             elif runtime.model is None:
                 self._screen.transcript.add_notice("info", _NONE_CHOSEN)
 

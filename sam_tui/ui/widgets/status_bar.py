@@ -64,6 +64,8 @@ class Standing:
     """What goes on in the terminals: words and style."""
     offer: str = ""
     """What can be done about what the agent waits for."""
+    custom: str = ""
+    """What a program of the person's own printed."""
     hint: str = ""
     """How to get away from where the keys are, such as from a terminal."""
 
@@ -111,6 +113,7 @@ def segments(standing: Standing, *, brief: bool = False) -> list[tuple[int, str,
             one_line(standing.model, 32) or "no model",
             "$foreground" if standing.model else "$warning",
         ),
+        (3, standing.custom, "$foreground"),
         (3, standing.context, "$text-muted"),
         (6, standing.cache, "$text-muted"),
         (_SPENT, spent(standing.usage, brief=brief), "$text-muted"),

@@ -1,6 +1,7 @@
 """What the person sets at the screen: the look, keys of providers, every other setting, and the tour."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from textual.app import App
 
@@ -8,7 +9,12 @@ from sam_tui.core.errors import SamError
 from sam_tui.settings.table import find_setting
 from sam_tui.settings.user import UserSettings
 from sam_tui.settings.variables import SECRETS, key_variable
+from sam_tui.ui.actions import MODES
+from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.screens.chat import ChatScreen
+
+if TYPE_CHECKING:
+    from sam_tui.core.runtime import Runtime
 
 THEME = "screen.theme"
 
@@ -91,15 +97,16 @@ class SettingActions:
         form = KeyForm(SECRETS[variable], why, keeps=True)
 
         def typed(key: str | None) -> None:
-            if key:
-                self._learn({variable: key})
-                if form.keeps:
-                    self._attempt(
-                        lambda: self._notice(f"The key is kept {store.save(variable, key)}.")
-                    )
-                else:
-                    store.values[variable] = key
-                    self._notice("The key is used until the program ends.")
+            if not key:
+                return
+            self._learn({variable: key})
+            if form.keeps:
+                self._attempt(lambda: self._notice(f"The key is kept {store.save(variable, key)}."))
+            else:
+                store.values[variable] = key
+                self._notice("The key is used until the program ends.")
+            if not self._screen.status.standing.model:
+                self._screen.post_message(ActionAsked("model"))  # which now offers that provider's
 
         self._app.push_screen(form, typed)
 
@@ -128,11 +135,26 @@ class SettingActions:
         self._app.push_screen(SettingsScreen(self._settings))
 
     def tour(self) -> None:
-        """What is where; it is not shown by itself again."""
+        """What is where, in steps."""
         from sam_tui.ui.screens.settings import TourScreen
 
-        def seen(_: int | None) -> None:
-            if self._settings.settings.switch("screen.tour"):
-                self._attempt(lambda: self._settings.set("screen.tour", False))
+        self._app.push_screen(TourScreen())
 
-        self._app.push_screen(TourScreen(), seen)
+
+def welcome(runtime: "Runtime") -> tuple[str, ...]:
+    """What the agent may do here, in three lines."""
+    sandbox = runtime.commands.expected.kind
+    held = (
+        f"run in a sandbox ({sandbox})"
+        if sandbox != "none"
+        else "are asked, for nothing holds them"
+    )
+    believed = (
+        "is trusted" if runtime.trust.trusted else "is not trusted: its own rules only tighten"
+    )
+    return (
+        f"The agent reads and writes in {runtime.workspace.root}, which {believed} (/trust).",
+        f"Its commands {held}; secrets, other folders and other hosts are asked for.",
+        f"Mode {runtime.mode}: {MODES.get(runtime.mode, 'nothing is asked')}. Shift+Tab changes it; "
+        "/tour shows what is where.",
+    )

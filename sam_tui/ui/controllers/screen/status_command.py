@@ -1,0 +1,92 @@
+"""The person's own program whose output stands in the status bar."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sam_tui.core.authorization.variables import looks_secret
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.widgets.status_bar import Standing, StatusBar
+
+WITHIN = 2.0
+"""Seconds that one run may take."""
+_LONGEST = 60
+_MOST_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class StatusCommand:
+    """``words`` are run every so many seconds; the first line of what they print is shown."""
+
+    words: Sequence[str]
+    seconds: float
+    bar: StatusBar
+
+    async def follow(self) -> None:
+        """Run it again and again, for a worker."""
+        while True:
+            line = await output_of(self.words, state_of(self.bar.standing, self.bar.activity.busy))
+            if line != self.bar.standing.custom:
+                self.bar.standing.custom = line
+                self.bar.show()
+            await asyncio.sleep(self.seconds)
+
+
+def state_of(standing: Standing, busy: bool) -> str:
+    """What the program is told, as JSON."""
+    usage = standing.usage
+    state = {
+        "workspace": standing.workspace,
+        "model": standing.model,
+        "mode": standing.mode,
+        "sandbox": standing.sandbox,
+        "busy": busy,
+        "context": standing.context,
+        "todos": {"done": standing.todos[0], "total": standing.todos[1]},
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost": usage.cost,
+    }
+    return json.dumps(state)
+
+
+async def output_of(words: Sequence[str], state: str) -> str:
+    """The first line that a program prints, in plain text; what went wrong in its place."""
+    environment = {n: v for n, v in os.environ.items() if not looks_secret(n, v)}
+    pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *words,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=nowhere,
+            env=environment,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        return f"status: {one_line(str(error), _LONGEST)}"
+    try:
+        async with asyncio.timeout(WITHIN):
+            return await _first_line(process, state)
+    except TimeoutError:
+        return f"status: took over {WITHIN:g} s"
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # with all that it started
+        await process.wait()
+
+
+async def _first_line(process: asyncio.subprocess.Process, state: str) -> str:
+    assert process.stdin is not None and process.stdout is not None
+    with suppress(OSError):
+        process.stdin.write(state.encode())
+        await process.stdin.drain()
+    process.stdin.close()
+    data = await process.stdout.read(_MOST_BYTES)
+    if not data and await process.wait():
+        return f"status: ended with {process.returncode}"
+    return one_line(data.decode(errors="replace").partition("\n")[0], _LONGEST)
