@@ -18,8 +18,23 @@ def partial_mention(before: str) -> str | None:
     return match[1] if match is not None else None
 
 
-def fitting(paths: Iterable[str], part: str) -> Sequence[str]:
-    """The paths that hold the letters of ``part`` in this order, the closest first.
+class Candidates:
+    """The files that may be meant; what is typed further leaves out those that no longer fit."""
+
+    def __init__(self, paths: Sequence[str] = ()) -> None:
+        self._all = self._left = paths
+        self._part = ""
+
+    def fitting(self, part: str) -> Sequence[str]:
+        """The closest of them."""
+        paths = self._left if part.startswith(self._part) else self._all
+        closest, self._left = fitting(paths, part)
+        self._part = part
+        return closest
+
+
+def fitting(paths: Iterable[str], part: str) -> tuple[Sequence[str], Sequence[str]]:
+    """The paths that hold the letters of ``part`` in this order: the closest first, and all of them.
 
     Closer is what begins with it (the name before the whole path), then what holds it in one piece,
     then what is short. Case counts for nothing.
@@ -39,7 +54,8 @@ def fitting(paths: Iterable[str], part: str) -> Sequence[str]:
         else:
             continue
         ranked.append((rank, len(path), path))
-    return [path for _, _, path in heapq.nsmallest(LISTED, ranked)]
+    closest = [path for _, _, path in heapq.nsmallest(LISTED, ranked)]
+    return closest, [path for _, _, path in ranked]
 
 
 def dropped_image(text: str) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from sam_tui.core.ports.model import TextDelta
-from sam_tui.ui.mentions import LISTED, fitting, partial_mention
+from sam_tui.ui.mentions import LISTED, Candidates, fitting, partial_mention
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
 
@@ -41,8 +41,34 @@ def test_a_name_is_begun_by_an_at_sign_that_begins_a_word(before: str, part: str
 def test_the_closest_file_comes_first() -> None:
     paths = ["src/deep/alpha.py", "lib/xalpha.py", "alphabet/z.py", "a/l/p/h/a.txt", "beta.py"]
     found = ["src/deep/alpha.py", "alphabet/z.py", "lib/xalpha.py", "a/l/p/h/a.txt"]
-    assert list(fitting(paths, "Alpha")) == found
-    assert len(fitting([f"{n}.py" for n in range(1000)], "")) == LISTED
+    assert list(fitting(paths, "Alpha")[0]) == found
+    assert len(fitting([f"{n}.py" for n in range(1000)], "")[0]) == LISTED
+
+
+class Looked(str):
+    """A path that counts how often it is looked at."""
+
+    times = 0
+
+    def lower(self) -> str:
+        Looked.times += 1
+        return super().lower()
+
+
+@pytest.mark.requirement("ui:mentions-many")
+def test_of_many_files_each_key_looks_at_those_alone_that_still_fit() -> None:
+    paths = [Looked(f"pkg{n % 100}/mod{n}.py") for n in range(20_000)]
+    candidates = Candidates(paths)
+    looks: list[int] = []
+    for part in ("", "m", "mod", "mod19", "mod1999", "mod199", "mod1990"):
+        Looked.times = 0
+        offered = candidates.fitting(part)
+        looks.append(Looked.times)
+        assert list(offered) == list(fitting(paths, part)[0])
+    assert looks[0] == looks[1] == looks[2] == looks[3] == len(paths)
+    assert looks[4] < len(paths) / 3
+    assert looks[5] == len(paths)  # a letter was taken back
+    assert looks[6] < len(paths) / 20
 
 
 @pytest.mark.requirement("ui:mentions")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sam_tui.core.errors import SamError
 from sam_tui.ui.actions import WorkbenchAction
 from sam_tui.ui.controllers.context import Context
-from sam_tui.ui.mentions import fitting
+from sam_tui.ui.mentions import Candidates
 from sam_tui.ui.plain import one_line
 
 _MOST = 50_000
@@ -20,7 +20,7 @@ class Completion:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._area = context.screen.prompt.area
-        self._paths: Sequence[str] = ()
+        self._candidates = Candidates()
         self._naming = False
         """Whether a file is being named."""
 
@@ -30,13 +30,17 @@ class Completion:
         self._naming = part is not None
         if begins:
             self._context.app.run_worker(self._list(), group="mentions", exclusive=True)
-        return fitting(self._paths, part) if part is not None else ()
+        return self._candidates.fitting(part) if part is not None else ()
 
     async def _list(self) -> None:
         runtime = self._context.runtime
         root, search = runtime.workspace.locate("."), runtime.parts.search
         try:
-            self._paths, _ = await search.files(root, "**/*", limit=_MOST, offset=0)
+            paths, count = await search.files(root, "**/*", limit=_MOST, offset=0)
+            self._candidates = Candidates(paths)
+            if count > len(paths):
+                words = f"Of {count:,} files the first {len(paths):,} are offered."
+                self._context.screen.status.flash(words)
         except SamError as error:
             self._context.screen.status.flash(str(error))
         self._area.offer_files()
