@@ -1106,6 +1106,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:background": Requirement("A key sends the command that the agent waits for to the background; a list reads, ends and brings back what runs there.", "issue 5.5"),
     "ui:bell": Requirement("A question that waits and the end of a turn call a person who looks elsewhere: bell, the notification that the terminal takes, a command of their own; also where focus is not reported.", "issue 17.7, peers 4.3"),
     "ui:window-title": Requirement("The window's title says state and folder, what a terminal's program wants while it has the keys, and at the end what it was.", "issue 17.7"),
+    "ui:block-editor": Requirement("The block under the cursor opens its file at its line in the person's editor, of the workspace alone; else its text.", "issue 17.4"),
     "ui:calm": Requirement("Nothing moves and no timer runs while nothing happens.", "peers 2.2 #2"),
     "ui:cancel": Requirement("Esc cancels the running turn; Ctrl+C goes down a ladder (question, turn, draft) and quits only when pressed twice.", "peers 2.2 #18"),
     "ui:cancelled-output": Requirement("The output of a cancelled call stays on show and in the conversation.", "issue 12.14"),

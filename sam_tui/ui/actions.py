@@ -218,6 +218,13 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         ("alt+c",),
         local=True,
     ),
+    WorkbenchAction(
+        "edit_block",
+        "Open the block",
+        "In the transcript: the marked block's file at its line in $EDITOR, else its text, to be saved",
+        ("alt+e",),
+        local=True,
+    ),
     WorkbenchAction("clear", "Clear", "Clear the view; the conversation goes on", (), "clear"),
     WorkbenchAction("copy", "Copy answer", "Copy the last answer", ("alt+y",), "copy"),
     *SCREEN_ACTIONS,

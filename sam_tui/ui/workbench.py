@@ -15,6 +15,7 @@ from sam_tui.ui.controllers.background import Background
 from sam_tui.ui.controllers.completion import Completion
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.conversation.beside import BesideTurns
+from sam_tui.ui.controllers.conversation.block_files import BlockEditor
 from sam_tui.ui.controllers.conversation.drafts import PromptDrafts
 from sam_tui.ui.controllers.conversation.forks import Forks
 from sam_tui.ui.controllers.conversation.review import ConversationReview
@@ -113,6 +114,7 @@ class Workbench:
             "compact": lambda text: self._when_idle(lambda: self._compaction.compact(text)),
             "xray": lambda _: show_calls(self._context, self.current),
             "pin": lambda text: self._context.attempt(lambda: self._compaction.pin(text)),
+            "edit_block": lambda _: BlockEditor(self._context).open(),
             "review": lambda _: self._review.open(),
             "rewind": lambda _: self._when_idle(rewind.choose),
             "agents": lambda _: about.agents(self._when_idle),

@@ -1,9 +1,11 @@
 """The prompt is written in the person's own editor."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from sam_tui.core.ids import CallId
 from tests.ui.driver import Driver, Stage, app_over, driven
 
 
@@ -62,3 +64,42 @@ async def test_where_there_is_no_editor_that_is_said(
         await edited(me)
         await me.until(lambda: "set $VISUAL" in me.transcript())
         assert me.app.chat.prompt.area.text == "a draft"
+
+
+@pytest.mark.requirement("ui:block-editor")
+async def test_a_block_opens_its_file_at_its_line_in_the_workspace_alone_else_its_text(
+    stage: Stage, editor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, vim = tmp_path / "log", editor.with_name("vim")
+    vim.symlink_to(editor)
+    monkeypatch.setenv("VISUAL", str(vim))
+    does(editor, f'echo "$@" >> {log}; tail -n 1 "$1" >> {log}\n')
+    inside, outside = stage.workspace / "a.py", tmp_path / "b.py"
+    inside.touch()
+    outside.touch()
+    (stage.workspace / "link.py").symlink_to(outside)
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        monkeypatch.setattr(type(me.app._driver), "can_suspend", True)  # pyright: ignore
+        pane = me.app.chat.transcript
+        said: list[str] = []
+        for path in ("a.py", "link.py", str(outside)):
+            call, arguments = CallId(path), json.dumps({"filePath": path, "startLine": 7})
+            pane.clear()
+            pane.start_tool(call, "read", f"Reading: {path}", arguments)
+            pane.focus()
+            log.write_text("")
+            await me.pilot.press("tab", "alt+e")
+            await me.until(lambda: log.read_text().strip())
+            await me.until(lambda: not any(w.group == "reader" for w in me.app.workers))
+            said.append(log.read_text())
+        assert said[0].split("\n")[0] == f"+7 {inside.resolve()}"
+        assert all("b.py" not in words.split("\n")[0] for words in said[1:])
+        assert "Reading: link.py" in said[1]
+        pane.clear()
+        pane.stream_text("see a.py:12 for it")
+        pane.end_answer()
+        pane.focus()
+        log.write_text("")
+        await me.pilot.press("tab", "alt+e")
+        await me.until(lambda: "+12 " in log.read_text())

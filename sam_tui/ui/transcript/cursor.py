@@ -30,6 +30,7 @@ class CursorPane(BlockPane):
         Binding("enter", "fold", "open or close", show=False),
         Binding("alt+c", "copy_block", "copy block", show=False),
         Binding("alt+f", "fork_block", "fork here", show=False),
+        Binding("alt+e", "edit_block", "open in the editor", show=False),
     ]
 
     class CardToggled(Message):
@@ -167,6 +168,12 @@ class CursorPane(BlockPane):
         if self._cursor_index() is None:
             raise SkipAction
         self.post_message(ActionAsked("fork_block"))
+
+    def action_edit_block(self) -> None:
+        """Ask for the file of the block under the cursor, or its text, in the editor."""
+        if self._cursor_index() is None:
+            raise SkipAction
+        self.post_message(ActionAsked("edit_block"))
 
     def marked(self) -> tuple[list[Block], list[Block]]:
         """The first block of each group: up to the cursor's, and behind it, in order."""

@@ -1,0 +1,81 @@
+"""The block that the transcript's cursor marks, in the person's editor: its file, or its text."""
+
+import json
+import os
+import re
+from typing import cast
+
+from sam_tui.core.display import Diff
+from sam_tui.ui import programs
+from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.plain import one_line
+from sam_tui.ui.transcript.blocks import Block, Card, plain
+
+_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)", re.MULTILINE)
+_CITED = re.compile(r"([\w./-]+\.\w+):(\d+)")
+"""A file with a line, as answers and compilers name it."""
+_PATHS, _LINES = ("filePath", "path"), ("startLine", "line", "lineNumber")
+"""Arguments of calls that name a file, and a line of it."""
+
+
+def named_file(block: Block) -> tuple[str, int] | None:
+    """The file that a block is about, as it is named there, and a line of it."""
+    content = block.content
+    if isinstance(content, Card):
+        for display in content.displays:
+            if isinstance(display, Diff):
+                hunk = _HUNK.search(display.unified)
+                return display.path, int(hunk[1]) if hunk else 1
+        if named := _argument_file(content.arguments):
+            return named
+    cited = _CITED.search(plain(content))
+    return (cited[1], int(cited[2])) if cited else None
+
+
+def _argument_file(arguments: str) -> tuple[str, int] | None:
+    try:
+        loaded = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(loaded, dict):
+        return None
+    values = cast("dict[str, object]", loaded)
+    paths = [path for key in _PATHS if isinstance(path := values.get(key), str)]
+    lines = [line for key in _LINES if isinstance(line := values.get(key), int)]
+    return (paths[0], max(1, *lines, 1)) if paths else None
+
+
+class BlockEditor:
+    """Opens files of the workspace alone: what a block says may be anybody's words."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def open(self) -> None:
+        """Open the file of the marked block at its line; where it names none, its text to be saved."""
+        blocks, _ = self._context.screen.transcript.marked()
+        if not blocks:
+            self._context.notify_briefly("Tab marks a block first.")
+            return
+        block = blocks[-1]
+        named = named_file(block)
+        path = self._inside(named[0]) if named else ""
+        text = self._context.screen.transcript.source_of(block)
+        self._context.app.run_worker(
+            self._lend(path, named[1] if named else 1, text), group="reader"
+        )
+
+    def _inside(self, path: str) -> str:
+        """The real path of a file in the workspace; empty for anything else."""
+        root = os.path.realpath(self._context.runtime.workspace.root)
+        real = os.path.realpath(os.path.join(root, path))
+        return real if real.startswith(f"{root}{os.sep}") and os.path.isfile(real) else ""
+
+    async def _lend(self, path: str, line: int, text: str) -> None:
+        app = self._context.app
+        if path:
+            trouble = await programs.open_file(app, path, line)
+        else:
+            trouble = await programs.read(app, "editor", text)
+        if trouble:
+            self._context.notify_briefly(one_line(trouble, 200))
