@@ -51,6 +51,7 @@ BENCHES: Mapping[str, Bench] = {
         ("--kills", "20", "--rounds", "11"),
     ),
     "kills": Bench("running workflows whose drivers are killed at random", ("--kills", "50")),
+    "conversations": Bench("programs killed while they write conversations", ("--kills", "50")),
     "fleet": Bench(
         "queues of fleets, and a fleet two of whose workers are killed", ("--tasks", "20")
     ),
