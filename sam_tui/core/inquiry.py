@@ -11,9 +11,10 @@ from sam_tui.core.text.invisible import foreign_letters
 _MOST_LETTERS = 5
 """Of one target; a name with more says by these what it is."""
 
-ApprovalChoice = Literal["once", "timed", "deny", "scope", "rehearse"]
+ApprovalChoice = Literal["once", "timed", "deny", "scope", "rehearse", "amend"]
 """``scope`` takes one of the ``choices`` of the request, named by ``Approval.scope``; ``rehearse`` the
-one of that id, where it is among them."""
+one of that id, where it is among them. ``amend`` allows nothing: what the person left of the draft, in
+``Approval.amended``, is asked about anew."""
 
 ScopeSpan = Literal["once", "minutes", "session", "project", "user"]
 """How long a permission lasts; ``project`` and ``user`` are written to the person's policy file."""
@@ -51,6 +52,14 @@ class ScopeChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class Draft:
+    """A file as a call would leave it, for a person to change before they allow it."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalRequest:
     """What the host asks about a blocked call; the model words none of it but ``words``.
 
@@ -76,6 +85,8 @@ class ApprovalRequest:
     """The rule that has it asked, by the name that ``guard explain`` gives it."""
     trace: tuple[str, ...] = ()
     """Which stage of the guard asks, and which had nothing to say, in words; empty where none asks."""
+    draft: Draft | None = None
+    """What would be written, where the person can change it."""
     kind: Literal["approval"] = "approval"
 
     @property
@@ -95,6 +106,7 @@ class ApprovalRequest:
             timed_scope=redact(self.timed_scope),
             words=redact(self.words),
             trace=tuple(map(redact, self.trace)),
+            draft=replace(self.draft, text=redact(self.draft.text)) if self.draft else None,
             preview=tuple(
                 replace(d, path=redact(d.path), unified=redact(d.unified)) for d in self.preview
             ),
@@ -157,6 +169,8 @@ class Approval:
     choice: ApprovalChoice
     comment: str = ""
     scope: str = ""
+    amended: str = ""
+    """The whole text that the person left of the request's draft."""
     kind: Literal["approval"] = "approval"
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 REHEARSAL = "a rehearsal on a copy of the workspace"
 """The scope of a decision that allows a command to be tried, and nothing to be changed by it."""
-Outcome = Literal["allow", "deny", "expired", "cancelled"]
+Outcome = Literal["allow", "deny", "expired", "cancelled", "amended"]
 DecidedBy = Literal["user", "rule", "mode", "hook"]
 
 
@@ -32,6 +32,8 @@ class Decision:
     targets: tuple[str, ...] = ()
     asker: str = ""
     workspace: str = ""
+    amendment: str = ""
+    """What the person left of a proposal that they changed: judged anew, and never put on record."""
 
     def __post_init__(self) -> None:
         """Targets as a tuple, so that a stored decision equals the one that was stored."""
@@ -78,6 +80,8 @@ def decision_words(decision: Decision) -> str:
             return f"You denied {decision.operation}{comment}"
         case "deny", _:
             return f"{decision.operation} was refused: {decision.reason}"
+        case "amended", _:
+            return f"You changed what {decision.operation} would write"
         case "expired", _:
             return f"Nobody answered about {decision.operation} in time"
         case _:

@@ -74,7 +74,8 @@ SYSTEM: Mapping[str, Fields] = {
     },
     "tool_progress": {"tool_use_id": TEXT, "text": TEXT},
     "permission_decision": {
-        "tool": TEXT, "tool_use_id": TEXT, "decision": _words("allow", "deny", "expired", "cancelled"),
+        "tool": TEXT, "tool_use_id": TEXT,
+        "decision": _words("allow", "deny", "expired", "cancelled", "amended"),
         "rule": TEXT, "source": _words("user", "rule", "mode", "hook"), "reason": TEXT, "scope": TEXT,
         "comment": TEXT,
     },

@@ -80,7 +80,7 @@ class Guard:
         self._asking: defaultdict[ConversationId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     def use_policy(self, policy: Policy) -> None:
-        """Decide by another policy from now on; the mode stays what it is."""
+        """Decide by another policy from now on; the mode stays."""
         self.policy = replace(policy, mode=self.policy.mode, roots=self.workspace.roots)
 
     def use_mode(self, mode: PermissionMode) -> None:
@@ -329,25 +329,22 @@ class Guard:
             choices=tuple(offer.choice for offer in on_offer),
             words=request.words,
             rule=explained.rule,
+            draft=request.draft(),
             trace=self.policy.trace_words(request.accesses, request.operation),
         )
         outcome = await self._put(request.conversation, request.call, question)
-        verdict = replace(
-            request.decided("deny", "user", explained.rule, explained.reason),
-            scope=", ".join(targets),
-            elapsed=outcome.elapsed,
-            targets=explained.targets,
-        )
+        verdict = request.decided("deny", "user", explained.rule, explained.reason)
+        scope, touched = ", ".join(targets), explained.targets
+        verdict = replace(verdict, scope=scope, elapsed=outcome.elapsed, targets=touched)
         if outcome.closed == "unattended":
             return replace(verdict, by="mode", rule="unattended")
         if outcome.closed == "expired":
             return replace(verdict, outcome="expired")
         if not isinstance(outcome.answer, Approval):
             return verdict
-        answer = outcome.answer
-        chosen = chosen_of(answer, on_offer)
+        chosen = chosen_of(answer := outcome.answer, on_offer)
         if chosen is None:
-            return replace(verdict, comment=answer.comment)
+            return _unallowed(answer, question, verdict)
         if chosen.choice.id == "rehearse":
             return replace(verdict, outcome="allow", scope=REHEARSAL, comment=answer.comment)
         took = self._take(request, chosen)
@@ -393,3 +390,9 @@ class Guard:
                 pattern=HostEntry.of(target) if offer.hosts else offer.pattern,
             )
         return offer.choice.words if offer.choice.span != "once" or offer.uses else ONCE
+
+
+def _unallowed(answer: Approval, question: ApprovalRequest, verdict: Decision) -> Decision:
+    if answer.choice == "amend" and question.draft is not None:
+        return replace(verdict, outcome="amended", amendment=answer.amended)
+    return replace(verdict, comment=answer.comment)

@@ -10,6 +10,7 @@ from sam_tui.core.authorization.grants.source_offers import no_sources
 from sam_tui.core.authorization.policy.policy import Judgement
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiry import Draft
 from sam_tui.core.ports.policy import DecisionHistory, RuleStore
 from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK, Network
 from sam_tui.core.redaction.shield import Shield
@@ -61,6 +62,8 @@ class Request:
     """The operation of the call that leads to it, where that is another one."""
     words: str = ""
     """What the agent says about it: shown, and never judged."""
+    draft: Callable[[], Draft | None] = lambda: None
+    """What it would write, where the person can change it."""
     ahead: bool = False
     """Whether it is about calls to come: none waits for the answer."""
 
@@ -114,7 +117,8 @@ class Refusals:
 
     def add(self, request: Request, decision: Decision) -> None:
         """Keep what was refused, unless a rule did that: no permission overrides one."""
-        if decision.allowed or decision.by in ("rule", "hook") or not decision.targets:
+        settled = decision.outcome in ("allow", "amended") or decision.by in ("rule", "hook")
+        if settled or not decision.targets:
             return
         refusal = RememberedRefusal(
             request.operation, request.summary, request.accesses, decision.targets

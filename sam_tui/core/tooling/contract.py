@@ -1,19 +1,26 @@
 """What a tool is: named operations, each with its arguments, its accesses and its hand."""
 
+import difflib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from sam_tui.core.accesses import Access, Location
+from sam_tui.core.accesses import Access, LocatedAccess, Location, by_parameter
 from sam_tui.core.display import Diff, Display
+from sam_tui.core.errors import SamError, ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import Image
+from sam_tui.core.verdict import Decision
 
 if TYPE_CHECKING:
+    from sam_tui.core.inquiry import Draft
+    from sam_tui.core.messages import ToolCall
+
     # Nobody needs these before a tool is called.
     from sam_tui.core.ports.processes.sandbox import AskAgain, AskOutside, Network
     from sam_tui.core.ports.processes.terminals import CommandRequest
+    from sam_tui.core.redaction.shield import Shield
     from sam_tui.core.tooling.arguments import Arguments
     from sam_tui.core.tooling.questions import HostQuestions
 
@@ -134,6 +141,10 @@ class Operation(Generic[A]):
     schedule: Schedule = Schedule.PARALLEL
     inline_limit: int = INLINE_LIMIT
     preview: Callable[[A, Mapping[str, Location]], Sequence[Diff]] | None = None
+    draft: "Callable[[A, Mapping[str, Location]], Draft | None] | None" = None
+    """The file that a call would leave, where a person can change that before they allow it."""
+    amend: "Callable[[A, str], tuple[Operation[Any], Arguments]] | None" = None
+    """The operation, and its arguments, that leave the file with this text instead."""
     rehearsable: Callable[[A], bool] | None = None
     """Whether a call can be tried on a copy of the workspace first."""
     lasting: bool = False
@@ -157,3 +168,87 @@ class Tool:
     placeholders of secrets become values."""
     listed: bool = True
     """Whether the model is told of it; else it is called by name, as steps of plans do."""
+
+
+Gate = Callable[[str], str]
+"""Whether an operation is callable now: empty for yes, else why not and what is."""
+THEN = "You changed what is written"
+"""Said in a question about a call that the person changed."""
+_LONGEST = 8_000
+"""Characters of a difference that the model is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlan:
+    """A call that was parsed. ``fault`` is set when it cannot run; it still gets its result.
+
+    ``gate`` takes the place of that of the conversation it runs in.
+    """
+
+    call: "ToolCall"
+    key: str
+    schedule: Schedule
+    summary: str
+    operation: Operation[Any] | None = None
+    arguments: "Arguments | None" = None
+    fault: SamError | None = None
+    gate: Gate | None = None
+    named: bool = True
+    """Whether ``key`` is an operation that exists."""
+    ignored: tuple[str, ...] = ()
+    """Arguments that the operation does not have, in words."""
+    proposed: str | None = None
+    """What the model wanted written, where the person changed it."""
+
+
+def unread(call: "ToolCall") -> CallPlan:
+    """A call that nobody has read yet, and that will not run."""
+    return CallPlan(call, call.name, Schedule.PARALLEL, call.name, named=False)
+
+
+def rehearsable(plan: CallPlan) -> bool:
+    """Whether it can be tried on a copy of the workspace first."""
+    can = plan.operation.rehearsable if plan.operation is not None else None
+    return can is not None and can(plan.arguments)
+
+
+def draft_of(plan: CallPlan, accesses: tuple[LocatedAccess, ...]) -> "Draft | None":
+    """The file as the call would leave it, where the person can change that."""
+    operation = plan.operation
+    if operation is None or operation.draft is None:
+        return None
+    return operation.draft(plan.arguments, by_parameter(accesses))
+
+
+def amended_plan(
+    plan: CallPlan, accesses: tuple[LocatedAccess, ...], text: str, shield: "Shield"
+) -> CallPlan:
+    """The call that writes what the person left, in place of one that proposed something else."""
+    draft, operation = draft_of(plan, accesses), plan.operation
+    if draft is None or operation is None or operation.amend is None:
+        raise ToolError(f"What {plan.key} would write cannot be changed any more.")
+    text = shield.unmask_data({"text": text})["text"]
+    amended, arguments = operation.amend(plan.arguments, text)
+    return replace(
+        plan,
+        key=f"{plan.key.partition('.')[0]}.{amended.name}",
+        summary=shield.redact(amended.summary(arguments)),
+        operation=amended,
+        arguments=arguments,
+        proposed=draft.text if plan.proposed is None else plan.proposed,
+    )
+
+
+def with_change(decision: Decision, plan: CallPlan, shield: "Shield") -> Decision:
+    """The yes of a person who changed a proposal: it says how what was written differs from that."""
+    if plan.proposed is None:
+        return decision
+    written: str = getattr(plan.arguments, "content", "")
+    lines = difflib.unified_diff(
+        plan.proposed.splitlines(), written.splitlines(), "proposed", "written", lineterm="", n=1
+    )
+    difference = shield.redact("\n".join(lines))
+    if len(difference) > _LONGEST:
+        difference = f"{difference[:_LONGEST]}\n[… read the file for the rest …]"
+    words = f"I changed what you proposed before it was written. The difference:\n{difference}"
+    return replace(decision, comment="\n".join(filter(None, (decision.comment, words))))

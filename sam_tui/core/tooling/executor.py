@@ -19,13 +19,21 @@ from sam_tui.core.ports.storage import DecisionLog, ResultStore
 from sam_tui.core.tooling.checkpoints import CallCheckpoints
 from sam_tui.core.tooling.contract import (
     INLINE_LIMIT,
+    THEN,
+    CallPlan,
+    Gate,
     Operation,
     Permit,
     Schedule,
     Tool,
     ToolContext,
     ToolResult,
+    amended_plan,
+    draft_of,
+    rehearsable,
+    with_change,
 )
+from sam_tui.core.tooling.contract import unread as unread
 from sam_tui.core.tooling.masking import MaskedStream, masked, masked_decision
 from sam_tui.core.tooling.neutralization import mended, neutralise
 from sam_tui.core.tooling.offer import example_call
@@ -36,17 +44,12 @@ from sam_tui.core.tooling.short_list import meant, parse_arguments
 from sam_tui.core.verdict import Decision, denial
 
 if TYPE_CHECKING:
-    from sam_tui.core.tooling.arguments import Arguments
     from sam_tui.core.tooling.hooks import HookedCall, Hooking
 
 logger = logging.getLogger(__name__)
 
 OUTPUT_KEPT = 30_000
 """Characters, the last ones, that are kept of what a cancelled call had said."""
-
-Gate = Callable[[str], str]
-"""Whether an operation is callable now: empty for yes, else why not and what is."""
-
 
 Gates = Callable[[ConversationId], Gate]
 """The gate of each conversation."""
@@ -89,27 +92,6 @@ class CallSurroundings:
     hooks: OfferedHooks = no_hooks
     broken: set[str] = field(default_factory=set[str])
     checkpoints: CallCheckpoints = field(default_factory=CallCheckpoints)
-
-
-@dataclass(frozen=True, slots=True)
-class CallPlan:
-    """A call that was parsed. ``fault`` is set when it cannot run; it still gets its result.
-
-    ``gate`` takes the place of that of the conversation it runs in.
-    """
-
-    call: ToolCall
-    key: str
-    schedule: Schedule
-    summary: str
-    operation: Operation[Any] | None = None
-    arguments: "Arguments | None" = None
-    fault: SamError | None = None
-    gate: Gate | None = None
-    named: bool = True
-    """Whether ``key`` is an operation that exists."""
-    ignored: tuple[str, ...] = ()
-    """Arguments that the operation does not have, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,19 +180,14 @@ class Executor:
         hooked: HookedCall | None = None
         try:
             self._require_open(plan, conversation)
-            request = self._request(plan, conversation)
-            hooked = self._hooked(plan, request)
-            if hooked is not None and (text := await hooked.rewritten()):
-                plan = self.plan(replace(plan.call, name=plan.key, arguments=text), plan.gate)
-                request = self._request(plan, conversation)
-                hooked.judge(request)
-            decision = await self.decide(request, hooked)
+            plan, request, hooked, decision = await self._decided(plan, conversation)
             if not decision.allowed:
                 raise ToolError(denial(decision))
             self._require_open(plan, conversation)  # it may have ended meanwhile
             permit = self._permit(plan, request, decision)
             async with self._surroundings.checkpoints.around(request, permit):
                 result = await self._hand(plan, conversation, permit)
+            decision = with_change(decision, plan, self.shield)
             if hooked is not None:
                 await hooked.after(result)
         except SamError as fault:
@@ -223,6 +200,24 @@ class Executor:
         if hooked is None:
             return executed
         return replace(executed, notes=tuple(hooked.notes), halt=hooked.halt)
+
+    async def _decided(
+        self, plan: CallPlan, conversation: ConversationId
+    ) -> "tuple[CallPlan, Request, HookedCall | None, Decision]":
+        """The decision on a call, as hooks and the person left it, and what was decided about."""
+        while True:
+            request = self._request(plan, conversation)
+            hooked = self._hooked(plan, request)
+            if hooked is not None and (text := await hooked.rewritten()):
+                call = replace(plan.call, name=plan.key, arguments=text)
+                plan = replace(self.plan(call, plan.gate), proposed=plan.proposed)
+                request = self._request(plan, conversation)
+                hooked.judge(request)
+            decision = await self.decide(request, hooked)
+            if decision.outcome != "amended":
+                return plan, request, hooked, decision
+            # What the person left is another call: hooks and guard judge it from the beginning.
+            plan = amended_plan(plan, request.accesses, decision.amendment, self.shield)
 
     async def execute(self, call: ToolCall, conversation: ConversationId) -> Executed:
         """Plan and run one call."""
@@ -260,7 +255,9 @@ class Executor:
             accesses,
             lambda: self._preview(plan, accesses),
             self.asker,
-            rehearsable=_rehearsable(plan),
+            then=THEN if plan.proposed is not None else "",
+            rehearsable=rehearsable(plan),
+            draft=lambda: draft_of(plan, accesses),
         )
 
     def _hooked(self, plan: CallPlan, request: Request) -> "HookedCall | None":
@@ -282,7 +279,7 @@ class Executor:
             cancelled = Decision(request.operation, "cancelled", "user", "cancelled", reason)
             self._log.record(conversation, call, replace(cancelled, workspace=self.workspace))
             raise
-        self.record(conversation, call, decision, request.accesses)
+        self.record(conversation, call, replace(decision, amendment=""), request.accesses)
         return decision
 
     def questions(
@@ -388,13 +385,3 @@ class Executor:
         )
         self._bus.publish(finished)
         return Executed(finished, decision, result.data, result.mime_type, images=result.images)
-
-
-def unread(call: ToolCall) -> CallPlan:
-    """A call that nobody has read yet, and that will not run."""
-    return CallPlan(call, call.name, Schedule.PARALLEL, call.name, named=False)
-
-
-def _rehearsable(plan: CallPlan) -> bool:
-    can = plan.operation.rehearsable if plan.operation is not None else None
-    return can is not None and can(plan.arguments)

@@ -27,7 +27,13 @@ _AHEAD = 10
 """Rows before the last one at which the next page is fetched."""
 _NARROWEST = 30
 _HINT = "Tab folder or all · Ctrl+R refused only · Esc closes"
-_TONES = {"allow": "$success", "deny": "$error", "expired": "$warning", "cancelled": "$warning"}
+_TONES = {
+    "allow": "$success",
+    "deny": "$error",
+    "expired": "$warning",
+    "cancelled": "$warning",
+    "amended": "$warning",
+}
 
 
 class AuditScreen(Dialog):

@@ -19,9 +19,13 @@ from sam_tools.file_operations.replacement import replaced, with_ends
 from sam_tui.core.accesses import Access, Location, Write
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
+from sam_tui.core.inquiry import Draft
 from sam_tui.core.ports.code import EditableFiles, Put
 from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.contract import Operation, Schedule, ToolContext, ToolResult
+
+_LARGEST_DRAFT = 200_000
+"""Characters of a file that a person changes before they allow it."""
 
 
 class SeveralReplacements:
@@ -155,6 +159,17 @@ class PlannedEdit:
     facts: Mapping[str, Any]
 
 
+def editable(change: PlannedEdit) -> Draft | None:
+    """The whole file as it would be, where an editor brings every byte of it back."""
+    try:
+        text = change.put.data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    if len(text) > _LARGEST_DRAFT or "\r" in text or text.startswith("\ufeff"):
+        return None
+    return Draft(change.diff.path, text)
+
+
 _Plan = Callable[[A, Location, str], PlannedEdit]
 
 
@@ -201,6 +216,15 @@ class Editing:
             except ToolError:
                 return ()
 
+        def draft(arguments: A, locations: Mapping[str, Location]) -> Draft | None:
+            where = locations.get("filePath")
+            if where is None:
+                return None
+            try:
+                return editable(plan(arguments, where, printable(where.display_path)))
+            except ToolError:
+                return None
+
         return Operation(
             name,
             about,
@@ -210,6 +234,11 @@ class Editing:
             lambda arguments: [Write(arguments.filePath, "filePath")],
             schedule=Schedule.BLOCKING,
             preview=preview,
+            draft=draft,
+            amend=lambda arguments, text: (
+                self.create_file(),
+                CreateFile(filePath=arguments.filePath, content=text, overwrite=True),
+            ),
         )
 
     def _created(self, arguments: CreateFile, where: Location, name: str) -> PlannedEdit:

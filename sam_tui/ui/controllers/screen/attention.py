@@ -90,8 +90,8 @@ class Attention:
         except ValueError:
             return
         if command:
-            told = partial(_run, [*command, "sam", one_line(words)])
-            self._app.run_worker(told, group="notify", exclusive=True)
+            command_run = partial(_run, [*command, "sam", one_line(words)])
+            self._app.run_worker(command_run, group="notify", exclusive=True)
 
 
 async def _run(command: list[str]) -> None:

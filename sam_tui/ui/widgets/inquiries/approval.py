@@ -1,18 +1,21 @@
 """Asks whether a call may run, and how much more may run without asking."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, cast
 
 from textual import events
-from textual.app import ComposeResult
-from textual.containers import Horizontal, VerticalScroll
+from textual.app import App, ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.widgets import Button, Static
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static, TextArea
 
-from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Draft, Inquiry
+from sam_tui.ui import programs
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import InquiryAnswered
-from sam_tui.ui.plain import visible_line
+from sam_tui.ui.plain import one_line, visible_line
 from sam_tui.ui.widgets.inquiries.buttons import buttons_of, covered_lines
 from sam_tui.ui.widgets.inquiries.card import (
     CardWidth,
@@ -36,7 +39,7 @@ _SCROLLBAR = 2
 _PASSED_ON = frozenset({"f1", "f2", "f3", "f4", "ctrl+right_square_bracket", "ctrl+q"})
 """Keys that show other things and answer nothing."""
 _HINTS = {
-    "choices": "w whole · ? why asked · c comment · Esc denies",
+    "choices": "w whole · ? why asked · c comment{edit} · Esc denies",
     "denial": "Enter denies with this · Esc goes back",
     "comment": "Enter keeps it for your answer · Esc drops it",
     "scopes": "↑↓ or digit looks · Enter allows · Esc goes back",
@@ -46,6 +49,59 @@ _PLACEHOLDERS = {"denial": "What should be done instead?", "comment": "What shou
 
 View = Literal["choices", "denial", "comment", "scopes", "why"]
 _WRITING: tuple[View, ...] = ("denial", "comment")
+
+
+class DraftScreen(ModalScreen[str | None]):
+    """The whole file as it would be. The result is the text as it was left; None: as it was proposed."""
+
+    DEFAULT_CSS = """
+    DraftScreen { align: center middle; background: $background 60%; }
+    DraftScreen > Vertical { width: 94%; height: 90%; border: round $border; background: $surface; }
+    DraftScreen TextArea { height: 1fr; border: none; background: $surface; }
+    """
+    BINDINGS = [  # noqa: RUF012
+        Binding("ctrl+s", "keep", "Keep", show=False, priority=True),
+        Binding("ctrl+g", "editor", "Editor", show=False, priority=True),
+        Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False, priority=True),
+    ]
+
+    def __init__(self, draft: Draft) -> None:
+        super().__init__()
+        self._draft = draft
+        self._area = TextArea(draft.text, soft_wrap=False, show_line_numbers=True)
+
+    def compose(self) -> ComposeResult:
+        """The text in a frame."""
+        with Vertical() as frame:
+            frame.border_title = Content(f"change {one_line(self._draft.path, 100)}")
+            frame.border_subtitle = Content(
+                "Ctrl+S keeps it, and you are asked again · Ctrl+G your editor · Esc drops it"
+            )
+            yield self._area
+
+    def on_mount(self) -> None:
+        """Begin at the top."""
+        self.set_focus(self._area)
+
+    def action_keep(self) -> None:
+        """Leave it as it stands."""
+        self.dismiss(self._area.text)
+
+    def action_leave(self) -> None:
+        """Change nothing."""
+        self.dismiss(None)
+
+    def action_editor(self) -> None:
+        """Go on in the person's own editor."""
+        self.run_worker(self._in_editor(), group="reader", exclusive=True)
+
+    async def _in_editor(self) -> None:
+        app = cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType]
+        text, trouble = await programs.edit(app, self._area.text)
+        if trouble:
+            self.notify(trouble, severity="warning", markup=False)
+        else:
+            self._area.text = text
 
 
 class ApprovalPanel(InquiryPanel, can_focus=True):
@@ -145,10 +201,21 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
                 self._turn_to("choices")
             case "c":
                 self._turn_to("comment")
+            case "e" if self._request.draft is not None:
+                self._edit(self._request.draft)
             case _:
                 return False
         self.guard.rearm()
         return True
+
+    def _edit(self, draft: Draft) -> None:
+        """Let the person change what would be written; what they leave is asked about anew."""
+
+        def left(text: str | None) -> None:
+            if text is not None and text != draft.text and self.is_attached:
+                self._answer(Approval("amend", self._remark, amended=text))
+
+        self.app.push_screen(DraftScreen(draft), left)  # pyright: ignore[reportUnknownMemberType]
 
     def _choice_key(self, key: str) -> None:
         if key in self._buttons or key in ("escape", "ctrl+c"):
@@ -209,7 +276,8 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self.mount(self._scopes, before=self._comment)
             self.call_after_refresh(self.on_resize)
         self._comment.display = view in _WRITING
-        self.border_subtitle = Content(_HINTS[view])
+        edit = " · e edit" if self._request.draft is not None else ""
+        self.border_subtitle = Content(_HINTS[view].format(edit=edit))
         self.guard.rearm()
         self._write()
         self._details.scroll_home(animate=False)

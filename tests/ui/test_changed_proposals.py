@@ -1,0 +1,68 @@
+"""What the agent would write is changed before it is allowed, and judged again.
+
+Costs about 1.5 s of CPU.
+"""
+
+import pytest
+from textual.widgets import TextArea
+
+from sam_tui.core.ports.model import TextDelta
+from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel, DraftScreen
+from tests.fakes.engine_kit import RawModel, calls
+from tests.ui.driver import Driver, Stage, app_over, driven
+
+
+async def shown(me: Driver, text: str) -> ApprovalPanel:
+    """Wait until a question with this text is up and has the keys."""
+
+    def up() -> ApprovalPanel | None:
+        panels = me.app.chat.query(ApprovalPanel)
+        return next((p for p in panels if p.has_focus_within and text in me.drawn()), None)
+
+    await me.until(up)
+    await me.pilot.pause()
+    found = up()
+    assert found is not None
+    return found
+
+
+@pytest.mark.requirement("ui:amend")
+async def test_what_the_person_left_is_asked_about_again_written_and_told_to_the_model(
+    stage: Stage, model: RawModel
+) -> None:
+    target = stage.workspace / "a.txt"
+    target.write_text("one\ntwo\n")
+    edit = {"operation": "replace_string", "filePath": "a.txt", "oldString": "two"}
+    model.answers += [
+        calls(("file_operations", {**edit, "newString": "evil"})),
+        [TextDelta("seen")],
+    ]
+    async with driven(app_over(stage, layout={}), (80, 24)) as me:
+        await me.ready()
+        me.bench.perform("mode", "ask-all")
+        await me.send("write it")
+        await shown(me, "+evil")
+        await me.pilot.press("e")
+        await me.until(lambda: isinstance(me.app.screen, DraftScreen))
+        area = me.app.screen.query_one(TextArea)
+        assert area.text == "one\nevil\n"
+        area.text = "one\ngood\n"
+        await me.pilot.press("ctrl+s")
+        found = await shown(me, "+good")
+        assert "file_operations.create_file" in me.drawn() and "You changed what is" in me.drawn()
+        assert target.read_text() == "one\ntwo\n", "nothing was allowed yet"
+        await me.pilot.press("e")
+        await me.until(lambda: isinstance(me.app.screen, DraftScreen))
+        await me.pilot.press("escape")
+        await me.until(lambda: me.app.screen is me.app.chat and found.has_focus_within)
+        await me.pilot.press("1")
+        await me.until(lambda: target.read_text() == "one\ngood\n")
+        await me.until(lambda: "seen" in me.transcript())
+        told = "\n".join(m.text for m in model.seen[-1])
+        assert "I changed what you proposed before it was written" in told
+        assert "-evil" in told and "+good" in told
+        assert me.app.runtime is not None
+        kept = me.app.runtime.decisions.past(
+            str(stage.workspace), "file_operations.create_file", limit=9
+        )
+        assert [entry.decision.amendment for entry in kept] == [""]
