@@ -805,6 +805,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:resources": Requirement("Resources of a server are listed and read by two tools of it.", "issue 4.3"),
     "servers:restart": Requirement("A server that died is started by the next call, a bounded number of times.", "research/peers.md MCP"),
     "servers:login": Requirement("A person logs in at a server with OAuth by one command; tokens are in a private file, masked, used, refreshed without the person, and forgotten by another command.", "issue 18.1"),
+    "servers:login-shared": Requirement("Programs that share a login refresh it one at a time, and each takes what another got.", "issue 18.1"),
     "servers:login-bound": Requirement("A login belongs to one name in one file and one URL; metadata that name another resource end it before any page is opened.", "issue 18.1"),
     "servers:login-guarded": Requirement("What a login asks for goes through the URL guard as well: an authorization server where none may be is not reached.", "issue 18.1, issue 4.9"),
     "servers:plan-mode": Requirement("A server that is started in plan mode cannot write to the workspace; one that runs already is named when that mode begins.", "issue 12.1"),

@@ -23,6 +23,8 @@ class LoginSite(ThreadingHTTPServer):
         self.registered: list[dict[str, Any]] = []
         self.queries: list[dict[str, str]] = []
         self.lasts = 3600
+        self.refresh = ""
+        """The one token that is good for a refresh."""
         self.resource = ""
         """What the metadata say this is; empty for the truth."""
         self.authorization = ""
@@ -76,11 +78,14 @@ class LoginHandler(BaseHTTPRequestHandler):
                 form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
                 site.forms.append(form)
                 number = len(site.forms)
+                if form.get("refresh_token", site.refresh) != site.refresh:
+                    self._send(400, {"error": "invalid_grant"})  # each is good for one refresh
+                    return
                 token = f"access-token-{number}-a1B2c3D4e5F6"
                 site.valid = {token}
-                refresh = f"refresh-token-{number}-a1B2c3D4e5F6"
+                site.refresh = f"refresh-token-{number}-a1B2c3D4e5F6"
                 self._send(200, {"access_token": token, "token_type": "Bearer",
-                                 "expires_in": site.lasts, "refresh_token": refresh})  # fmt: skip
+                                 "expires_in": site.lasts, "refresh_token": site.refresh})  # fmt: skip
             case _:
                 self._speak(json.loads(body))
 

@@ -1,5 +1,6 @@
 """Logins at servers over HTTP: made by the person, kept, refreshed, forgotten. A second of CPU."""
 
+import asyncio
 import json
 import stat
 import urllib.request
@@ -79,6 +80,33 @@ async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgot
         assert sam.runtime.servers.forget_login("web")
         assert not sam.runtime.servers.forget_login("web")
     assert kept(house) == []
+
+
+@pytest.mark.requirement("servers:login-shared")
+async def test_programs_that_share_a_login_refresh_it_once_and_all_go_on(
+    house: House, site: LoginSite
+) -> None:
+    house.user(web={"url": site.url})
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == [ECHO]
+    [file] = kept(house)
+
+    def end() -> None:
+        login = json.loads(file.read_text(encoding="utf-8"))
+        file.write_text(json.dumps({**login, "ends": 1.0}), encoding="utf-8")
+        site.valid = set()
+
+    end()
+    async with house.open() as one, house.open() as other:
+        assert await asyncio.gather(tools(one), tools(other)) == [[ECHO], [ECHO]]
+        assert [form["grant_type"] for form in site.forms[1:]] == ["refresh_token"]
+        end()
+        async with house.open() as third:
+            assert await tools(third) == [ECHO]
+        # Their own tokens count no more; what the third one got does.
+        for sam in (one, other):
+            assert (await sam.call(ECHO, word="hi")).finished.ok
+    assert len(site.forms) == 3
 
 
 @pytest.mark.requirement("servers:login-bound")

@@ -5,6 +5,7 @@ does not use a person's own login. Without ``browse`` nobody is asked: tokens ar
 """
 
 import asyncio
+import fcntl
 import os
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -31,6 +32,7 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 
 from sam_tui.adapters.mcp_client.connection_context import Logins
 from sam_tui.adapters.mcp_client.settings import OAuthSettings, ServerSettings
+from sam_tui.core.local_files.cache import signature_of
 
 LOGIN = "sam-tui mcp login NAME"
 PATH = "/callback"
@@ -69,6 +71,7 @@ class LoginFile:
         self._folder = logins.folder
         self._learn, self._save = logins.learn, logins.write
         self.login = stored(self._path)
+        self._read_as = signature_of(self._path)
         self._context: OAuthContext | None = None
         self._learn(self._secrets())
 
@@ -77,6 +80,25 @@ class LoginFile:
         self._context = provider.context
         self._context.oauth_metadata = self.login.server
         return provider
+
+    @property
+    def changed(self) -> bool:
+        """Whether another program wrote it since it was read."""
+        return signature_of(self._path) != self._read_as
+
+    def reread(self) -> None:
+        """Take what another program got."""
+        self._read_as = signature_of(self._path)
+        self.login = stored(self._path)
+        self._learn(self._secrets())
+
+    def lock(self) -> int:
+        """Wait until no other program refreshes this login; closing the descriptor lets the next one."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(f"{self._path}.lock", flags, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return descriptor
 
     async def get_tokens(self) -> OAuthToken | None:
         """The tokens; one that has ended is empty, so that it is refreshed first."""
@@ -122,6 +144,54 @@ class LoginFile:
     def _write(self) -> None:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         self._save(self._path, self.login.model_dump_json(exclude_none=True))
+        self._read_as = signature_of(self._path)
+
+
+class SharedLogin(OAuthClientProvider):
+    """A stored login that several programs use: one at a time refreshes it, for its token may be good
+    for one refresh alone, and the others take what came of it."""
+
+    def __init__(self, url: str, metadata: OAuthClientMetadata, file: LoginFile) -> None:
+        super().__init__(url, metadata, file, _nobody, _nobody_answers)
+        self._file = file
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Sign a request; the lock is held while the token is refreshed, and not for the request."""
+        descriptor = await self._prepared()
+        flow = super().async_auth_flow(request)
+        try:
+            outgoing = await anext(flow)
+            while True:
+                if outgoing is request and descriptor is not None:
+                    os.close(descriptor)
+                    descriptor = None
+                response = yield outgoing
+                outgoing = await flow.asend(response)
+        except StopAsyncIteration:
+            return
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+            await flow.aclose()
+
+    async def _prepared(self) -> int | None:
+        """Read the tokens again where they changed; the lock where they have to be refreshed."""
+        if self._file.changed:
+            self._take()
+        if not self._initialized:
+            await self._initialize()
+        if self.context.is_token_valid():
+            return None
+        descriptor = await asyncio.to_thread(self._file.lock)
+        if self._file.changed:
+            self._take()
+        return descriptor
+
+    def _take(self) -> None:
+        self._file.reread()
+        self._initialized, self.context.token_expiry_time = False, None
 
 
 class Callback:
@@ -200,9 +270,7 @@ async def authorized(
             yield file.serve(_by_a_person(settings, file, listening, browse))
     elif file.login.tokens is not None:
         metadata = _metadata(_NOWHERE, settings.oauth)
-        yield file.serve(
-            OAuthClientProvider(settings.url, metadata, file, _nobody, _nobody_answers)
-        )
+        yield file.serve(SharedLogin(settings.url, metadata, file))
     else:
         yield None
 
