@@ -24,6 +24,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -114,25 +115,42 @@ class Server:
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MESSAGE)
         with theirs:
             argv = [sys.executable, "-P", __file__, str(theirs.fileno())]
+            self._said = tempfile.TemporaryFile()  # noqa: SIM115 # closed by `close`
             self._process = _Popen(
-                argv, pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, cwd="/"
+                argv,
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stderr=self._said,
+                cwd="/",
             )
 
     def fork(self, streams: list[int], **wanted: Any) -> int:
-        """A new process; its id. It becomes a child of this one, if not nobody's: see ``_fork``."""
+        """A new process; its id. It becomes a child of this one, if not nobody's: see ``_fork``.
+
+        Raises ``ChildProcessError`` with what the process that is ready said, where it has ended.
+        """
         message = json.dumps(wanted).encode()
         with self._lock:
             self._prctl(_SUBREAPER, int(not _is(wanted["words"], APART)), 0, 0, 0)
             try:
                 socket.send_fds(self._control, [message], streams)
-                return int(self._control.recv(_MESSAGE))
+                answer = self._control.recv(_MESSAGE)
+            except (BrokenPipeError, ConnectionResetError):
+                answer = b""
             finally:
                 self._prctl(_SUBREAPER, 0, 0, 0, 0)
+        if answer:
+            return int(answer)
+        code = self._process.wait()
+        self._said.seek(0)
+        said = self._said.read().decode(errors="replace")
+        raise ChildProcessError(f"what programs are forked of in tests ended with {code}: {said}")
 
     def close(self) -> None:
         """End it."""
         self._control.close()
         self._process.wait()
+        self._said.close()
 
 
 class Neighbour:

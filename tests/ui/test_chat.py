@@ -260,7 +260,7 @@ async def test_the_mode_changes_by_command_and_by_key(stage: Stage) -> None:
         assert stage.runtime.mode == "ask"
         await me.send("/mode")
         await me.until(lambda: isinstance(me.app.screen, Picker))
-        await me.until(lambda: me.app.screen.query_one(OptionList).option_count == 4)
+        await me.until(lambda: me.app.screen.query_one(OptionList).option_count == 5)
         await me.pilot.press("a", "u", "t", "o", "enter")
         await me.until(lambda: stage.runtime.mode == "auto")
 

@@ -120,5 +120,6 @@ async def test_a_click_takes_a_file(stage: Stage) -> None:
         await me.ready()
         await me.pilot.press("@")
         await offered(me, "a.py")
+        await me.until(lambda: "b.py" in me.drawn())  # where it is laid out is known from then on
         await me.pilot.click(me.app.chat.prompt.area.files, offset=(4, 1))
         await me.until(lambda: me.app.chat.prompt.area.text == "b.py ")
