@@ -1221,6 +1221,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:typed-behind": Requirement("Keys typed right behind one that moves the focus reach what it leads to, in their order: a terminal, a list, a title, a recording, a comment.", "issue 13"),
     "ui:typed-elsewhere": Requirement("Text typed or pasted where nothing takes it stands in the prompt, in its order.", "issue 12.14"),
     "ui:undo": Requirement("A file change of the conversation is picked and taken back with /undo.", "issue 3.2"),
+    "ui:vim": Requirement("Where the person set it, the prompt takes Vim's keys in normal, insert and visual mode.", "issue 17.3"),
     "ui:watch-only": Requirement("One key lets nobody type in the agent's terminal, one takes it and hands it back, and the border says which.", "issue 5.4"),
     "ui:withdrawn": Requirement("A question that no longer waits is taken down, whoever ended it.", "architecture 3"),
     "web:allow-list": Requirement("Private servers are reached only where exactly their host and port are configured.", "issue 3 web_operations"),

@@ -122,6 +122,9 @@ SETTINGS: tuple[Setting, ...] = (
             default="auto",
             choices=("auto", "sam", "sam-light", "night", "ember", "forest", "paper", "frost",
                      "contrast", "contrast-light")),
+    Setting("screen.vim", "switch",
+            "Vim's keys in the prompt: normal, insert and visual mode",
+            default=False),
     Setting("screen.notify", "text",
             "How the terminal around tells you that you are needed: by its bell and what it takes "
             "of OSC 9, 777 and 99 (`auto`), by one of them, or not at all "

@@ -202,6 +202,7 @@ class SamApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Once the first frame is out, start what it does not need."""
+        self._follow_settings("screen.vim")
         if self._prompt:
             self.queue.add(self._prompt)
         self._settings.listeners.append(self._follow_settings)
@@ -240,9 +241,11 @@ class SamApp(App[None], inherit_bindings=False):
         self._follow_settings("screen.theme")
 
     def _follow_settings(self, key: str) -> None:
-        """What was set counts at once, where that is the look."""
+        """What was set counts at once, where that is the look or how keys are taken."""
         if key == "screen.theme":
             self.theme = theme.theme_of(self._settings.settings.text(key), self._ground)
+        elif key == "screen.vim":
+            self.chat.prompt.area.use_vim(self._settings.settings.switch(key))
 
     async def on_event(self, event: events.Event) -> None:
         """Remember when a key was pressed last: questions wait for a pause."""

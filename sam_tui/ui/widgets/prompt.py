@@ -1,7 +1,7 @@
 """The prompt: many lines, history at its edges, and what is queued above it."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from textual import events
 from textual.app import ComposeResult
@@ -15,6 +15,9 @@ from sam_tui.ui.messages import ActionAsked, PromptSubmitted
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.composer import PasteArea
 from sam_tui.ui.widgets.menus import FileMenu, HintTaken, SlashMenu
+
+if TYPE_CHECKING:
+    from sam_tui.ui.widgets.vim import VimKeys
 
 _PASSED_ON = {
     "pageup": "page_up",
@@ -77,6 +80,8 @@ class PromptArea(PasteArea):
         """The commands that fit what is typed."""
         self.files = FileMenu()
         """The files that fit what is typed after an ``@``."""
+        self.vim: VimKeys | None = None
+        """Vim's modes, where the person set them."""
         self._source: PromptSource = NoSource()
         self._at: int | None = None
         self._draft = ""
@@ -87,6 +92,15 @@ class PromptArea(PasteArea):
         self._source = source
         self._hinted = ("", None, False)
         self.hint()
+
+    def use_vim(self, on: bool) -> None:
+        """Take keys as Vim does, or no longer."""
+        self.border_title = None
+        self.vim = None
+        if on:
+            from sam_tui.ui.widgets.vim import VimKeys  # most never use it
+
+            self.vim = VimKeys(self, lambda: self.post_message(ActionAsked("search")))
 
     def offer_files(self) -> None:
         """Offer the files that fit what is named now."""
@@ -113,6 +127,7 @@ class PromptArea(PasteArea):
         return (
             self._takes_in_files(event.key)
             or self._takes_in_menu(event.key)
+            or (self.vim is not None and self.vim.takes(event.key, event.character))
             or self._takes_in_text(event.key)
         )
 

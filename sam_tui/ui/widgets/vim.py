@@ -1,0 +1,211 @@
+"""Vim's keys in the prompt: normal, insert and visual mode over a text area."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Literal
+
+from textual.widgets import TextArea
+from textual.widgets.text_area import Location, Selection
+
+Mode = Literal["insert", "normal", "visual"]
+_WORD = re.compile(r"\w+|[^\w\s]+")
+_MOTIONS, _LINEWISE = "hjklwbe0^$G", "jkGg"
+"""Motions, and those of them that take whole lines."""
+
+
+class VimText:
+    """A text as one string; places are offsets in it. ``at`` is where the cursor stands."""
+
+    def __init__(self, text: str, at: Location) -> None:
+        self.text = text
+        lines = text.split("\n")
+        self._starts = [0]
+        for line in lines[:-1]:
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        self.at = self._starts[at[0]] + at[1]
+
+    def location(self, offset: int) -> Location:
+        """Row and column of an offset."""
+        row = bisect_right(self._starts, offset) - 1
+        return row, offset - self._starts[row]
+
+    def line(self, by: int = 0) -> tuple[int, int]:
+        """Where the cursor's line begins and ends, or one so many below it."""
+        row = max(0, min(len(self._starts) - 1, self.location(self.at)[0] + by))
+        end = self._starts[row + 1] - 1 if row + 1 < len(self._starts) else len(self.text)
+        return self._starts[row], end
+
+    def reach(self, motion: str) -> int:
+        """Where a motion leads."""
+        begin, end = self.line()
+        match motion:
+            case "h":
+                return max(begin, self.at - 1)
+            case "l":
+                return min(end, self.at + 1)
+            case "0" | "$":
+                return begin if motion == "0" else end
+            case "^":
+                line = self.text[begin:end]
+                return end - len(line.lstrip())
+            case "j" | "k":
+                first, last = self.line(1 if motion == "j" else -1)
+                return min(first + self.at - begin, last)
+            case "g" | "G":
+                return 0 if motion == "g" else len(self.text)
+            case _:
+                return self._word(motion)
+
+    def _word(self, motion: str) -> int:
+        spans = [match.span() for match in _WORD.finditer(self.text)]
+        if motion == "b":
+            return max((start for start, _ in spans if start < self.at), default=0)
+        if motion == "e":
+            ends = (end - 1 for _, end in spans if end - 1 > self.at)
+            return min(ends, default=max(0, len(self.text) - 1))
+        return min((start for start, _ in spans if start > self.at), default=len(self.text))
+
+
+class VimKeys:
+    """Turns keys into edits. ``search`` is what ``/`` does."""
+
+    def __init__(self, area: TextArea, search: Callable[[], object]) -> None:
+        self._area = area
+        self.mode: Mode = "insert"
+        self._pending = ""
+        self._register = ""
+        self._anchor = 0
+        self._plain: dict[str, Callable[[VimText], object]] = {
+            "i": lambda text: self._insert(text, text.at),
+            "a": lambda text: self._insert(text, text.reach("l")),
+            "I": lambda text: self._insert(text, text.reach("^")),
+            "A": lambda text: self._insert(text, text.reach("$")),
+            "o": lambda text: self._open_line(text, text.reach("$"), 1),
+            "O": lambda text: self._open_line(text, text.reach("0"), 0),
+            "x": lambda text: self._operate(text, "d", "l"),
+            "D": lambda text: self._operate(text, "d", "$"),
+            "C": lambda text: self._operate(text, "c", "$"),
+            "p": self._put,
+            "u": lambda _: area.undo(),
+            "v": self._begin_visual,
+            "/": lambda _: search(),
+        }
+
+    def takes(self, key: str, character: str | None) -> bool:
+        """Whether a key was for Vim's modes: in insert mode only the one that leaves it."""
+        if key == "escape":
+            left = self.mode != "normal" or self._pending != ""
+            self._enter("normal")
+            return left and bool(self._area.text)
+        if self.mode == "insert":
+            return False
+        if key == "ctrl+r":
+            self._area.redo()
+            return True
+        if character is None or not character.isprintable() or "+" in key:
+            return False
+        text = VimText(self._area.text, self._area.cursor_location)
+        self._area.history.checkpoint()
+        if self.mode == "visual":
+            self._take_visual(text, character)
+        else:
+            self._take_normal(text, character)
+        return True
+
+    def _take_normal(self, text: VimText, key: str) -> None:
+        pending, self._pending = self._pending, ""
+        if pending.endswith("g"):
+            if key == "g":
+                self._move_or_operate(text, pending[:-1], "g")
+        elif key == "g":
+            self._pending = pending + "g"
+        elif key in _MOTIONS:
+            self._move_or_operate(text, pending, key)
+        elif pending and key == pending:
+            self._operate_lines(text, pending, text.line()[0], text.line()[1])
+        elif not pending and key in "dcy":
+            self._pending = key
+        elif not pending and key in self._plain:
+            self._plain[key](text)
+
+    def _move_or_operate(self, text: VimText, operator: str, motion: str) -> None:
+        if not operator:
+            self._area.move_cursor(text.location(text.reach(motion)))
+        elif motion in _LINEWISE:
+            other = text.location(text.reach(motion))[0] - text.location(text.at)[0]
+            edges = (*text.line(), *text.line(other))
+            self._operate_lines(text, operator, min(edges), max(edges))
+        else:
+            self._operate(text, operator, motion)
+
+    def _operate(self, text: VimText, operator: str, motion: str) -> None:
+        if operator == "c" and motion == "w":
+            motion = "e"
+        reached = text.reach(motion)
+        if motion == "w":
+            reached = min(reached, max(text.line()[1], text.at))
+        start, end = sorted((text.at, reached))
+        self._apply(text, operator, start, end + (motion == "e" and end < len(text.text)))
+
+    def _operate_lines(self, text: VimText, operator: str, start: int, end: int) -> None:
+        row, self._register = text.location(start)[0], text.text[start:end] + "\n"
+        if operator == "y":
+            return
+        if operator == "d":
+            # With its line end, or, of the last line, with the one before.
+            start, end = (start, end + 1) if end < len(text.text) else (max(0, start - 1), end)
+        register = self._register
+        self._apply(text, operator, start, end)
+        self._register = register
+        self._area.move_cursor((min(row, self._area.document.line_count - 1), 0))
+
+    def _apply(self, text: VimText, operator: str, start: int, end: int) -> None:
+        self._register = text.text[start:end]
+        if operator != "y":
+            self._area.replace("", text.location(start), text.location(end))
+        self._area.move_cursor(text.location(start))
+        self._enter("insert" if operator == "c" else "normal")
+
+    def _insert(self, text: VimText, offset: int) -> None:
+        self._area.move_cursor(text.location(offset))
+        self._enter("insert")
+
+    def _open_line(self, text: VimText, offset: int, down: int) -> None:
+        row, column = text.location(offset)
+        self._area.insert("\n", (row, column))
+        self._area.move_cursor((row + down, 0))
+        self._enter("insert")
+
+    def _put(self, text: VimText) -> None:
+        if self._register.endswith("\n"):
+            row = text.location(text.at)[0]
+            self._area.insert(f"\n{self._register[:-1]}", text.location(text.line()[1]))
+            self._area.move_cursor((row + 1, 0))
+        elif self._register:
+            at = text.location(text.reach("l"))
+            self._area.move_cursor(self._area.insert(self._register, at).end_location)
+
+    def _begin_visual(self, text: VimText) -> None:
+        self._enter("visual")
+        self._anchor = text.at
+        self._select(text, text.at)
+
+    def _take_visual(self, text: VimText, key: str) -> None:
+        start, end = sorted((self._anchor, text.at))
+        if key in _MOTIONS:
+            self._select(text, text.reach(key))
+        elif key in "dxyc":
+            # The character under the cursor belongs to it.
+            self._apply(text, key.replace("x", "d"), start, min(end + 1, len(text.text)))
+        elif key == "v":
+            self._enter("normal")
+
+    def _select(self, text: VimText, offset: int) -> None:
+        self._area.selection = Selection(text.location(self._anchor), text.location(offset))
+
+    def _enter(self, mode: Mode) -> None:
+        self.mode, self._pending = mode, ""
+        if mode != "visual":
+            self._area.selection = Selection.cursor(self._area.cursor_location)
+        self._area.border_title = None if mode == "insert" else mode.upper()
