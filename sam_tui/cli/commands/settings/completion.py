@@ -4,24 +4,18 @@ import re
 from collections.abc import Iterator
 
 import click
-from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
 from sam_tui import __version__
 from sam_tui.cli.streams import require_output
 from sam_tui.settings.table import SETTINGS
-from sam_tui.settings.variables import SECRETS
 
 _NAME = "sam-tui"
 _VARIABLE = "_SAM_TUI_COMPLETE"
-_SHELLS: dict[str, type[ShellComplete]] = {
-    "bash": BashComplete,
-    "zsh": ZshComplete,
-    "fish": FishComplete,
-}
+_SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command("completion", short_help="The script that completes commands in a shell.")
-@click.argument("shell", type=click.Choice(list(_SHELLS)))
+@click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion_command(context: click.Context, shell: str) -> int:
     """Print the completion script of bash, zsh or fish.
@@ -31,8 +25,12 @@ def completion_command(context: click.Context, shell: str) -> int:
     zsh:  sam-tui completion zsh > a folder of $fpath, as _sam-tui
     fish: sam-tui completion fish > ~/.config/fish/completions/sam-tui.fish
     """
+    from click.shell_completion import get_completion_class
+
     require_output()
-    completes = _SHELLS[shell](context.find_root().command, {}, _NAME, _VARIABLE)
+    kind = get_completion_class(shell)
+    assert kind is not None
+    completes = kind(context.find_root().command, {}, _NAME, _VARIABLE)
     click.echo(completes.source_template % completes.source_vars())
     return 0
 
@@ -51,6 +49,8 @@ def man_command(context: click.Context) -> int:
 
 
 def _page(root: click.Context) -> Iterator[str]:
+    from sam_tui.settings.variables import SECRETS
+
     program = root.command
     assert isinstance(program, click.Group)
     workbench = program.get_command(root, "workbench")

@@ -113,7 +113,7 @@ class SettingActions:
     def _pick_provider(self) -> None:
         from sam_tui.ui.screens.dialogs import Choice, Picker
 
-        variables = [name for name in SECRETS if "KEY" in name]
+        variables = [n for n in SECRETS if "KEY" in n and not n.startswith("SAM_TUI_")]
         store = self._settings.keys
         storage = store.storage if store is not None else {}
 
