@@ -978,6 +978,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:start-fails": Requirement("A command that cannot be started says why.", "spec 5.1"),
     "terminal:states": Requirement("A session is running, quiet, waiting or finished, and says so.", "issue 5.5"),
     "terminal:start-files-stay": Requirement("What a session's shell reads at its start stays until it has read it, also when the program is killed meanwhile.", "issue 13"),
+    "terminal:vttest": Requirement("The screens of vttest's menus of cursor movements, screen features and VT102 features are drawn as it says they should be.", "issue 13.9"),
     "terminal:survives": Requirement(
         "An agent session outlives a crash, and the next run takes it over.", "issue 5.7"
     ),
