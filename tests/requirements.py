@@ -1152,6 +1152,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:model-host": Requirement("Switching the model sends a conversation to another host only after a question that names both.", "issue 12 B.13"),
     "ui:model-named": Requirement("/model NAME uses any model by its name; the picker says so, and where keys come from.", "issue 2.3"),
     "ui:model-picker": Requirement("Without a model the person chooses one from the catalogue, and what waited is sent.", "issue 2.3"),
+    "ui:mouse": Requirement("A key gives the mouse to the terminal around and takes it back; it stays given away over a suspension.", "issue 17.2"),
     "ui:multiline": Requirement("The prompt takes many lines, grows to ten, and holds a large paste.", "issue 2.1"),
     "ui:no-color": Requirement("NO_COLOR is respected.", "no-color.org"),
     "ui:no-markup": Requirement("Text from outside is never read as markup.", "style, architecture 2"),

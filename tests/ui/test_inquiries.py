@@ -297,6 +297,11 @@ async def test_an_answer_that_is_no_choice_stays_in_its_place(stage: Stage) -> N
         assert panel(me) is found
         await me.pilot.press("ctrl+u", *"Rollback plan", "enter")
         assert (await asking).answer == Reply("rollback:plan")
+        asking = ask(me, Question("Colour?", choices=("2", "red", "blue")))
+        found = await shown(me)
+        assert "2 red" in words(found)
+        await me.pilot.press("3", "enter")
+        assert (await asking).answer == Reply("blue")
 
 
 @pytest.mark.requirement("ui:question", "ui:cancel")

@@ -53,7 +53,7 @@ def test_commands_are_read_with_their_argument_and_completed() -> None:
     assert slash.completed("/he") == "/help"
     assert slash.completed("/mod") == "/mode"
     assert slash.completed("/zz") == "/zz"
-    assert [a.slash for a in slash.matching("/mo")] == ["model", "mode"]
+    assert [a.slash for a in slash.matching("/mode")] == ["mode", "model"]
 
 
 @pytest.mark.requirement("ui:help")

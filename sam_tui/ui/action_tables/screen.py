@@ -18,6 +18,14 @@ SCREEN_ACTIONS: tuple[WorkbenchAction, ...] = (
         "side_narrower", "Narrower side column", "Give the side column less", ("alt+full_stop",)
     ),
     WorkbenchAction(
+        "mouse",
+        "Mouse",
+        "Give the mouse to the terminal around, which then selects and scrolls itself; again, back",
+        ("f9",),
+        "mouse",
+    ),
+    WorkbenchAction("top", "To the beginning", "Scroll to the first text", ("ctrl+home",)),
+    WorkbenchAction(
         "layout",
         "Layout",
         "Side by side, by turns, or the conversation alone; remembered like the side column",

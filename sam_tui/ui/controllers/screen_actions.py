@@ -11,6 +11,7 @@ from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.controllers.screen.layout import LayoutActions
 from sam_tui.ui.controllers.terminals.tabs import Tabs
 from sam_tui.ui.driver.cells import draw_again
+from sam_tui.ui.driver.mouse import capture_mouse
 from sam_tui.ui.preferences import Preferences
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.timers import after
@@ -30,6 +31,7 @@ class ScreenActions:
         self._screen = screen
         self._queue = queue
         self._quit_armed = self._rewind_armed = False
+        self._captures_mouse = True
         self._side_for_todos = False
         """Whether the side column is there only because the person went to the todos."""
         self.table: dict[str, Callable[[str], object]] = {
@@ -51,6 +53,8 @@ class ScreenActions:
             "leave_search": lambda _: screen.leave_search(),
             "page_up": lambda _: screen.transcript.action_page_up(),
             "page_down": lambda _: screen.transcript.action_page_down(),
+            "mouse": lambda _: self._mouse(),
+            "top": lambda _: screen.transcript.action_scroll_home(),
             "bottom": lambda _: screen.transcript.jump_to_end(),
             "redraw": lambda _: draw_again(app),
             "palette": lambda _: app.action_command_palette(),
@@ -100,6 +104,13 @@ class ScreenActions:
     def _disarm(self) -> None:
         self._quit_armed = self._rewind_armed = False
         self._screen.status.say("")
+
+    def _mouse(self) -> None:
+        """Give the mouse away, or take it back."""
+        self._captures_mouse = not self._captures_mouse
+        capture_mouse(self._app, on=self._captures_mouse)
+        words = "on" if self._captures_mouse else "off: the terminal selects; F9 takes it back"
+        self._screen.status.flash(f"Mouse {words}")
 
     def _help(self) -> None:
         from sam_tui.ui.screens.dialogs import HelpScreen  # no first frame shows it

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry, Question, Reply, chosen
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered
-from sam_tui.ui.plain import visible
+from sam_tui.ui.plain import visible, visible_line
 from sam_tui.ui.widgets.composer import Composer, Sent
 from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
@@ -41,7 +41,18 @@ class QuestionPanel(InquiryPanel):
                 yield Static(context, markup=False)
             if self._question.choices:
                 yield Static(Content(self._offered()), markup=False)
+                yield Static(Content("\n".join(self._numbered())), markup=False)
         yield self._reply
+
+    def _numbered(self) -> list[str]:
+        """The choices, each behind the number that names it."""
+        return [f"{n} {visible_line(c)}" for n, c in enumerate(self._question.choices, 1)]
+
+    def _by_number(self, text: str) -> str:
+        """The choice that a number names; any other text as it is, and a choice that is a number."""
+        choices = self._question.choices
+        numbers = {str(n): choice for n, choice in enumerate(choices, 1)}
+        return text if text in choices else numbers.get(text, text)
 
     def _offered(self) -> str:
         return f"Answer with one of: {visible(', '.join(self._question.choices))}."
@@ -70,7 +81,7 @@ class QuestionPanel(InquiryPanel):
         text = self._reply.text.strip()
         if not self.guard.hears() or not text:
             return
-        answer = chosen(text, self._question.choices)
+        answer = chosen(self._by_number(text), self._question.choices)
         if answer:
             self.post_message(InquiryAnswered(self.inquiry, Reply(answer)))
         else:
