@@ -29,7 +29,7 @@ BENCHES: Mapping[str, Bench] = {
     "stream": Bench("the conversation pane: echo amid a stream, idling, opening a long history"),
     "ui": Bench(
         "the workbench on a terminal: first request, bytes and CPU a token, key echo",
-        ("first", "typing", "steady"),
+        ("first", "typing", "steady", "long"),
     ),
     "tools": Bench(
         "the way of a call, grep beside ripgrep, the index", ("--files", "10000", "--repeat", "3")

@@ -1,10 +1,11 @@
 """Measures the whole workbench in a pty: what streaming costs, key echo, and the way to the first request.
 
-``python -m bench.ui [part ...] [--json FILE] [--strict]``; parts are ``first``, ``typing``, ``steady`` and
-``fast``. The model is a server on loopback. CPU is that of the workbench alone, bytes are those that it
-writes to its terminal; a bare client of the same moment stands beside the first request.
+``python -m bench.ui [part ...] [--json FILE] [--strict]``; parts are ``first``, ``typing``, ``steady``,
+``fast`` and ``long``. The model is a server on loopback. CPU is that of the workbench alone, bytes are
+those that it writes to its terminal; a bare client of the same moment stands beside the first request.
 """
 
+import asyncio
 import fcntl
 import os
 import select
@@ -16,15 +17,18 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from textual.pilot import Pilot
+
 from bench.figures import Figure, judged, options
 from bench.run import BARE_CLIENT, PYTHON, SAM
-from bench.stream import tokens
+from bench.stream import conversation, tokens
 from bench.terminal_app import cpu_of
 from tests.fakes.openai_server import FakeServer, Reply, background
+from tests.transcript.hosting import Host
 
 COLUMNS, ROWS = 120, 40
 PROMPT = "Say hello."
@@ -32,6 +36,7 @@ END = "the-end-of-it"
 KEYS = "".join(map(chr, range(0x100, 0x17F)))
 MOST_BYTES = 160
 MOST_REQUEST = 3.5
+MOST_STEP = 300
 _PATIENCE = 60.0
 _QUERIES = {b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[6n": b"\x1b[1;1R"}
 """What the terminal is asked, and what one answers that draws frames whole."""
@@ -231,15 +236,39 @@ def streamed(
         window.close()
 
 
+async def long(messages: int) -> list[Figure]:
+    """CPU of scrolling and resizing a long conversation, each step until it is drawn."""
+    host = Host()
+    steps: dict[str, Callable[[Pilot[None]], Awaitable[object]]] = {
+        "opened": lambda _: asyncio.to_thread(host.call_from_thread, host.pane.load, stored),
+        "page up": lambda pilot: pilot.press("pageup"),
+        "to the top": lambda pilot: pilot.press("home"),
+        "narrower": lambda pilot: pilot.resize_terminal(90, 40),
+        "wider": lambda pilot: pilot.resize_terminal(COLUMNS, ROWS),
+    }
+    stored, figures = conversation(messages), list[Figure]()
+    async with host.run_test(size=(COLUMNS, ROWS)) as pilot:
+        for name, step in steps.items():
+            begun = time.process_time()
+            await step(pilot)
+            await pilot.pause()
+            most = None if name == "opened" else MOST_STEP
+            taken = 1_000 * (time.process_time() - begun)
+            figures.append(Figure(f"{messages} messages, {name}: CPU", taken, "ms", most))
+    return figures
+
+
 def main() -> int:
     """Measure, print, and judge."""
     parser = options("Measure the workbench in a terminal.")
-    parser.add_argument("parts", nargs="*", default=["first", "typing", "steady", "fast"])
+    parser.add_argument("parts", nargs="*", default=["first", "typing", "steady", "fast", "long"])
     parser.add_argument("--repeat", type=int, default=5)
     given = parser.parse_args()
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as name, background([]) as server:
         folder = Path(name)
+        if "long" in given.parts:
+            figures += asyncio.run(long(10_000))
         if "first" in given.parts:
             figures += first(folder, server, given.repeat)
         if "typing" in given.parts:
