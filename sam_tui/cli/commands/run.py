@@ -28,7 +28,6 @@ from sam_tui.headless.interrupts import Interrupted, Interrupts
 from sam_tui.headless.outcome import RunOutcome, outcome_of_error, outcome_of_fault
 from sam_tui.headless.prompt_input import PromptInput, read_prompt
 from sam_tui.headless.request import HeadlessRequest
-from sam_tui.headless.run import report_failure, run_headless
 
 if TYPE_CHECKING:
     from sam_tui.core.inquiries import Attends
@@ -88,6 +87,8 @@ def run_once(values: Values) -> int:
 
 
 def _run_once(values: Values, request: HeadlessRequest, interrupts: Interrupts, out: TextIO) -> int:
+    from sam_tui.headless.run import report_failure
+
     try:
         with _Told(request, out):
             request, runtime = _prepare(values, request)
@@ -224,6 +225,8 @@ async def _run(
     out: TextIO,
     line: int | None,
 ) -> int:
+    from sam_tui.headless.run import run_headless
+
     try:
         if runtime.model is None:
             raise await _nothing_chosen(runtime)
@@ -263,4 +266,6 @@ class _Told:
         trace: TracebackType | None,
     ) -> None:
         if isinstance(fault, Exception) and not isinstance(fault, SamError):
+            from sam_tui.headless.run import report_failure
+
             report_failure(self._request, outcome_of_fault(fault), self._out)

@@ -13,7 +13,6 @@ from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import named_conversation
 from sam_tui.core.usage import Usage
-from sam_tui.headless.lines import usage_fields
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
@@ -99,6 +98,8 @@ def _money(usage: Usage) -> str:
 
 
 def _as_object(row: "UsageRow") -> dict[str, Any]:
+    from sam_tui.headless.lines import usage_fields
+
     return {
         "key": row.key,
         "calls": row.calls,

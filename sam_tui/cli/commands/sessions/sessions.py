@@ -23,7 +23,6 @@ from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, mint_conversation
 from sam_tui.core.ports.storage import ConversationRecord, SearchMatch
 from sam_tui.core.runtime import Runtime
-from sam_tui.headless.lines import usage_fields
 from sam_tui.headless.output import terminal_safe
 from sam_tui.headless.transcript import stored_lines
 
@@ -256,6 +255,8 @@ def _match_object(match: SearchMatch) -> dict[str, Any]:
 
 
 def _as_object(record: ConversationRecord) -> dict[str, Any]:
+    from sam_tui.headless.lines import usage_fields
+
     return {
         "id": record.id,
         "title": record.title,
