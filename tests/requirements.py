@@ -824,6 +824,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "sessions:fork": Requirement("A copy of a conversation ends at any message, ahead of a prompt and behind the results of a step, and takes pins and the archive of what left the context along; the original stays.", "issue 16.4, 16.5"),
     "sessions:fork-here": Requirement("From a block of the transcript a copy is opened that ends there; a prompt of it stands in the prompt again.", "issue 16.4, 16.5"),
     "sessions:killed": Requirement("A kill at any statement loses no acknowledged write of a conversation and leaves none half there.", "issue 16 show"),
+    "sessions:fork-prefix": Requirement("The first request of a copy begins as the last one of the original did, so that the provider's cache holds.", "issue 16.4"),
     "sessions:import": Requirement("Our own JSON and session files of Claude Code and Codex become conversations; their text gains no authority, decision or reminder.", "issue 16.4"),
     "sessions:repair": Requirement("What is whole in a damaged database is restored, and the damaged file stays.", "issue 16.4, peers 2.2 6"),
     "sessions:shown": Requirement("What people were shown of a call, with its duration and the decision on it, is stored, and stands again in a conversation that is resumed.", "issue 16.4"),

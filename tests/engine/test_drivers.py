@@ -63,7 +63,7 @@ def test_a_headless_goal_that_is_not_reached_says_so_with_its_code(
     assert outcomes == {"true": (0, "One."), "false": (53, "Two.")}
 
 
-@pytest.mark.requirement("side-questions:apart")
+@pytest.mark.requirement("side-questions:apart", "sessions:fork-prefix")
 async def test_a_side_question_has_the_context_and_leaves_nothing_in_the_conversation(
     place: Place,
 ) -> None:
@@ -80,6 +80,10 @@ async def test_a_side_question_has_the_context_and_leaves_nothing_in_the_convers
     assert model.systems[0] == model.systems[1]
     assert "asked aside" in asked[-1].text and "AKIAABCDEFGHIJKLMNOP" not in asked[-1].text
     assert runtime.conversations.everything(session.conversation) == before
+    model.answers += [[TextDelta("Yes.")]]
+    copy = runtime.open_session(session.conversation, how="fork")
+    await copy.run("Go on.")
+    assert model.seen[2][: len(before)] == before and model.systems[2] == model.systems[0]
     with pytest.raises(UsageError, match="no question"):
         await session.ask_aside(" ")
 

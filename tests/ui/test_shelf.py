@@ -6,7 +6,8 @@ import pytest
 from textual.widgets import OptionList
 
 from sam_tui.core.messages import AssistantMessage, ReminderMessage, UserMessage
-from sam_tui.core.ports.model import TextDelta
+from sam_tui.core.ports.model import TextDelta, UsageDelta
+from sam_tui.core.usage import Usage
 from sam_tui.ui.screens.dialogs import Picker
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Driver, Stage, app_over, driven
@@ -38,12 +39,15 @@ async def test_a_file_change_is_taken_back(stage: Stage, model: RawModel) -> Non
 @pytest.mark.requirement("ui:subagents")
 async def test_a_subagents_transcript_is_opened(stage: Stage, model: RawModel) -> None:
     errand = calls(("run_subagent", {"task": "find the answer"}))
-    model.answers += [errand, [TextDelta("it is 42")], [TextDelta("the helper says 42")]]
+    spent = UsageDelta(Usage(10, output_tokens=5, cost=0.0123))
+    model.answers += [errand, [TextDelta("it is 42"), spent], [TextDelta("the helper says 42")]]
     async with driven(app_over(stage), (120, 40)) as me:
         await me.ready()
         await me.send("ask a helper")
         await me.until(lambda: "the helper says" in me.transcript() and not me.bench.turns.running)
-        await choose_first(me, "/agents")
+        await me.send("/agents")
+        await me.until(lambda: "$0.0123" in me.drawn())
+        await me.pilot.press("enter")
         await me.until(lambda: "find the answer" in me.transcript())
         assert "the helper says" not in me.transcript()
 

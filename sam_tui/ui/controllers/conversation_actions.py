@@ -10,7 +10,7 @@ from sam_tui.core.todos.edits import TodoEdit
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
-from sam_tui.ui.controllers.window.meter import context_in_words
+from sam_tui.ui.controllers.window.meter import context_in_words, dollars
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Choice
 from sam_tui.ui.widgets.todo_panel import TodoEditAsked
@@ -124,7 +124,8 @@ class ConversationActions:
             (
                 Choice(
                     one_line(record.title, 60) or record.id,
-                    f"{record.messages} messages" + (" · at work" if record.id in working else ""),
+                    f"{record.messages} messages{_money(record)}"
+                    + (" · at work" if record.id in working else ""),
                 ),
                 partial(chosen, record),
             )
@@ -182,3 +183,8 @@ class ConversationActions:
             words = f"{command} is about a conversation: send a first prompt to begin one."
             self._context.notice(words)
         return self._current.id
+
+
+def _money(record: "ConversationRecord") -> str:
+    """What a subagent cost so far, where a price is known."""
+    return "" if record.usage.cost is None else f" · {dollars(record.usage.cost)}"
