@@ -181,7 +181,7 @@ async def test_a_subagent_obeys_the_phase_of_its_parent_while_it_works(way: Way)
             lambda: way.engine,
             lambda _name, _options: model,
             str,
-            str,
+            lambda prompt, _: prompt,
             kit.storage.memories.set_topic,
         ),
     )
