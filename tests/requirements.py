@@ -1169,6 +1169,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:steering": Requirement("A prompt sent while the agent works joins the turn at its next step, stored behind the results; Tab or Alt+Enter let it wait for the end.", "issue 16.5"),
     "ui:queue": Requirement("Prompts typed while a turn runs wait visibly, go out in order, and can be taken back for editing.", "issue 2.1"),
     "ui:queue-kept": Requirement("Prompts that wait outlive the program; opened again they wait on, and are sent only by the person.", "README"),
+    "ui:reduced-motion": Requirement("Where the person set it, nothing turns while the agent works.", "issue 17.4"),
     "ui:replay": Requirement("Recordings are made by key and played in a tab of their own.", "issue 5.8"),
     "ui:resume-unfinished": Requirement("A conversation whose last turn was cut says so when it is opened.", "architecture 6"),
     "ui:resume": Requirement("Earlier conversations of the workspace are listed, opened whole with todos, usage and history, and go on; none is made before its first prompt.", "architecture 6"),

@@ -202,7 +202,8 @@ class SamApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Once the first frame is out, start what it does not need."""
-        self._follow_settings("screen.vim")
+        for key in ("screen.vim", "screen.reduced_motion"):
+            self._follow_settings(key)
         if self._prompt:
             self.queue.add(self._prompt)
         self._settings.listeners.append(self._follow_settings)
@@ -244,6 +245,8 @@ class SamApp(App[None], inherit_bindings=False):
         """What was set counts at once, where that is the look or how keys are taken."""
         if key == "screen.theme":
             self.theme = theme.theme_of(self._settings.settings.text(key), self._ground)
+        elif key == "screen.reduced_motion":
+            self.chat.status.move(not self._settings.settings.switch(key))
         elif key == "screen.vim":
             self.chat.prompt.area.use_vim(self._settings.settings.switch(key))
 

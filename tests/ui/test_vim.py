@@ -60,16 +60,25 @@ async def test_the_keys_of_vim_edit_as_vim_does() -> None:
         assert "x" in area.text and not area.border_title
 
 
-@pytest.mark.requirement("ui:vim")
-async def test_vim_is_a_setting_that_counts_at_once_and_escape_still_cancels(stage: Stage) -> None:
+@pytest.mark.requirement("ui:vim", "ui:reduced-motion")
+async def test_vim_and_reduced_motion_are_settings_and_escape_still_cancels(stage: Stage) -> None:
     folder = stage.workspace.parent
     settings = UserSettings({"HOME": str(folder), "SAM_TUI_CONFIG_DIR": str(folder / "own")})
     settings.set("screen.vim", True)
+    settings.set("screen.reduced_motion", True)
     app = QuickApp(
         stage.start, workspace=str(stage.workspace), terms=ScreenTerms(settings=settings)
     )
     async with driven(app, (80, 24)) as me:
         await me.ready()
+        bar = me.app.chat.status
+        bar.activity.begin(0.0)
+        bar.show()
+        await me.until(lambda: "● thinking" in me.drawn())
+        bar.move(True)
+        await me.until(lambda: "● thinking" not in me.drawn() and " thinking" in me.drawn())
+        bar.activity.end()
+        bar.show()
         await me.pilot.press(*"hello", "escape", "0", "x", "i", "J")
         assert me.app.chat.prompt.area.text == "Jello"
         await me.pilot.press("escape", "d", "d", "escape", "escape")

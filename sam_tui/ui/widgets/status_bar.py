@@ -156,6 +156,7 @@ class StatusBar(Widget):
         self._offer: Callable[[], str] = str
         """What can be done about what the agent waits for, in words; nothing at first."""
         self._frame = 0
+        self._moves = True
         self._timer: Timer | None = None
 
     def on_mount(self) -> None:
@@ -176,6 +177,11 @@ class StatusBar(Widget):
         """Ask this what can be done about what the agent waits for, at each drawing while it is busy."""
         self._offer = offer
 
+    def move(self, moves: bool) -> None:
+        """Whether the indicator turns; without that it is drawn once a second, for the time."""
+        self._moves = moves
+        self.show()
+
     def say(self, notice: str) -> None:
         """Show a hint in place of the state; empty to take it away."""
         self.notice = notice
@@ -195,7 +201,8 @@ class StatusBar(Widget):
 
     def _turn(self) -> None:
         self._frame += 1
-        self.refresh()
+        if self._moves or self._frame % _HERTZ == 0:
+            self.refresh()
 
     def render(self) -> "VisualType":
         """State on the left, the rest on the right, as much as fits."""
@@ -228,7 +235,7 @@ class StatusBar(Widget):
         now = time.monotonic()
         activity = self.activity
         style = _TONES[activity.tone]
-        mark = _TURNING[self._frame % len(_TURNING)] if activity.busy else "●"
+        mark = _TURNING[self._frame % len(_TURNING)] if activity.busy and self._moves else "●"
         words = f"{mark} {activity.words(now)}"
         if activity.busy and activity.phase != "starting":
             took = f" {activity.elapsed(now)} s"
