@@ -20,6 +20,7 @@ SECRETS = {
     "SERPAPI_API_KEY": "SerpApi",
     "SAM_TUI_EMBEDDING_API_KEY": "the embedding model's",
     "SAM_TUI_IMAGE_KEY": "the image endpoint's; at OpenAI `OPENAI_API_KEY` will do",
+    "OTEL_EXPORTER_OTLP_HEADERS": "headers of requests to the collector of traces",
     "SAM_TUI_FLEET_KEY": "the secret by which the processes of a [fleet](fleet.md) know each other",
     "SAM_TUI_DATABASE_URL": "a PostgreSQL for the queues of [fleets](fleet.md), with its password; "
     "without it a file in the data folder",

@@ -129,9 +129,9 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
 
 @pytest.mark.requirement("ui:keys-set")
 def test_a_key_that_is_set_is_taken_from_who_had_it_and_goes_by_its_usual_names() -> None:
-    keys = resolved_keys(ACTIONS, {"fork": ("ctrl+r",), "zoom": ("Alt+Z",)}, FOCUSING)
-    assert (keys.keys["fork"], keys.keys["resume"]) == (("ctrl+r",), ())
-    assert keys.faults == ("keys.fork takes ctrl+r from resume.",)
+    keys = resolved_keys(ACTIONS, {"fork": ("ctrl+n",), "zoom": ("Alt+Z",)}, FOCUSING)
+    assert (keys.keys["fork"], keys.keys["new"]) == (("ctrl+n",), ())
+    assert keys.faults == ("keys.fork takes ctrl+n from new.",)
     assert keys.focusing["alt+z"] == "zoom" and "f6" not in keys.focusing
     assert len(resolved_keys(ACTIONS, {}, FOCUSING).bindings(ACTIONS)) > 30
     for text, key in {

@@ -87,7 +87,8 @@ class _Choice:
     def _free(self, name: str, text: str) -> str:
         """The key that a text means, if it is no other's."""
         key = key_of(text)
-        fixed = next((n for n in FIXED if n in self.actions and key in self.actions[n].keys), "")
+        holders = [action for action in self.actions.values() if key in action.keys]
+        fixed = next((a.name for a in holders if a.local or a.name in FIXED), "")
         if not key:
             fault = f"“{text}” is no key that can be set."
         elif self.owners.get(key, name) != name:
