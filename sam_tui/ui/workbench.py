@@ -167,7 +167,6 @@ class Workbench:
         if invocation.first and not self._front.queue.waiting:
             for line in welcome(runtime):
                 self._context.notice(line)
-            self.perform("tour")
 
     def perform(self, name: str, argument: str = "") -> None:
         """Do it. A name that is not an action's does nothing; what cannot be done is said."""
