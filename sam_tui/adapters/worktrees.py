@@ -15,7 +15,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PREFIX = "sam/"
 """What the branches begin with."""
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
-"""No program of the repository's choice runs."""
+"""No hook of the repository runs."""
+_PROGRAM = re.compile(
+    r"(?:filter\..*\.(?:smudge|clean|process)|merge\..*\.driver|gpg\.(?:.*\.)?program|core\.gitproxy"
+    r"|core\.alternaterefscommand|(?:diff|textconv)\..*\.(?:command|textconv))",
+    re.IGNORECASE,
+)
+"""Settings that name a program which git starts for a worktree, a commit or a merge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,20 @@ class Worktrees:
         self._environ = {k: v for k, v in environ.items() if not k.startswith("GIT_")}
         self._folder = folder
         self.root = self._git(self._folder, "rev-parse", "--show-toplevel")
+        self._refuse_programs()
+
+    def _refuse_programs(self) -> None:
+        """No program of the repository's choice runs: one that names any is left to the person."""
+        listed = self._git(
+            self.root, "config", "--list", "--includes", "--show-scope", "--name-only"
+        )
+        for line in listed.splitlines():
+            scope, _, name = line.partition("\t")
+            if scope in ("local", "worktree") and _PROGRAM.fullmatch(name):
+                raise UsageError(
+                    f"The settings of this repository name a program that git would run: {name}.",
+                    hint="If you want that, make the worktree with git and give it with -C.",
+                )
 
     def open(self, name: str) -> str:
         """The folder to work in, in the worktree of that name (``?``: a new one)."""

@@ -18,7 +18,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.local_files.bounded import UnusableFile, write_named
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.interrupts import Interrupts
-from sam_tui.headless.ledger import CallLedger
+from sam_tui.headless.ledger import CallLedger, progress_of
 from sam_tui.headless.lines import Lines, result_line
 from sam_tui.headless.outcome import (
     RunOutcome,
@@ -26,7 +26,7 @@ from sam_tui.headless.outcome import (
     outcome_of_fault,
     outcome_of_turn,
 )
-from sam_tui.headless.output import ClaudeOutput, HeadlessOutput, claude_code, progress_of
+from sam_tui.headless.output import ClaudeOutput, HeadlessOutput, claude_code
 from sam_tui.headless.request import HeadlessRequest
 
 if TYPE_CHECKING:

@@ -7,9 +7,12 @@ import shlex
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from typing import Literal
 
 from textual.app import App, SuspendNotSupported
+
+from sam_tui.core.authorization.variables import looks_secret
 
 Reader = Literal["pager", "editor"]
 _FALLBACKS: dict[Reader, tuple[str, ...]] = {
@@ -43,6 +46,22 @@ def command_for(reader: Reader) -> list[str] | None:
         if words and shutil.which(words[0]):
             return words
     return next(([program] for name in _FALLBACKS[reader] if (program := shutil.which(name))), None)
+
+
+async def started(words: Sequence[str], *, answers: bool) -> asyncio.subprocess.Process:
+    """A program of the person's settings, without the variables that look like secrets.
+
+    With ``answers`` it takes input and its output is read. Raises ``OSError`` and ``ValueError``.
+    """
+    pipe = asyncio.subprocess.PIPE if answers else asyncio.subprocess.DEVNULL
+    return await asyncio.create_subprocess_exec(
+        *words,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={n: v for n, v in os.environ.items() if not looks_secret(n, v)},
+        start_new_session=True,
+    )
 
 
 async def read(app: App[None], reader: Reader, text: str) -> str:

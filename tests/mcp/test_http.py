@@ -303,7 +303,7 @@ def test_unfinished_requests_large_bodies_and_chosen_sessions_keep_nobody_out(
     shared: tuple[House, Place],
 ) -> None:
     house = shared[0]
-    slow = [socket.create_connection(("127.0.0.1", house.port)) for _ in range(200)]
+    slow = [socket.create_connection(("127.0.0.1", house.port)) for _ in range(100)]
     try:
         for one in slow:
             one.sendall(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")

@@ -65,3 +65,8 @@ def test_a_worktree_is_worked_in_listed_merged_and_dropped(
     assert main(["run", "--worktree", "other", "--model", "scripted:none", "go"]) != 0
     assert sam("sessions", "worktree", "drop", "other")[0] == 0
     assert not (tmp_path / "hooked").exists()
+
+    git(workspace, "config", "filter.x.smudge", f"touch {tmp_path}/hooked")
+    capsys.readouterr()
+    assert main(["run", "--worktree", "next", "--model", "scripted:none", "go"]) == 2
+    assert "filter.x.smudge" in capsys.readouterr().err

@@ -203,8 +203,8 @@ async def test_a_program_of_the_person_fills_the_status_line_without_secrets(
     app = QuickApp(stage.start, workspace=str(stage.workspace), terms=terms)
     async with driven(app, (160, 40)) as me:
         await me.ready()
-        await me.until(lambda: isinstance(app.screen, TourScreen))
-        await me.pilot.press("escape")
+        await me.until(lambda: "Mode ask" in me.transcript())
+        assert app.screen is app.chat, "what is typed at once goes to the agent"
         for words in ("The agent reads and writes in", "Its commands", "Mode ask"):
             assert words in me.transcript()
         await me.until(lambda: "none|workspace" in app.chat.status.standing.custom)

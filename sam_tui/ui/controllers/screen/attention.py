@@ -15,6 +15,7 @@ from sam_tui.ui.driver.sequences import KEEP_TITLE, RESTORE_TITLE, title_sequenc
 from sam_tui.ui.key_guard import Keyboard
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.preferences import ScreenTerms
+from sam_tui.ui.programs import started
 
 _LONGEST = 80
 
@@ -96,12 +97,9 @@ class Attention:
 
 async def _run(command: list[str]) -> None:
     """Run the person's own command; that it fails is its own affair."""
-    nowhere = asyncio.subprocess.DEVNULL
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
-        )
-    except OSError:
+        process = await started(command, answers=False)
+    except (OSError, ValueError):
         return
     try:
         await process.wait()

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from sam_tui.core.authorization.variables import looks_secret
 from sam_tui.ui.plain import one_line
+from sam_tui.ui.programs import started
 from sam_tui.ui.widgets.status_bar import Standing, StatusBar
 
 WITHIN = 2.0
@@ -56,17 +56,8 @@ def state_of(standing: Standing, busy: bool) -> str:
 
 async def output_of(words: Sequence[str], state: str) -> str:
     """The first line that a program prints, in plain text; what went wrong in its place."""
-    environment = {n: v for n, v in os.environ.items() if not looks_secret(n, v)}
-    pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     try:
-        process = await asyncio.create_subprocess_exec(
-            *words,
-            stdin=pipe,
-            stdout=pipe,
-            stderr=nowhere,
-            env=environment,
-            start_new_session=True,
-        )
+        process = await started(words, answers=True)
     except (OSError, ValueError) as error:
         return f"status: {one_line(str(error), _LONGEST)}"
     try:
