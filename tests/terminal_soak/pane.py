@@ -15,6 +15,7 @@ Look = tuple[object, object, frozenset[str]]
 Cell = tuple[str, Look]
 _AS_BOLD = {"blink": "bold"}
 """What the workbench draws in another way on purpose."""
+_SEEN_ON_BLANKS = frozenset(["underline", "reverse", "strike"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,9 @@ def printed_picture(path: Path) -> EmulatedScreen:
 def differences(printed: EmulatedScreen, drawn: list[list[Cell]]) -> list[Difference]:
     """Where the pane does not show what was printed.
 
-    Text is compared as it is. The workbench chooses the colours of cells that have none of their own,
-    and the theme those of the palette: so looks of one kind must all be drawn in one way.
+    Text is compared as it is, and of a blank what can be seen: the driver writes no more of it. The
+    workbench chooses the colours of cells that have none of their own, and the theme those of the palette:
+    so looks of one kind must all be drawn in one way, and over one background.
     """
     wanted = cells(printed)
     size = (len(wanted), {len(row) for row in wanted})
@@ -107,12 +109,28 @@ def differences(printed: EmulatedScreen, drawn: list[list[Cell]]) -> list[Differ
         return [Difference(-1, -1, size, (len(drawn), {len(row) for row in drawn}))]
     found: list[Difference] = []
     ways: dict[Look, Look] = {}
+    grounds: dict[Look, object] = {}
     for y, (wanted_row, drawn_row) in enumerate(zip(wanted, drawn, strict=True)):
-        for x, (want, have) in enumerate(zip(wanted_row, drawn_row, strict=True)):
-            way = ways.setdefault(want[1], have[1])
-            if (want[0], way) != have or _other(want[1], way):
+        for x, cell in enumerate(zip(wanted_row, drawn_row, strict=True)):
+            want, have = map(_seen, cell)
+            look = cell[0][1]
+            ground = grounds.setdefault(look, have[1][1])
+            blank = (None, ground, frozenset[str]())
+            way = ways.setdefault(look, have[1]) if _is_inked(cell[0]) else blank
+            if have[1][1] != ground or (want[0], way) != have or _other(want[1], way):
                 found.append(Difference(y, x, want, have))
     return found
+
+
+def _seen(cell: Cell) -> Cell:
+    """What can be seen of a cell: of a blank that nothing is drawn through, its background."""
+    text, look = cell
+    return (text, look) if _is_inked(cell) else (text, (None, look[1], frozenset()))
+
+
+def _is_inked(cell: Cell) -> bool:
+    text, (_, _, names) = cell
+    return text != " " or not names.isdisjoint(_SEEN_ON_BLANKS)
 
 
 def _other(want: Look, have: Look) -> bool:
