@@ -15,6 +15,7 @@ from textual.driver import Driver
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.timer import Timer
+from textual.widgets import Input
 from textual.worker import Worker
 
 from sam_tui import __version__
@@ -255,8 +256,12 @@ class SamApp(App[None], inherit_bindings=False):
         if isinstance(event, events.Key | events.Paste):
             self._keyboard.press()
             self._keys += 1
-            if not event.is_forwarded and self._led(event):
-                return
+            if not event.is_forwarded:
+                if self._led(event):
+                    return
+                if isinstance(event, events.Paste) and isinstance(self.focused, Input):
+                    # Textual's own line takes the first of several lines and drops the others.
+                    event.text = " ".join(filter(None, event.text.splitlines()))
         elif isinstance(event, events.MouseEvent) and self._over_removed(event):
             return
         await super().on_event(event)

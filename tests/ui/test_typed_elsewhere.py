@@ -2,7 +2,9 @@
 
 import pytest
 from textual import events
+from textual.widgets import Input
 
+from sam_tui.ui.screens.settings import TourScreen
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Stage, app_over, driven
 from tests.ui.test_chat import says
@@ -55,7 +57,9 @@ async def test_the_todo_list_keeps_its_own_keys_and_loses_no_other_text(stage: S
 
 
 @pytest.mark.requirement("ui:typed-elsewhere")
-async def test_beside_a_question_and_under_a_dialog_text_waits_in_the_prompt(stage: Stage) -> None:
+async def test_beside_a_question_and_under_a_dialog_without_a_line_text_waits_in_the_prompt(
+    stage: Stage,
+) -> None:
     async with driven(app_over(stage)) as me:
         await me.ready()
         chat = me.app.chat
@@ -70,9 +74,26 @@ async def test_beside_a_question_and_under_a_dialog_text_waits_in_the_prompt(sta
         assert not asking.done()
         asking.cancel()
         await me.until(lambda: chat.prompt.display)
+        me.app.action_perform("tour")
+        await me.until(lambda: isinstance(me.app.screen, TourScreen))
+        me.app.post_message(events.Paste("or no"))
+        await me.until(lambda: chat.prompt.area.text == "to the panel, yes or no")
+
+
+@pytest.mark.requirement("ui:typed-elsewhere")
+async def test_the_line_of_a_dialog_takes_what_is_typed_and_all_lines_of_a_paste(
+    stage: Stage,
+) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
         await me.pilot.press("f1")
-        me.app.post_message(events.Paste("help"))
-        await me.until(lambda: chat.prompt.area.text == "to the panel, yes help")
+        await me.until(lambda: isinstance(me.app.focused, Input))
+        line = me.app.focused
+        assert isinstance(line, Input)
+        for event in (*strike("to "), events.Paste("the\r\n\nprompt\n"), *strike(" leads")):
+            me.app.post_message(event)
+        await me.until(lambda: line.value == "to the prompt leads")
+        assert not me.app.chat.prompt.area.text
 
 
 @pytest.mark.requirement("ui:cancelled-output")
