@@ -203,10 +203,11 @@ async def test_a_program_of_the_person_fills_the_status_line_without_secrets(
     app = QuickApp(stage.start, workspace=str(stage.workspace), terms=terms)
     async with driven(app, (160, 40)) as me:
         await me.ready()
-        await me.until(lambda: "Mode ask" in me.transcript())
-        assert app.screen is app.chat, "what is typed at once goes to the agent"
-        for words in ("The agent reads and writes in", "Its commands", "Mode ask"):
+        for words in ("The agent reads and writes in", "Its commands", "Mode ask", "/tour"):
             assert words in me.transcript()
+        # The tour is offered, not opened: what is typed at once is for the agent.
+        await me.pilot.press(*"hello")
+        assert app.screen is app.chat and app.chat.prompt.area.text == "hello"
         await me.until(lambda: "none|workspace" in app.chat.status.standing.custom)
         assert "\x1b" not in app.chat.status.standing.custom
         await me.until(lambda: "none|workspace" in me.drawn())
