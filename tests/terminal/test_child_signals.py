@@ -129,7 +129,7 @@ def test_what_the_workbench_starts_ignores_and_blocks_no_signal(tmp_path: Path) 
         sees(b"All were started.")
         os.write(ours, b"\x07")  # Ctrl+G: the editor
         sees(b"\x1b[?1049h")
-        os.write(ours, b"\x1d")  # Ctrl+]: the shell
+        os.write(ours, b"\x1bt")  # Alt+T: a shell; Ctrl+] leads to the agent's, which is in front
         sees(b"twice leaves")
         os.write(ours, f"{LOOK.format('shell')}; echo do''ne\r".encode())
         sees(b"done")

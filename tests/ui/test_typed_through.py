@@ -73,8 +73,7 @@ def workbench(folder: Path) -> Generator[Seat]:
 def test_escape_and_a_key_right_behind_it_are_two_keys_in_vim(tmp_path: Path) -> None:
     with workbench(tmp_path) as me:
         me.sees("scripted")
-        me.sees("ready>")
-        # What comes with the key that leads to the shell is the shell's.
+        # What comes with the key that opens the shell is the shell's, before there is one.
         me.type(b"\x1decho at-on''ce\r")
         me.sees("at-once")
         me.type(b"vim -u NONE -i NONE -n -N note.txt; echo clo''sed\r")
