@@ -1,10 +1,11 @@
 """What the person chose while working, such as widths and favourites: one JSON file in the data folder."""
 
-import contextlib
 import json
 import os
 from collections.abc import Mapping
 from typing import Any, cast
+
+from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
 
 PREFERENCES_FILE = "preferences.json"
 _LARGEST = 1_000_000
@@ -23,24 +24,16 @@ class PreferenceFile:
         return cast("Mapping[str, Any]", stored) if isinstance(stored, dict) else {}
 
     def write(self, section: str, values: Mapping[str, Any]) -> None:
-        """Keep a section in place of what it was. Raises ``OSError``."""
-        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-        text = json.dumps({**self._sections(), section: dict(values)}, indent=1)
-        draft = f"{self._path}.{os.getpid()}"
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        try:
-            os.replace(draft, self._path)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(draft)
-            raise
+        """Keep a section in place of what it was. Raises ``ConfigurationError``."""
+        from sam_tui.core.local_files.private_files import exclusive, replace_file
+
+        with exclusive(self._path):
+            text = json.dumps({**self._sections(), section: dict(values)}, indent=1)
+            replace_file(self._path, text)
 
     def _sections(self) -> dict[str, object]:
         try:
-            with open(self._path, encoding="utf-8") as file:
-                sections = json.loads(file.read(_LARGEST))
-        except (OSError, ValueError, RecursionError):
+            sections = json.loads(read_bounded(self._path, most=_LARGEST))
+        except (UnusableFile, ValueError, RecursionError):
             return {}
         return cast("dict[str, object]", sections) if isinstance(sections, dict) else {}

@@ -154,7 +154,7 @@ class GuardedServers:
     def _logins(self) -> "Logins":
         """Where logins are kept."""
         from sam_tui.adapters.mcp_client import Logins
-        from sam_tui.adapters.policy.private_files import replace_file
+        from sam_tui.core.local_files.private_files import replace_file
 
         folder = os.path.join(self._folders.data_dir, "mcp-logins")
         return Logins(folder, self._options.browse, self._parts.shield.learn, replace_file)

@@ -9,8 +9,8 @@ import click
 from click.core import ParameterSource
 
 from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.local_files.bounded import read_settings
 from sam_tui.folders import data_folder
-from sam_tui.settings.files import read_text
 from sam_tui.settings.layers import Settings, personal_settings, project_path, with_project
 from sam_tui.settings.table import SETTINGS
 
@@ -100,7 +100,7 @@ def _of_project(settings: Settings, path: str, workspace: str) -> Settings:
 
     trust = FileTrust(AppFolders.of(os.environ, "").config_dir)
     try:
-        text = read_text(path, root=workspace) or ""
+        text = read_settings(path, root=workspace) or ""
     except ConfigurationError as unusable:
         return with_project(settings, "", unusable.explain(), trusted=False)
     trusted = trust.state(workspace) == "trusted"

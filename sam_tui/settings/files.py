@@ -1,13 +1,12 @@
 """Settings files: read whole or told with file and line, and changed without losing a comment."""
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from sam_tui.core.errors import ConfigurationError
-from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
+from sam_tui.core.local_files.bounded import read_settings
 from sam_tui.settings.table import SECTIONS, Setting, Value, find_setting
 from sam_tui.settings.values import checked, suggestion, toml
 
@@ -15,38 +14,22 @@ FILE_NAME = "settings.toml"
 SYSTEM_FILE = "/etc/sam-tui/settings.toml"
 PROJECT_FILE = ".sam/settings.toml"
 """Below the workspace."""
-LARGEST = 262_144
-"""Bytes of a settings file."""
-_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|at end of document")
 _CHANGE = "“sam-tui config edit” opens your own file."
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """What one file sets, by key, and on which lines. ``faults`` are those of a project's file."""
+    """What one file sets, by key, and on which lines."""
 
     path: str
     values: Mapping[str, Value] = field(default_factory=dict[str, Value])
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
-    faults: tuple[str, ...] = ()
     exists: bool = False
-
-
-def read_text(path: str, root: str = "") -> str | None:
-    """A file's text, None where there is none. Raises ``ConfigurationError``."""
-    try:
-        return read_bounded(path, most=LARGEST, root=root).decode("utf-8")
-    except MissingFile:
-        return None
-    except UnusableFile as why:
-        raise ConfigurationError(f"{path} {why}.") from None
-    except UnicodeDecodeError:
-        raise ConfigurationError(f"{path} is not UTF-8.") from None
 
 
 def read_file(path: str) -> SettingsFile:
     """The file of a person or a system. Raises ``ConfigurationError`` with file and line."""
-    text = read_text(path)
+    text = read_settings(path)
     if text is None:
         return SettingsFile(path)
     file, faults = parse(text, path)
@@ -61,7 +44,7 @@ def parse(text: str, path: str) -> tuple[SettingsFile, list[ConfigurationError]]
         tables = _toml(text, path)
     except ConfigurationError as broken:
         return SettingsFile(path, exists=True), [broken]
-    from sam_tui.core.text.toml_lines import line_of  # where there is a file
+    from sam_tui.core.text.toml_lines import line_of
 
     values: dict[str, Value] = {}
     lines: dict[str, int] = {}
@@ -78,18 +61,9 @@ def parse(text: str, path: str) -> tuple[SettingsFile, list[ConfigurationError]]
 
 
 def _toml(text: str, path: str) -> dict[str, Any]:
-    import tomllib
+    from sam_tui.core.text.toml_lines import toml_table  # where there is a file
 
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        match = _AT_LINE.search(str(error))
-        line = int(match[1]) if match and match[1] else text.count("\n") + 1
-        fault = _AT_LINE.sub("", str(error)).strip()
-        raise ConfigurationError(f"{path}:{line}: {fault}.", hint=_CHANGE) from None
-    except (ValueError, RecursionError):
-        fault = "a number is too long, or brackets are nested too deep"
-        raise ConfigurationError(f"{path}: {fault}.", hint=_CHANGE) from None
+    return toml_table(text, path, _CHANGE)
 
 
 def _entries(tables: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
@@ -197,15 +171,7 @@ def save(path: str, setting: Setting, value: Value | None) -> None:
 
     Raises ``ConfigurationError`` where the file cannot be read or written.
     """
-    text = changed(read_text(path) or "", setting, value)
-    folder, target = os.path.dirname(path), os.path.realpath(path)
-    temporary = f"{target}.{os.getpid()}.new"
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, target)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigurationError(f"{path} cannot be written: {why}.") from error
+    from sam_tui.core.local_files.private_files import exclusive, replace_file
+
+    with exclusive(path):
+        replace_file(path, changed(read_settings(path) or "", setting, value))

@@ -95,7 +95,7 @@ class KeyStore:
             with suppress(*_REFUSALS):  # one that refuses is as none
                 keyring.set_password(SERVICE, name, key)
                 entry = {"in": "keyring"}
-        self._write({**self._entries, name: entry})
+        self._write(name, entry)
         self.values[name] = key
         if entry["in"] == "keyring":
             return "in the keyring of this system"
@@ -109,21 +109,19 @@ class KeyStore:
         if entry.get("in") == "keyring" and (keyring := system_keyring()) is not None:
             with suppress(*_REFUSALS):  # it may be gone from there already
                 keyring.delete_password(SERVICE, name)
-        self._write({other: e for other, e in self._entries.items() if other != name})
+        self._write(name, None)
         self.values.pop(name, None)
         return True
 
-    def _write(self, entries: dict[str, dict[str, str]]) -> None:
-        temporary = f"{self.path}.{os.getpid()}.new"
-        text = json.dumps({"version": 1, "keys": entries}, indent=2)
-        try:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
-            with os.fdopen(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as file:
-                file.write(text + "\n")
-            os.replace(temporary, self.path)
-        except OSError as error:
-            raise ConfigurationError(f"{self.path} cannot be written: {error.strerror}.") from error
+    def _write(self, name: str, entry: dict[str, str] | None) -> None:
+        """Keep or forget one entry; those that another program kept meanwhile stay."""
+        from sam_tui.core.local_files.private_files import exclusive, replace_file
+
+        with exclusive(self.path):
+            entries = {other: kept for other, kept in self._read().items() if other != name}
+            if entry is not None:
+                entries[name] = entry
+            replace_file(self.path, json.dumps({"version": 1, "keys": entries}, indent=2) + "\n")
         self._entries = entries
 
 

@@ -98,3 +98,15 @@ def test_a_key_is_typed_once_used_by_runs_and_shown_by_none(
     assert said("config", "key", "openai", typed="\n")[0] == 52
     file.write_text("{")
     assert said("config", "key")[0] == 52
+
+
+def test_two_programs_that_keep_keys_at_once_lose_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    one, other = KeyStore(str(tmp_path)), KeyStore(str(tmp_path))
+    one.save("OPENAI_API_KEY", KEY)
+    other.save("MISTRAL_API_KEY", KEY[::-1])
+    assert KeyStore(str(tmp_path)).values == {"OPENAI_API_KEY": KEY, "MISTRAL_API_KEY": KEY[::-1]}
+    one.remove("OPENAI_API_KEY")
+    assert set(KeyStore(str(tmp_path)).values) == {"MISTRAL_API_KEY"}

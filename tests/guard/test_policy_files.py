@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sam_tui.adapters.policy import SavedRules
-from sam_tui.adapters.policy.files import LARGEST, load_policy, parse_policy
+from sam_tui.adapters.policy.files import load_policy, parse_policy
 from sam_tui.adapters.policy.layers import AppFolders, make_policy, read_layers
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.accesses import CommandAccess, Fetch, Read, Use, Write
@@ -18,6 +18,7 @@ from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPattern
 from sam_tui.core.authorization.rules.rule import Layer
 from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.local_files.bounded import LARGEST_SETTINGS
 from sam_tui.core.ports.policy import SavedGrant
 from tests.guard.ward import CREATE, RUN, Ward
 
@@ -118,7 +119,7 @@ def test_a_file_that_is_none_or_too_long_or_a_link_of_a_project_is_refused(tmp_p
     def load(path: Path, layer: Layer) -> None:
         load_policy(str(path), layer, root="/", home="/")
 
-    (tmp_path / "long").write_text("#" * (LARGEST + 1), encoding="utf-8")
+    (tmp_path / "long").write_text("#" * (LARGEST_SETTINGS + 1), encoding="utf-8")
     (tmp_path / "bytes").write_bytes(b"\xff")
     (tmp_path / "target").write_text("", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "target")

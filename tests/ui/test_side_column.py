@@ -3,6 +3,7 @@
 Costs about 1.5 s of CPU.
 """
 
+import os
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,6 @@ def test_a_layout_is_kept_in_a_file_and_what_is_none_is_passed_over(
     assert Layout.of(kept.read("layout")) == Layout()
     kept.write("layout", {"kind": "sideways", "side": 3, "width": 900})
     assert Layout.of(kept.read("layout")) == Layout(width=70)
+    file.unlink()
+    os.mkfifo(file)  # nobody writes into it: reading must not wait
+    assert kept.read("layout") == {}

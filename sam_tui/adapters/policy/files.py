@@ -2,7 +2,6 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
@@ -23,15 +22,14 @@ from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPatter
 from sam_tui.core.authorization.rules.rule import EFFECTS, Layer, Rule
 from sam_tui.core.authorization.rules.time_windows import Window
 from sam_tui.core.errors import ConfigurationError
-from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
-from sam_tui.core.text.toml_lines import line_of
+from sam_tui.core.local_files.bounded import read_settings
+from sam_tui.core.text.toml_lines import line_of, toml_table
 
 POLICY_FILE = "policy.toml"
 """Below the settings folder."""
 PROJECT_FILE = ".sam/policy.toml"
 """Below the workspace."""
-LARGEST = 262_144
-"""Bytes of a policy file."""
+_CORRECT = "Correct the TOML."
 _MOST_IGNORED = 5
 """What of an untrusted file is named."""
 T = TypeVar("T")
@@ -48,7 +46,6 @@ _TEXTS = ("id", "effect", "operation", "path", "access", "command", "class", "ho
 _RULE_KEYS = (*_TEXTS, "days", "exact")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _SERVER = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\]):[0-9]{1,5}")
-_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|at end of document")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +86,7 @@ def load_policies(
     user = load_policy(os.path.join(config_dir, POLICY_FILE), "user", root=workspace, home=home)
     path = os.path.join(workspace, PROJECT_FILE)
     try:
-        text = _read(path, root=workspace)
+        text = read_settings(path, root=workspace)
     except ConfigurationError as unreadable:
         vouches(b"")
         return user, PolicyFile(path, "project", exists=True, ignored=(unreadable.explain(),))
@@ -104,7 +101,7 @@ def load_policies(
 
 def load_policy(path: str, layer: Layer, *, root: str, home: str) -> PolicyFile:
     """One policy file; one that does not exist says nothing. Raises ``ConfigurationError``."""
-    text = _read(path, root=root if layer == "project" else "")
+    text = read_settings(path, root=root if layer == "project" else "")
     if text is None:
         return PolicyFile(path, layer)
     return parse_policy(text, path, layer, root=root, home=home)
@@ -112,14 +109,14 @@ def load_policy(path: str, layer: Layer, *, root: str, home: str) -> PolicyFile:
 
 def parse_policy(text: str, path: str, layer: Layer, *, root: str, home: str) -> PolicyFile:
     """The policy that a text holds; ``path`` is for messages. Raises ``ConfigurationError``."""
-    return _Reader(text, path, layer, root, home).file(_table(text, path))
+    return _Reader(text, path, layer, root, home).file(toml_table(text, path, _CORRECT))
 
 
 def parse_untrusted(text: str, path: str, *, root: str, home: str) -> PolicyFile:
     """What can be used of a project's policy: each setting and rule for itself."""
     ignored: list[str] = []
     try:
-        table = _table(text, path)
+        table = toml_table(text, path, _CORRECT)
     except ConfigurationError as broken:
         table, ignored = {}, [broken.explain()]
     policy = _Reader(text, path, "project", root, home, ignored).file(table)
@@ -127,19 +124,6 @@ def parse_untrusted(text: str, path: str, *, root: str, home: str) -> PolicyFile
     if len(ignored) > len(reported):
         reported.append(f"{path}: {len(ignored) - len(reported)} more.")
     return replace(policy, ignored=tuple(reported))
-
-
-def _table(text: str, path: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        match = _AT_LINE.search(str(error))
-        line = int(match[1]) if match and match[1] else text.count("\n") + 1
-        fault = _AT_LINE.sub("", str(error)).strip()
-        raise ConfigurationError(f"{path}:{line}: {fault}.", hint="Correct the TOML.") from None
-    except (ValueError, RecursionError):
-        fault = "a number is too long, or brackets are nested too deep"
-        raise ConfigurationError(f"{path}: {fault}.", hint="Correct the TOML.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,15 +360,3 @@ def _wrong_kind(key: str, value: Any) -> str:
     if key == "days":
         return "" if isinstance(value, list) else "a list of days"
     return "" if isinstance(value, str) and value.strip() else "a text"
-
-
-def _read(path: str, *, root: str = "") -> str | None:
-    """The text of a file; a project's file is not followed out of the project, its ``root``."""
-    try:
-        return read_bounded(path, most=LARGEST, root=root).decode("utf-8")
-    except MissingFile:
-        return None
-    except UnusableFile as why:
-        raise ConfigurationError(f"{path} {why}.") from None
-    except UnicodeDecodeError:
-        raise ConfigurationError(f"{path} is not UTF-8.") from None

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, cast
 
-from sam_tui.adapters.policy.private_files import exclusive, replace_file
 from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.local_files.private_files import exclusive, replace_file
 from sam_tui.core.ports.policy import LiveGrant
 
 FOLDER = "grants"

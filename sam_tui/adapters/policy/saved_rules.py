@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from sam_tui.adapters.policy.files import POLICY_FILE, load_policy, parse_policy
-from sam_tui.adapters.policy.private_files import exclusive, replace_file
 from sam_tui.core.authorization.rules.rule import Rule
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import mint
+from sam_tui.core.local_files.private_files import exclusive, replace_file
 from sam_tui.core.ports.policy import SavedGrant
 from sam_tui.core.text.toml_lines import rule_blocks
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
 
-from sam_tui.adapters.policy.private_files import exclusive, replace_file
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, open_regular
+from sam_tui.core.local_files.private_files import exclusive, replace_file
 from sam_tui.core.ports.policy import Believed, Inspection, TrustState
 from sam_tui.core.text.plain import printable
 

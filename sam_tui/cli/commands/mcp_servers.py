@@ -261,7 +261,7 @@ def _pair(text: str, sign: str) -> tuple[str, str]:
 
 
 def _edit(path: str, change: Callable[[bytes], str]) -> None:
-    from sam_tui.adapters.policy.private_files import exclusive, replace_file
+    from sam_tui.core.local_files.private_files import exclusive, replace_file
 
     with exclusive(path):
         try:

@@ -4,6 +4,10 @@ import errno
 import os
 import stat
 
+from sam_tui.core.errors import ConfigurationError
+
+LARGEST_SETTINGS = 262_144
+"""Bytes of a settings or policy file."""
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = _FILE | os.O_WRONLY | os.O_CREAT | os.O_TRUNC
@@ -61,6 +65,21 @@ def read_bounded(path: str, *, most: int, root: str = "", alone: bool = False) -
     if len(data) > most:
         raise UnusableFile(f"is longer than {most} bytes")
     return data
+
+
+def read_settings(path: str, *, root: str = "") -> str | None:
+    """The text of a settings file, None where there is none, ``root`` as in ``open_regular``.
+
+    Raises ``ConfigurationError``.
+    """
+    try:
+        return read_bounded(path, most=LARGEST_SETTINGS, root=root).decode("utf-8")
+    except MissingFile:
+        return None
+    except UnusableFile as why:
+        raise ConfigurationError(f"{path} {why}.") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path} is not UTF-8.") from None
 
 
 def read_named(path: str, *, most: int) -> bytes:

@@ -1,11 +1,30 @@
-"""Where something stands in a TOML text, which the standard parser does not tell."""
+"""Settings as TOML: parsed with the line of a fault, and where something stands, which no parser tells."""
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sam_tui.core.errors import ConfigurationError
 
 _HEADER = re.compile(r"\s*(\[{1,2})\s*([^\]]*?)\s*\]{1,2}\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*[.=]""")
+_AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|at end of document")
 _LONG = re.compile(r'"""|' + "'''")
+
+
+def toml_table(text: str, path: str, hint: str) -> dict[str, Any]:
+    """What a text holds. Raises ``ConfigurationError`` with ``path``, line and ``hint``."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        match = _AT_LINE.search(str(error))
+        line = int(match[1]) if match and match[1] else text.count("\n") + 1
+        fault = _AT_LINE.sub("", str(error)).strip()
+        raise ConfigurationError(f"{path}:{line}: {fault}.", hint=hint) from None
+    except (ValueError, RecursionError):
+        fault = "a number is too long, or brackets are nested too deep"
+        raise ConfigurationError(f"{path}: {fault}.", hint=hint) from None
 
 
 def line_of(text: str, at: Sequence[str | int]) -> int:

@@ -16,7 +16,7 @@ from textual.worker import Worker
 
 from sam_tui.core.errors import SamError
 from sam_tui.ui.plain import one_line, visible, visible_line
-from sam_tui.ui.screens.dialogs import Dialog
+from sam_tui.ui.screens.dialogs import Dialog, list_moves, take_key
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.policy import DecisionEntry, DecisionFilter, DecisionHistory
@@ -158,19 +158,13 @@ class AuditScreen(Dialog):
         """Move through the list, turn to the other folders, or to what was refused."""
         detail = self.query_one("#detail", VerticalScroll)
         moves = {
-            "up": self._list.action_cursor_up,
-            "down": self._list.action_cursor_down,
-            "pageup": self._list.action_page_up,
-            "pagedown": self._list.action_page_down,
+            **list_moves(self._list),
             "ctrl+up": detail.action_scroll_up,
             "ctrl+down": detail.action_scroll_down,
             "tab": self._turn_where,
             "ctrl+r": self._turn_refused,
         }
-        if event.key in moves:
-            event.stop()
-            event.prevent_default()
-            moves[event.key]()
+        take_key(event, moves)
 
     def _turn_where(self) -> None:
         self._wanted = replace(self._wanted, workspace="" if self._wanted.workspace else self._here)

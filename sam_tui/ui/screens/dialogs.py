@@ -1,6 +1,6 @@
 """Dialogs over the chat: picking from a list, and the help."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from textual import events
@@ -17,6 +17,24 @@ from sam_tui.ui.action_tables.groups import grouped
 from sam_tui.ui.actions import ACTIONS, WorkbenchAction, keys_of
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens import STYLES
+
+
+def list_moves(listed: OptionList) -> dict[str, Callable[[], None]]:
+    """What keys do to a list while a field beside it has them."""
+    return {
+        "up": listed.action_cursor_up,
+        "down": listed.action_cursor_down,
+        "pageup": listed.action_page_up,
+        "pagedown": listed.action_page_down,
+    }
+
+
+def take_key(event: events.Key, moves: Mapping[str, Callable[[], None]]) -> None:
+    """Do what the key is for and let nobody else have it; any other key goes on."""
+    if event.key in moves:
+        event.stop()
+        event.prevent_default()
+        moves[event.key]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +131,7 @@ class Picker(Dialog):
 
     def on_key(self, event: events.Key) -> None:
         """Move through the list while the filter has the keys."""
-        moves = {
-            "up": self._list.action_cursor_up,
-            "down": self._list.action_cursor_down,
-            "pageup": self._list.action_page_up,
-            "pagedown": self._list.action_page_down,
-        }
-        if event.key in moves:
-            event.stop()
-            event.prevent_default()
-            moves[event.key]()
+        take_key(event, list_moves(self._list))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Chosen, by key or by click."""

@@ -16,7 +16,7 @@ from sam_tui.settings.user import UserSettings
 from sam_tui.settings.values import expected, from_text, toml
 from sam_tui.ui import theme
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.screens.dialogs import Choice, Dialog, Picker
+from sam_tui.ui.screens.dialogs import Choice, Dialog, Picker, list_moves, take_key
 
 _AT_ONCE = ("screen.theme",)
 """What counts as soon as it is set."""
@@ -194,16 +194,8 @@ class SettingsScreen(Dialog):
 
     def on_key(self, event: events.Key) -> None:
         """Move through the list while the filter has the keys."""
-        moves = {
-            "up": self._list.action_cursor_up,
-            "down": self._list.action_cursor_down,
-            "pageup": self._list.action_page_up,
-            "pagedown": self._list.action_page_down,
-        }
-        if self._changing is None and event.key in moves:
-            event.stop()
-            event.prevent_default()
-            moves[event.key]()
+        if self._changing is None:
+            take_key(event, list_moves(self._list))
 
 
 TOUR = (

@@ -103,7 +103,9 @@ _HISTORY = re.compile(
     re.I,
 )
 _CREDENTIALS = re.compile(
-    r"(?:[._]netrc|\.git-credentials|\.pgpass|\.my\.cnf|\.pypirc|\.vault-token|krb5cc_\d+)$", re.I
+    r"(?:[._]netrc|\.git-credentials|\.pgpass|\.my\.cnf|\.pypirc|\.vault-token|krb5cc_\d+"
+    r"|\.sam-tui-[a-z0-9_]{8})$",  # the last: a private file while it is written anew
+    re.I,
 )
 _ENDINGS = ("/.m2/settings.xml", "/.m2/settings-security.xml", "/.gradle/gradle.properties")
 _PROCESS = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?(?:environ|mem|maps|auxv|pagemap|fd/.*)$")

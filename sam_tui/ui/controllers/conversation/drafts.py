@@ -2,6 +2,7 @@
 
 import contextlib
 
+from sam_tui.core.errors import ConfigurationError
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.preferences import Preferences
@@ -41,7 +42,7 @@ class PromptDrafts:
         drafts.pop(self._key, None)
         if text.strip():
             drafts[self._key] = text[:LONGEST]
-        with contextlib.suppress(OSError):  # a draft is worth no interruption
+        with contextlib.suppress(ConfigurationError):  # a draft is worth no interruption
             self._preferences.write(SECTION, dict(list(drafts.items())[-MOST:]))
 
     @property

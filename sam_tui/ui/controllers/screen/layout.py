@@ -6,6 +6,7 @@ from typing import cast
 
 from textual.app import App
 
+from sam_tui.core.errors import ConfigurationError
 from sam_tui.ui.preferences import Preferences
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.screens.layout import KINDS, SECTION, SIDES, STEP, Layout, LayoutKind, SideWish
@@ -65,8 +66,8 @@ class LayoutActions:
         self._screen.divide(layout)
         try:
             self._preferences.write(SECTION, layout.as_json())
-        except OSError as error:
-            self._say(f"The layout could not be kept: {error.strerror}.")
+        except ConfigurationError as error:
+            self._say(f"The layout could not be kept: {error}")
 
     def _say(self, words: str) -> None:
         self._screen.transcript.add_notice("info", words[:1].upper() + words[1:])
