@@ -100,6 +100,7 @@ def test_a_key_is_typed_once_used_by_runs_and_shown_by_none(
     assert said("config", "key")[0] == 52
 
 
+@pytest.mark.requirement("settings:keys-kept")
 def test_two_programs_that_keep_keys_at_once_lose_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
