@@ -323,7 +323,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "headless:full-disk": Requirement("A full disk under the data folder ends a run with code 70 and the folder's name; what is stored stays whole.", "issue 12.16"),
     "headless:guard-explain": Requirement("Guard explain tells allow, ask or deny with each access, and does nothing.", "brief headless 3"),
     "headless:hijack": Requirement("No module of the workspace runs, by console script, python -m or PYTHONPATH, whatever its name.", "codebases 4.2"),
-    "headless:input-messages": Requirement("With --input-format stream-json messages come on standard input while it works: each joins the turn that runs or begins one with a result of its own, can be told again, interrupted, and a wrong line ends the input in words.", "issue 18.4"),
+    "headless:input-messages": Requirement("With --input-format stream-json messages come on standard input while it works: each joins the turn that runs or begins one with a result of its own, can be told again, interrupted, and a wrong line ends the input in words. One with images begins a turn of its own and shows them to the model; no address is fetched.", "issue 18.4"),
     "headless:permission-tool": Requirement("Approvals are answered by the MCP tool or the program that --permission-prompt-tool names; anything but a plain yes refuses, and the tool hears of nothing but approvals.", "issue 18.4"),
     "headless:json": Requirement("Json output is exactly one result object.", "peers 3.8"),
     "headless:json-schema": Requirement("An answer that is not JSON of the schema is asked for again, at most twice, and then ends the run with 65; nothing a schema refers to is fetched.", "issue 18.4"),

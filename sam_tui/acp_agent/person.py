@@ -4,7 +4,6 @@ The host words every approval. An answer counts for the question that it was giv
 each carry its id, and anything but one of them denies.
 """
 
-import base64
 from collections.abc import Sequence
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -17,7 +16,7 @@ from sam_tui.acp_agent.updates import diff_content, kind_of
 from sam_tui.core.errors import UsageError
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply, chosen
 from sam_tui.core.messages import Image
-from sam_tui.core.prompt.images import image_of
+from sam_tui.core.prompt.images import image_of_text
 from sam_tui.core.todos.item import one_line, visible_text
 from sam_tui.core.tooling.neutralization import neutralise
 
@@ -47,11 +46,7 @@ def prompt_images(blocks: Blocks) -> list[Image]:
     for block in blocks:
         if not isinstance(block, schema.ImageContentBlock):
             continue
-        try:
-            data = base64.b64decode(block.data, validate=True)
-        except ValueError:
-            data = b""
-        image = image_of(f"image {len(images) + 1}", data)
+        image = image_of_text(f"image {len(images) + 1}", block.data)
         if image is None:
             raise UsageError(
                 "An image of the prompt cannot be used.",

@@ -93,7 +93,7 @@ class _Run:
         """What happened before the run was introduced."""
         self._goal: Goal | None = None
         self._images = request.images
-        """Those of the first message, until it is sent."""
+        """Those of the next message, until it is sent."""
         self._value: object = None
         self._fault = ""
         """What the answer holds by the schema, or why it holds nothing."""
@@ -181,11 +181,12 @@ class _Run:
         self, session: Session, messages: "MessageInput", events: Subscription
     ) -> None:
         """A turn and its result for each message that does not join the turn before."""
-        while (text := await messages.next()) is not None:
+        while (message := await messages.next()) is not None:
             self._code = None
+            self._images = (*self._images, *message.images)
             try:
                 async with asyncio.TaskGroup() as group:
-                    turn = group.create_task(self._turn(session, text, messages.waiting))
+                    turn = group.create_task(self._turn(session, message.text, messages.waiting))
                     messages.interrupt_with(turn.cancel)
             except BaseExceptionGroup as faults:
                 raise faults.exceptions[0] from None

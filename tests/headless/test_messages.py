@@ -1,5 +1,6 @@
 """Messages on standard input, and approvals asked there or of an MCP tool. Costs some 3 s of CPU."""
 
+import base64
 import json
 import os
 import subprocess
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from sam_tui.core.errors import UsageError
-from sam_tui.headless.dialogue.messages import reading
+from sam_tui.core.messages import Image
+from sam_tui.headless.dialogue.messages import ReceivedMessage, reading
 from tests.headless.conftest import Program, call, shell
 
 SERVER = """
@@ -59,6 +61,16 @@ def create(path: Path) -> dict[str, Any]:
     return {"calls": [call("file_operations", "create_file", filePath=str(path), content="x")]}
 
 
+PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
+SHOWN = f'{{"type": "image", "source": {{"type": "base64", "media_type": "x", "data": "{PIXEL}"}}}}'
+MESSAGE = ('{"type": "user", "message": {"content": [{"type": "text", "text": "look"}, ', "]}}")
+
+
+def replays(run: Dialogue) -> list[str]:
+    """The messages that were told again."""
+    return [x["message"]["content"][0]["text"] for x in run.lines if x.get("isReplay")]
+
+
 @pytest.mark.requirement("headless:input-messages", "headless:permission-tool")
 def test_messages_come_while_it_works_join_the_turn_and_are_told_again(program: Program) -> None:
     for name in ("first", "second"):
@@ -80,12 +92,14 @@ def test_messages_come_while_it_works_join_the_turn_and_are_told_again(program: 
     run.say("two")
     run.send({"type": "control_request", "request_id": "i", "request": {"subtype": "initialize"}})
     assert run.until("control_response")["response"]["request_id"] == "i"
+    # One with images begins a turn of its own: what joins another is words alone.
+    run.send(json.loads(SHOWN.join(MESSAGE)))
     (program.workspace / "first").write_text("go on", encoding="utf-8")
     result = run.until("result")
+    assert replays(run) == ["one", "two"]
     assert (result["result"], result["num_turns"]) == ("Both.", 3)
     assert result["permission_denials"][0]["reason"]
     assert allowed.exists() and not refused.exists()
-    run.say("three")
     assert run.until("result")["num_turns"] == 1
     run.say("four")
     while "permission_decision" not in (said := run.until("system"))["subtype"]:
@@ -94,10 +108,11 @@ def test_messages_come_while_it_works_join_the_turn_and_are_told_again(program: 
     interrupt = {"subtype": "interrupt"}
     run.send({"type": "control_request", "request_id": "j", "request": interrupt})
     assert run.until("result")["subtype"] == "cancelled"
-    replayed = [x["message"]["content"][0]["text"] for x in run.lines if x.get("isReplay")]
-    assert replayed == ["one", "two", "three", "four"]
+    assert replays(run) == ["one", "two", "look", "four"]
     out, err = run.process.communicate(timeout=50)
     assert (out, run.process.returncode) == ("", 130), err
+    kept = (path.read_bytes() for path in (program.folder / "data").rglob("*") if path.is_file())
+    assert any(PIXEL.encode() in content for content in kept)
 
 
 WRONG = {
@@ -105,7 +120,10 @@ WRONG = {
     "7": "it is no object",
     '{"type": "user"}': "its message has no content",
     '{"type": "user", "message": {"content": ""}}': "its message is empty",
-    '{"type": "user", "message": {"content": [{"type": "image"}]}}': '"image" is no text',
+    '{"type": "user", "message": {"content": [{"type": "audio"}]}}': '"audio" is neither text',
+    f'{{"type": "user", "message": {{"content": [{SHOWN}]}}}}': "its images have no words",
+    SHOWN.join(MESSAGE).replace(PIXEL, "bm9uZQ=="): "image 1 is no PNG",
+    SHOWN.join(MESSAGE).replace("base64", "url"): "image 1 is not in the line itself",
     '{"type": "more"}': 'its type is "more"',
     '{"type": "user", "message": {"content": "\\ud800"}}': "it is no JSON in UTF-8",
     "": "",
@@ -119,12 +137,15 @@ async def test_a_line_that_is_no_message_ends_the_input_in_words() -> None:
         sent: list[dict[str, Any]] = []
         source, sink = os.pipe()
         good = '{"type": "user", "message": {"content": [{"type": "text", "text": "hi"}]}}'
-        os.write(sink, f'{{"type": "keep_alive"}}\n{good}\n{line}\n'.encode())
+        shown = SHOWN.join(MESSAGE)
+        os.write(sink, f'{{"type": "keep_alive"}}\n{good}\n{shown}\n{line}\n'.encode())
         os.close(sink)
         async with reading(source, sent.append) as messages:
-            assert await messages.next() == "hi"
+            assert await messages.next() == ReceivedMessage("hi")
+            image = Image("image 1", "image/png", PIXEL)
+            assert await messages.next() == ReceivedMessage("look", (image,))
             if words:
-                with pytest.raises(UsageError, match="Line 3 of standard input") as wrong:
+                with pytest.raises(UsageError, match="Line 4 of standard input") as wrong:
                     await messages.next()
                 assert words in str(wrong.value)
             else:

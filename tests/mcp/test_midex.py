@@ -1,5 +1,6 @@
 """Seed 003 over MCP: a client that knows the document alone can read, start, do and finish."""
 
+import json
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from mcp import MCPError
 from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.workflow.service import Workflows
-from tests.mcp.conftest import ERAS, Era, House, Person, Place, decides, replies
+from tests.mcp.conftest import ERAS, Era, House, Person, Place, decides, replies, text_of
 from tests.mcp.midex_kit import (
     AGREED,
     FORK,
@@ -309,7 +310,7 @@ async def test_a_tool_step_that_another_runs_or_that_was_cut_off_is_not_run_agai
     assert not (workspace / "cut-off.txt").exists()
 
 
-@pytest.mark.requirement("mcp:midex-gate")
+@pytest.mark.requirement("mcp:midex-gate", "mcp:told-once")
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_phase_holds_for_our_tools_and_their_calls_are_its_evidence(
     shared: tuple[House, Path], era: Era
@@ -320,29 +321,26 @@ async def test_a_phase_holds_for_our_tools_and_their_calls_are_its_evidence(
         async def tool(name: str, **arguments: Any) -> Any:
             return await client.call_tool(name, arguments, meta=meta)
 
-        begun = (await tool("workflow.start", workflow_name="gated")).structured_content
+        begun = json.loads(text_of(await tool("workflow.start", workflow_name="gated")))
         # Who only looks takes the step from nobody.
         await read(onlooker, f"current_step/{begun['execution_id']}")
         refused: Any = await tool("file_operations.create_file", filePath="x.txt", content="x")
         assert refused.is_error
         assert "look" in refused.content[0].text and "create_file" in refused.content[0].text
         token = begun["new_token"]
-        unproven = (
-            await tool("workflow.next_step", token=token, output={"summary": "all done"})
-        ).structured_content
+        handed_in = {"token": token, "output": {"summary": "all done"}}
+        unproven = json.loads(text_of(await tool("workflow.next_step", **handed_in)))
         assert unproven["failures"][0]["message"] == "nothing was run"
         await tool("terminal_operations.run_command", command="true")
-        again = (
-            unproven.get("new_token")
-            or (
-                (
-                    await tool("workflow.retry", execution_id=begun["execution_id"])
-                ).structured_content
-            )["new_token"]
-        )
+        again = unproven.get("new_token")
+        if not again:
+            retried = await tool("workflow.retry", execution_id=begun["execution_id"])
+            again = json.loads(text_of(retried))["new_token"]
         ran: Any = await tool("terminal_operations.run_command", command="true")
         assert not ran.is_error, ran
-        proven = await tool("workflow.next_step", token=again, output={"summary": "all done"})
+        handed_in, meta = {**handed_in, "token": again}, meta | {"sam-tui/structured": True}
+        proven = await tool("workflow.next_step", **handed_in)
+        assert proven.structured_content == json.loads(text_of(proven))
         assert proven.structured_content["workflow_state"] == "completed"
         free: Any = await tool("file_operations.create_file", filePath=f"{era}.txt", content="x")
         assert not free.is_error

@@ -103,7 +103,7 @@ async def test_a_killed_server_is_followed_by_another_that_goes_on(place: Place)
         await server.open()
         arguments = {"workflow_name": "two", "execution_id": "exec_1"}
         begun = await server.ask("tools/call", name="workflow.start", arguments=arguments)
-        token = begun["result"]["structuredContent"]["new_token"]
+        token = json.loads(begun["result"]["content"][0]["text"])["new_token"]
         server.process.kill()
         await server.process.wait()
     async with place.client("--profile", "midex") as client:

@@ -9,10 +9,13 @@ import json
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, cast
 
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import mint
+from sam_tui.core.messages import Image
+from sam_tui.core.prompt.images import image_of_text
 from sam_tui.line_pipes import LinePipes
 
 LARGEST = 10 * 1024 * 1024
@@ -24,13 +27,21 @@ _IGNORED = ("keep_alive", "system", "assistant", "result")
 Answer = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class ReceivedMessage:
+    """One message of the person, with the images that it shows."""
+
+    text: str
+    images: tuple[Image, ...] = ()
+
+
 class MessageInput:
     """What comes on standard input. ``send`` writes a line of standard output."""
 
     def __init__(self, lines: LinePipes, send: Callable[[dict[str, Any]], None]) -> None:
         self._lines = lines
         self._send = send
-        self._messages: deque[str] = deque()
+        self._messages: deque[ReceivedMessage] = deque()
         self._open: dict[str, asyncio.Future[Answer | None]] = {}
         self._changed = asyncio.Event()
         self._ended = False
@@ -38,7 +49,7 @@ class MessageInput:
         self._interrupt: Callable[[], object] | None = None
         self._number = 0
 
-    async def next(self) -> str | None:
+    async def next(self) -> ReceivedMessage | None:
         """The next message, or None once the input has ended. Raises ``UsageError`` for a wrong line."""
         while not self._messages:
             if self._fault is not None:
@@ -50,9 +61,9 @@ class MessageInput:
         return self._messages.popleft()
 
     def waiting(self) -> Iterable[str]:
-        """Take all messages that have come: they join the turn that runs."""
-        while self._messages:
-            yield self._messages.popleft()
+        """Take the messages that have come: they join the turn that runs, up to one with images."""
+        while self._messages and not self._messages[0].images:
+            yield self._messages.popleft().text
 
     def interrupt_with(self, cancel: Callable[[], object] | None) -> None:
         """What ends the turn that runs; None while there is none."""
@@ -93,7 +104,7 @@ class MessageInput:
             case "user":
                 if len(self._messages) >= MOST_WAITING:
                     raise self._wrong(f"more than {MOST_WAITING} messages wait")
-                self._messages.append(self._text(fields))
+                self._messages.append(self._message(fields))
             case "control_response":
                 self._answered(_object(fields.get("response")))
             case "control_request":
@@ -115,8 +126,8 @@ class MessageInput:
             raise self._wrong("it is no object")
         return cast("Any", value)
 
-    def _text(self, fields: dict[str, Any]) -> str:
-        """The text of a message. Raises ``UsageError``."""
+    def _message(self, fields: dict[str, Any]) -> ReceivedMessage:
+        """Text and images of a message. Raises ``UsageError``."""
         content: Any = _object(fields.get("message")).get("content")
         blocks: list[Any] = (
             [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -124,16 +135,28 @@ class MessageInput:
         if not isinstance(content, str | list):
             raise self._wrong("its message has no content")
         texts: list[str] = []
+        images: list[Image] = []
         for block in map(_object, blocks):
-            if block.get("type") != "text" or not isinstance(block.get("text"), str):
-                raise self._wrong(
-                    f"content of the type {json.dumps(block.get('type'))[:40]} is no text"
-                )
-            texts.append(block["text"])
+            if block.get("type") == "image":
+                images.append(self._image(f"image {len(images) + 1}", _object(block.get("source"))))
+            elif block.get("type") == "text" and isinstance(block.get("text"), str):
+                texts.append(block["text"])
+            else:
+                kind = json.dumps(block.get("type"))[:40]
+                raise self._wrong(f"content of the type {kind} is neither text nor an image")
         text = "\n".join(texts)
         if not text.strip():
-            raise self._wrong("its message is empty")
-        return text
+            raise self._wrong("its message is empty" if not images else "its images have no words")
+        return ReceivedMessage(text, tuple(images))
+
+    def _image(self, name: str, source: dict[str, Any]) -> Image:
+        """The image of a block. Nothing is fetched: an address is refused. Raises ``UsageError``."""
+        if source.get("type") != "base64":
+            raise self._wrong(f"{name} is not in the line itself (source.type base64)")
+        image = image_of_text(name, source.get("data"))
+        if image is None:
+            raise self._wrong(f"{name} is no PNG, JPEG, GIF or WebP of up to 3.75 MB in Base64")
+        return image
 
     def _answered(self, response: dict[str, Any]) -> None:
         answer = self._open.get(str(response.get("request_id")))

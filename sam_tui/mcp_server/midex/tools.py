@@ -8,7 +8,7 @@ import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Any
 
 import mcp_types as types
 from pydantic import ValidationError
@@ -53,17 +53,6 @@ class _Entry:
     verb: Verb
     reads: bool = False
     ends: bool = False
-
-
-_SUCCESS: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "success": {"type": "boolean"},
-        "error": {"type": "string"},
-        "code": {"type": "string"},
-    },
-    "required": ["success"],
-}
 
 
 class MidexToolbox:
@@ -129,9 +118,10 @@ class MidexToolbox:
         if unknown.words:
             answer[IGNORED] = list(unknown.words)
         answer = plain_json(answer)
+        # Once: no output schema is promised, so a client that looks for data reads the text, too.
         return types.CallToolResult(
-            content=[types.TextContent(text=json.dumps(answer, ensure_ascii=False, indent=2))],
-            structured_content=answer,
+            content=[types.TextContent(text=json.dumps(answer, ensure_ascii=False))],
+            structured_content=answer if request.structured else None,
             is_error=not answer["success"],
         )
 
@@ -310,7 +300,6 @@ def _tool(name: str, entry: _Entry) -> types.Tool:
         name=name,
         description=entry.about,
         input_schema={"type": "object", **json.loads(canonical(schema))},
-        output_schema=_SUCCESS,
         annotations=types.ToolAnnotations(
             read_only_hint=entry.reads, destructive_hint=entry.ends, open_world_hint=False
         ),
