@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shutil
 from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
@@ -21,6 +22,9 @@ from sam_tui.demo.material import TASK, Material, unpack  # noqa: E402
 from sam_tui.ui import theme  # noqa: E402
 from sam_tui.ui.app import SamApp  # noqa: E402
 
+_REMOTE = re.compile(r"@font-face \{.*?\}\s*|<!-- [^>]* -->\s*", re.S)
+"""What a picture would load from elsewhere, and who made it."""
+_FONT = re.compile(r"font-family: Fira Code, monospace;")
 LONGEST = 60.0
 """Seconds a session may take to come to what is to be seen."""
 
@@ -56,6 +60,7 @@ class Stage:
     def take(self, name: str) -> None:
         """Write the screen as a picture."""
         svg = self.app.export_screenshot(title="sam-tui")
+        svg = _FONT.sub("font-family: monospace;", _REMOTE.sub("", svg))
         (HERE / f"{name}.svg").write_text(svg, encoding="utf-8")
 
 

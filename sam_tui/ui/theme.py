@@ -115,7 +115,7 @@ LOOKS = {look.name: look for look in (
             "#8a8a8a", "#6a6a6a", "#4d4d4d", "#696969"),
 )}
 # fmt: on
-"""Every look: text has a contrast of 4.5 to 1 and more (WCAG AA), in those of high contrast 7 (AAA)."""
+"""Every look: a contrast of 4.5 to 1 and more (WCAG AA), of plain text in high contrast 7 (AAA)."""
 DARK, LIGHT = LOOKS["sam"], LOOKS["sam-light"]
 
 ANSI_DARK = TerminalTheme(

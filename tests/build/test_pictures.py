@@ -45,3 +45,10 @@ def test_each_scene_has_its_picture_and_the_readme_shows_four() -> None:
         r"!\[[^]]*\]\(screenshots/([\w-]+)\.svg\)", (ROOT / "README.md").read_text("utf-8")
     )
     assert len(shown) >= LEAST_SHOWN and set(shown) <= wanted
+
+
+@pytest.mark.requirement("docs:pictures")
+def test_a_picture_loads_nothing_from_elsewhere() -> None:
+    elsewhere = re.compile(r"url\((?!#)|@import|https?://(?!www\.w3\.org/2000/svg)")
+    for path in TAKE.parent.glob("*.svg"):
+        assert elsewhere.search(path.read_text("utf-8")) is None, path

@@ -5,6 +5,7 @@ import pytest
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.ui.screens.review import ReviewScreen, forward_difference
 from tests.fakes.engine_kit import RawModel, calls
+from tests.ui.contrast import unreadable
 from tests.ui.driver import Stage, app_over, driven
 
 LINES = [f"line {n}" for n in range(1, 31)]
@@ -33,6 +34,7 @@ async def test_changes_are_accepted_undone_by_hunk_and_file_and_commented(
         await me.pilot.press("alt+v")
         await me.until(lambda: isinstance(me.app.screen, ReviewScreen) and "new.py" in me.drawn())
         assert "a.py  changed  +2 -2" in me.drawn() and "new.py  created  +1 -0" in me.drawn()
+        assert unreadable(me.app) == []
         await me.pilot.press("enter", "down", "a", "c", "escape", "down", "c", *"why?", "enter")
         drawn = me.drawn()
         assert "0 of 2 accepted · 1 comment" in drawn and "✓   ⋯" in drawn

@@ -16,7 +16,8 @@ from textual.worker import Worker
 
 from sam_tui.core.errors import SamError
 from sam_tui.ui.plain import one_line, visible, visible_line
-from sam_tui.ui.screens.dialogs import Dialog, list_moves, take_key
+from sam_tui.ui.screens.dialogs import Dialog
+from sam_tui.ui.widgets.choice_list import ChoiceList, take_key
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.policy import DecisionEntry, DecisionFilter, DecisionHistory
@@ -55,7 +56,7 @@ class AuditScreen(Dialog):
         self._broken: int | None = None
         self._fetching: Worker[None] | None = None
         self._filter = Input(placeholder="type to narrow, ↑↓ to look", id="filter")
-        self._list = OptionList(markup=False, id="choices")
+        self._list = ChoiceList(id="choices")
         self._list.can_focus = False
         self._detail = Static(markup=False)
         self._note = Static(markup=False, classes="note")
@@ -158,7 +159,7 @@ class AuditScreen(Dialog):
         """Move through the list, turn to the other folders, or to what was refused."""
         detail = self.query_one("#detail", VerticalScroll)
         moves = {
-            **list_moves(self._list),
+            **self._list.moves,
             "ctrl+up": detail.action_scroll_up,
             "ctrl+down": detail.action_scroll_down,
             "tab": self._turn_where,

@@ -1,6 +1,6 @@
 """Dialogs over the chat: picking from a list, and the help."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from textual import events
@@ -17,24 +17,7 @@ from sam_tui.ui.action_tables.groups import grouped
 from sam_tui.ui.actions import ACTIONS, WorkbenchAction, keys_of
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens import STYLES
-
-
-def list_moves(listed: OptionList) -> dict[str, Callable[[], None]]:
-    """What keys do to a list while a field beside it has them."""
-    return {
-        "up": listed.action_cursor_up,
-        "down": listed.action_cursor_down,
-        "pageup": listed.action_page_up,
-        "pagedown": listed.action_page_down,
-    }
-
-
-def take_key(event: events.Key, moves: Mapping[str, Callable[[], None]]) -> None:
-    """Do what the key is for and let nobody else have it; any other key goes on."""
-    if event.key in moves:
-        event.stop()
-        event.prevent_default()
-        moves[event.key]()
+from sam_tui.ui.widgets.choice_list import ChoiceList, take_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +63,7 @@ class Picker(Dialog):
         self._hint = hint
         self._choices: Sequence[Choice] = ()
         self._filter = Input(placeholder="type to narrow, ↑↓ and Enter to choose", id="filter")
-        self._list = OptionList(markup=False, id="choices")
+        self._list = ChoiceList(id="choices")
         self._list.can_focus = False
         self._note = Static("Looking…", markup=False, classes="note")
 
@@ -131,7 +114,7 @@ class Picker(Dialog):
 
     def on_key(self, event: events.Key) -> None:
         """Move through the list while the filter has the keys."""
-        take_key(event, list_moves(self._list))
+        take_key(event, self._list.moves)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Chosen, by key or by click."""

@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Dialog
 from sam_tui.ui.transcript.render.diff import DiffLine, parse
+from sam_tui.ui.widgets.choice_list import ChoiceList
 from sam_tui.ui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class ReviewScreen(Dialog):
         self._parts: dict[str, list[list[DiffLine]]] = {}
         self._rows: list[ReviewRow] = []
         self._armed: tuple[str, int | None] | None = None
-        self._list = OptionList(markup=False, id="choices")
+        self._list = ChoiceList(id="choices")
         self._note = Static("Looking…", markup=False, classes="note")
         self._comment = LineInput(
             self._commented, placeholder="comment on this line, Enter keeps it"

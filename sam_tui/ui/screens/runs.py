@@ -23,6 +23,7 @@ from sam_tui.ui.screens.run_lines import (
     run_line,
     step_lines,
 )
+from sam_tui.ui.widgets.choice_list import ChoiceList
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.workflows import FindingRow
@@ -79,10 +80,10 @@ class RunsScreen(Screen[None]):
         self._kept: dict[str, FindingRow | str] = {}
         self._seen = -1
         self._armed = ""
-        self._list = OptionList(markup=False, id="runs")
+        self._list = ChoiceList(id="runs")
         self._head = Static("", markup=False, id="run-head")
         self._steps = Static("", markup=False)
-        self._shelf = OptionList(markup=False, id="run-kept")
+        self._shelf = ChoiceList(id="run-kept")
         self._events = Static("", markup=False)
         self._log = VerticalScroll(self._events, id="run-events")
         self._hint = Static("", markup=False, id="run-keys")

@@ -16,7 +16,8 @@ from sam_tui.settings.user import UserSettings
 from sam_tui.settings.values import expected, from_text, toml
 from sam_tui.ui import theme
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.screens.dialogs import Choice, Dialog, Picker, list_moves, take_key
+from sam_tui.ui.screens.dialogs import Choice, Dialog, Picker
+from sam_tui.ui.widgets.choice_list import ChoiceList, take_key
 
 _AT_ONCE = ("screen.theme",)
 """What counts as soon as it is set."""
@@ -38,6 +39,12 @@ class ThemePicker(Picker):
             self.app.theme = name  # pyright: ignore[reportUnknownMemberType]
 
 
+def _value(value: Value) -> Content:
+    if value in ("", ()):
+        return Content("not set").stylize("$text-muted")
+    return Content(one_line(toml(value), 40))
+
+
 def _about(name: str, current: str) -> str:
     words = "in use" if name == current else ""
     if name == "auto":
@@ -55,7 +62,7 @@ class SettingsScreen(Dialog):
         super().__init__()
         self._settings = settings
         self._filter = Input(placeholder="type to narrow, ↑↓ and Enter to change", id="filter")
-        self._list = OptionList(markup=False, id="choices")
+        self._list = ChoiceList(id="choices")
         self._list.can_focus = False
         self._value = Input(id="value")
         self._value.display = False
@@ -86,7 +93,7 @@ class SettingsScreen(Dialog):
                 origin = str(settings.origin(setting.key))
                 line = Content.assemble(
                     (f"{setting.key:<26} ", "$primary"),
-                    one_line(toml(settings[setting.key]), 40),
+                    _value(settings[setting.key]),
                     (f"  {one_line(origin, 60)}" if origin != "default" else "", "$text-muted"),
                 )
                 self._list.add_option(Option(line, id=setting.key))
@@ -195,7 +202,7 @@ class SettingsScreen(Dialog):
     def on_key(self, event: events.Key) -> None:
         """Move through the list while the filter has the keys."""
         if self._changing is None:
-            take_key(event, list_moves(self._list))
+            take_key(event, self._list.moves)
 
 
 TOUR = (

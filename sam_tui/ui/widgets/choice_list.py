@@ -1,0 +1,47 @@
+"""A list to choose from, and the keys that move through it while a field beside it has them."""
+
+from collections.abc import Callable, Mapping
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.strip import Strip
+from textual.widgets import OptionList
+
+
+class ChoiceList(OptionList):
+    """Shows plain text. The marked row has one colour: those of its parts suit another ground."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(markup=False, id=id)
+
+    def render_line(self, y: int) -> Strip:
+        """A row as Textual draws it, in one colour where it is marked."""
+        strip = super().render_line(y)
+        segments = list(strip)
+        style = segments[0].style if segments else None
+        if style is None or style.meta.get("option") != self.highlighted:
+            return strip
+        colour = self.get_visual_style(
+            "option-list--option", "option-list--option-highlighted"
+        ).rich_style.color
+        plain = Segment.apply_style(segments, post_style=Style(color=colour))
+        return Strip(plain, strip.cell_length)
+
+    @property
+    def moves(self) -> Mapping[str, Callable[[], None]]:
+        """What keys do to the list while a field beside it has them."""
+        return {
+            "up": self.action_cursor_up,
+            "down": self.action_cursor_down,
+            "pageup": self.action_page_up,
+            "pagedown": self.action_page_down,
+        }
+
+
+def take_key(event: events.Key, moves: Mapping[str, Callable[[], None]]) -> None:
+    """Do what the key is for and let nobody else have it; any other key goes on."""
+    if event.key in moves:
+        event.stop()
+        event.prevent_default()
+        moves[event.key]()
