@@ -118,3 +118,23 @@ async def test_a_recording_has_nothing_typed_that_a_shell_shows_again(
     assert "oldest" in texts[0]
     assert VEIL in texts[1] and VEIL in texts[2]
     assert "newest" in texts[1] and "newest" in texts[2]
+
+
+@pytest.mark.requirement("terminal:baton-unrecorded")
+async def test_what_a_program_makes_of_keys_that_it_got_is_veiled_though_it_is_slow(
+    open_shell: Open, hand: Any
+) -> None:
+    """Costs 0.1 s."""
+    session = await open_shell("bash", confined=True, writable=(str(hand.workspace),))
+    ready, gate = "echo rea''dy", "while [ ! -e gate ]; do sleep 0.02; done"
+    session.type(f"{ready}; read a; : > got; {gate}; echo $a | rev; read b\r".encode())
+    await shown(session, "\nready")
+    session.type(SECRET[::-1].encode() + b"\r")
+    session.pass_to("agent")
+    while not (hand.workspace / "got").exists():
+        await session.quiet(silence=0.02, within=1)
+    (hand.workspace / "gate").touch()
+    told = await hand.data("send_input", session_id=session.id, input="\r\n", timeout=DEADLINE)
+    assert tells(session.screen.text(), SECRET)
+    assert not tells(str(told), SECRET)
+    assert not tells(await all_told(hand, session), SECRET)

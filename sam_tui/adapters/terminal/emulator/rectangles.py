@@ -1,5 +1,5 @@
-"""Operations on rectangles and columns (VT420: DECFRA, DECERA, DECSERA, DECCRA, DECIC, DECDC), which the
-library has not.
+"""Operations on rectangles and columns (VT420: DECFRA, DECERA, DECSERA, DECCRA, DECIC, DECDC; SL, SR),
+which the library has not.
 
 They are made of what it has: moving, printing and erasing, with modes put aside meanwhile. The checksum of
 a rectangle (DECRQCRA) is left out: it would tell any program what others have left on the screen.
@@ -24,6 +24,8 @@ MOST_CELLS = 32 * 1024
 """Cells that one piece of output may have filled, erased or copied: a few bytes ask for a whole screen."""
 _LEAST_CELLS = 64
 """What even the smallest operation counts as."""
+_ROW = 4
+"""What a row counts as whose cells the library moves at once."""
 _PLAIN_PEN, _ASCII = b"\x1b[m", b"\x0f\x1b(B"
 _ORIGIN, _MARGINS = 6, 69
 
@@ -130,26 +132,29 @@ class Rectangles:
             self._terminal.feed(b"\x1b[" + pen + sets)
 
     def shift(self, body: bytes) -> None:
-        """DECIC, DECDC, DECBI, DECFI: put in or take out columns of the region, or go by one."""
+        """DECIC, DECDC, SL, SR, DECBI, DECFI: put in or take out columns of the region, or go by one."""
         column, row = self._terminal.cursor
         columns = self._terminal.size[0]
         top, bottom = _numbers(self._ask(b"r"))
         left, right = _numbers(self._ask(b"s")) if self._terminal.mode(_MARGINS) else (1, columns)
-        edge = {b"6": left - 1, b"9": right - 1}.get(body, column)
+        within = left <= column + 1 <= right and top <= row + 1 <= bottom
+        count = 1
         if body in (b"6", b"9"):
-            if column != edge or not top <= row + 1 <= bottom:
+            if not within or column != (left if body == b"6" else right) - 1:
                 self._terminal.feed(b"\x1b[D" if body == b"6" else b"\x1b[C")
                 return
-            column, count = left - 1, 1
+            column = left - 1
         else:
             count = int(body[1:-2] or 1) or 1
-        self._left -= (bottom - top + 1) * columns
-        if self._left < 0 or not (left <= edge + 1 <= right and top <= row + 1 <= bottom):
+            if body[-2:-1] == b" ":  # the whole region, wherever the cursor is
+                column, within = left - 1, True
+        self._left -= max(_LEAST_CELLS, (bottom - top + 1) * _ROW)
+        if self._left < 0 or not within:
             return
-        change = b"@" if body.endswith((b"6", b"}")) else b"P"
+        change = b"\x1b[%d" % min(count, columns) + (b"@" if body[-1:] in b"6}A" else b"P")
         with self._steady():
-            for number in range(top - 1, bottom):
-                self._terminal.feed(_at(number, column) + b"\x1b[%d" % min(count, columns) + change)
+            rows = range(top - 1, bottom)
+            self._terminal.feed(b"".join(_at(number, column) + change for number in rows))
 
     def _drawn(self, left: int, right: int, top: int, bottom: int) -> list[bytes]:
         return drawn_as_output(self._terminal, (left, top), (right, bottom))

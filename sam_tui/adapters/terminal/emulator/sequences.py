@@ -249,7 +249,7 @@ class Sequences:
         self._rectangles.act(body)
 
     def shift_columns(self, body: bytes) -> None:
-        """DECIC, DECDC, DECBI, DECFI."""
+        """DECIC, DECDC, SL, SR, DECBI, DECFI."""
         self._rectangles.shift(body)
 
     def keep_title(self, body: bytes) -> None:
@@ -369,7 +369,7 @@ _FORMS: tuple[tuple[re.Pattern[bytes], Callable[[Sequences, bytes], None]], ...]
         (rb"\]4;(?:.*;)?(?:25[6-9]|260);.*", Sequences.special_colour),
         (rb"P\+q.*", Sequences.tell_capabilities),
         (rb"P\$q.*", Sequences.tell_setting),
-        (rb"\[\d{0,5}'[}~]", Sequences.shift_columns),
+        (rb"\[\d{0,5}(?:'[}~]| [@A])", Sequences.shift_columns),
         (rb"\[[012]?\*x", Sequences.set_extent),
         (rb"\[[0-9;]*\$[xz{v]", Sequences.rectangle),
         (rb"\[2[23](?:;[02]?(?:;\d*)?)?t", Sequences.keep_title),

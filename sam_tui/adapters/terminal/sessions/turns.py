@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _INTERRUPT = b"\x03"
 _TAKEN_IN = 10.0
-"""Seconds that a shell is given to read what was typed."""
+"""Seconds that a shell is given to read what was typed, and a program to ask for more."""
 _ANSWER = 10.0
 """Seconds that it is given to tell its line, and then to tell its next prompt."""
 _PAUSE = 0.05
@@ -273,6 +273,8 @@ class Turns:
         while self._pty.running and time.monotonic() < deadline:
             runs = self._log.trusted and not self._log.at_prompt
             if not self._log.integrated or runs or self._pty.foreground() != self._pty.pid:
+                if self._stray:  # what a program makes of keys that it got is the person's, too
+                    await self._activity.settled(within=deadline - time.monotonic())
                 break
             if self._activity.at_line():
                 self.blocked = "" if await self._empty_line() else _LEFT
