@@ -833,7 +833,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "settings:broken": Requirement("What a settings file has wrong is told with file, line and what may be meant, ends no command in a traceback, and keeps doctor and config usable.", "issue 17.8"),
     "settings:change": Requirement("Setting a value changes its line and nothing else of the file: comments, order and other values stay.", "issue 17.8"),
     "settings:keys-kept": Requirement("A provider's key is typed once, kept in the keyring of the system or else in a private file, used by both adapters, masked everywhere, and never in a settings file.", "issue 17.8"),
-    "settings:layers": Requirement("Settings come from defaults, system, user, trusted project, environment and options, in this order, and each value tells its origin.", "issue 17.8"),
+    "settings:layers": Requirement("Settings come from defaults, system, user, trusted project, --settings, environment and options, in this order, and each value tells its origin.", "issue 17.8, issue 18.4"),
     "settings:project": Requirement("A folder's settings count only where it is trusted, are told otherwise, and never allow more than without them.", "issue 17.8"),
     "settings:screen": Requirement("A screen made from the table shows every setting with its origin and changes it; what is wrong with a value is said there.", "issue 17.8"),
     "settings:schema": Requirement("The JSON schema takes exactly what the program takes.", "issue 17.8"),

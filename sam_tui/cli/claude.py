@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sam_tui.cli.settings import option
+from sam_tui.cli.settings import option, read_overlay
 from sam_tui.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT = "built-in:default"
 REFUSED: Mapping[str, str] = {
-    "--settings": "settings are the policy files (docs/guard.md), hooks.json and variables",
     "--setting-sources": "a folder's own files count once it is trusted (sam-tui trust)",
     "--agents": "agents are files in an agents folder (docs/instructions.md)",
     "--plugin-dir": "plug-ins are installed packages (docs/plugins.md)",
@@ -77,6 +76,14 @@ SHARED = (
         is_flag=False,
         flag_value="?",
         help="Work in a git worktree of its own (“sam-tui sessions worktree” merges or drops it).",
+    ),
+    click.option(
+        "--settings",
+        metavar="FILE|JSON",
+        is_eager=True,
+        expose_value=False,
+        callback=read_overlay,
+        help="Settings for this run, above those of files (docs/configuration.md).",
     ),
     option("--debug", is_flag=True, help="As SAM_TUI_DEBUG=1: log more."),
 )

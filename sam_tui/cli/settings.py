@@ -11,9 +11,12 @@ from click.core import ParameterSource
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.local_files.bounded import read_settings
 from sam_tui.folders import data_folder
+from sam_tui.settings.files import SettingsFile, settings_of_option
 from sam_tui.settings.layers import Settings, personal_settings, project_path, with_project
 from sam_tui.settings.table import SETTINGS
 
+_OVERLAY = "sam_tui.settings"
+"""Where the context of the command line keeps what ``--settings`` names."""
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS = {setting.option for setting in SETTINGS if setting.option}
 _TOLERANT = ("doctor", "config")
@@ -33,11 +36,28 @@ def _default(name: str) -> Any:
     context = click.get_current_context(silent=True)
     tolerant = context is not None and context.info_name in _TOLERANT
     try:
-        return personal_settings(os.environ).option(name)
+        return user_settings().option(name)
     except ConfigurationError:
         if tolerant:
             return None
         raise
+
+
+def read_overlay(context: click.Context, _option: click.Parameter, value: str | None) -> None:
+    """Read what ``--settings`` names, before other options ask for their defaults."""
+    if value is not None:
+        context.meta[_OVERLAY] = settings_of_option(value)
+
+
+def overlay_settings() -> SettingsFile | None:
+    """What ``--settings`` of this command line names."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(_OVERLAY) if context is not None else None
+
+
+def user_settings() -> Settings:
+    """The person's, with those of this command line. Raises ``ConfigurationError``."""
+    return personal_settings(os.environ, overlay=overlay_settings())
 
 
 def data_dir_of(values: dict[str, Any]) -> str:
@@ -50,7 +70,7 @@ def with_settings(values: dict[str, Any], workspace: str) -> tuple[dict[str, Any
 
     Raises ``ConfigurationError`` for a file of the person that cannot be used.
     """
-    settings = personal_settings(os.environ)
+    settings = user_settings()
     path = project_path(workspace)
     if os.path.lexists(path):
         settings = _of_project(settings, path, workspace)

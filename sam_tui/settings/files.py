@@ -1,5 +1,6 @@
 """Settings files: read whole or told with file and line, and changed without losing a comment."""
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,12 @@ FILE_NAME = "settings.toml"
 SYSTEM_FILE = "/etc/sam-tui/settings.toml"
 PROJECT_FILE = ".sam/settings.toml"
 """Below the workspace."""
+_ELSEWHERE = {
+    "permissions": "Rules stand in policy.toml; --allowedTools and --permission-mode are of one run.",
+    "hooks": "Hooks stand in hooks.json of your settings folder (docs/hooks.md).",
+    "env": "Set variables before the command.",
+}
+"""What other programs keep in their settings -> where it stands here."""
 _CHANGE = "“sam-tui config edit” opens your own file."
 
 
@@ -25,6 +32,10 @@ class SettingsFile:
     values: Mapping[str, Value] = field(default_factory=dict[str, Value])
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
     exists: bool = False
+
+    def place(self, key: str) -> str:
+        """Where it sets a key: the file, with the line where that is known."""
+        return f"{self.path}:{self.lines[key]}" if key in self.lines else self.path
 
 
 def read_file(path: str) -> SettingsFile:
@@ -58,6 +69,37 @@ def parse(text: str, path: str) -> tuple[SettingsFile, list[ConfigurationError]]
             message = f"{path}:{line}: {fault}"
             faults.append(ConfigurationError(message, hint=f"{fault.hint} {_CHANGE}".strip()))
     return SettingsFile(path, values, lines, exists=True), faults
+
+
+def settings_of_option(value: str) -> SettingsFile:
+    """What ``--settings`` names: a JSON object, or a file that holds one or TOML.
+
+    Raises ``ConfigurationError``.
+    """
+    inline = value.lstrip().startswith("{")
+    path = "--settings" if inline else value
+    text = value if inline else read_settings(value)
+    if text is None:
+        raise ConfigurationError(f"There is no file {value}.", hint="Give a file or a JSON object.")
+    if not text.lstrip().startswith("{"):
+        file, faults = parse(text, path)
+        if faults:
+            raise faults[0]
+        return file
+    try:
+        tables: Any = json.loads(text)
+    except (ValueError, RecursionError) as broken:
+        raise ConfigurationError(f"{path} is no JSON: {broken}.") from None
+    values: dict[str, Value] = {}
+    for at, entry in _entries(cast("dict[str, Any]", tables)):
+        key = ".".join(at)
+        if at[0] in _ELSEWHERE:
+            raise ConfigurationError(f"{path}: “{at[0]}” is no setting.", hint=_ELSEWHERE[at[0]])
+        try:
+            values[key] = _value(key, entry)
+        except ConfigurationError as fault:
+            raise ConfigurationError(f"{path}: {fault}", hint=fault.hint) from None
+    return SettingsFile(path, values, exists=True)
 
 
 def _toml(text: str, path: str) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""The value of each setting: defaults, system, person, project, environment, options, in this order."""
+"""The value of each setting: defaults, system, person, project, ``--settings``, environment, options.
+
+What comes later counts.
+"""
 
 import os
 from collections.abc import Mapping
@@ -19,6 +22,8 @@ from sam_tui.settings.table import SETTINGS, Setting, Value
 from sam_tui.settings.values import WrongValue, from_text, setting_of
 
 DEFAULT = "default"
+OPTION = "--settings"
+"""The layer of what that option names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,7 @@ class Settings:
     def joined(self, layer: str, file: SettingsFile) -> "Settings":
         """With what a file sets, above all that was set before."""
         added = {
-            key: (value, SettingOrigin(layer, f"{file.path}:{file.lines[key]}"))
+            key: (value, SettingOrigin(layer, file.place(key)))
             for key, value in file.values.items()
         }
         return replace(self, values={**self.values, **added})
@@ -110,12 +115,16 @@ def user_file(environ: Mapping[str, str]) -> str:
     return os.path.join(os.path.abspath(os.path.expanduser(folder)), FILE_NAME)
 
 
-def personal_settings(environ: Mapping[str, str], system: str = SYSTEM_FILE) -> Settings:
-    """Those of the system, the person and the environment. Raises ``ConfigurationError``."""
+def personal_settings(
+    environ: Mapping[str, str], system: str = SYSTEM_FILE, *, overlay: SettingsFile | None = None
+) -> Settings:
+    """Those of the system, the person, an option and the environment. Raises ``ConfigurationError``."""
     settings = Settings()
     for layer, path in (("system", system), ("user", user_file(environ))):
         if os.path.lexists(path):
             settings = settings.joined(layer, read_file(path))
+    if overlay is not None:
+        settings = settings.joined(OPTION, overlay)
     return _with_environment(settings, environ)
 
 
@@ -151,7 +160,7 @@ def with_project(settings: Settings, text: str, path: str, *, trusted: bool) -> 
             continue
         if setting.project == "more":
             value = tuple(dict.fromkeys((*settings.words(key), *cast("tuple[str, ...]", value))))
-        elif settings.origin(key).layer == "environment":
+        elif settings.origin(key).layer in ("environment", OPTION):
             continue
         values[key] = (value, SettingOrigin("project", source))
     return Settings(values, (*settings.notes, *notes))

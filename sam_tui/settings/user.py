@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from sam_tui.settings.files import save
+from sam_tui.settings.files import SettingsFile, save
 from sam_tui.settings.keys import KeyStore, key_store
 from sam_tui.settings.layers import Settings, personal_settings, user_file
 from sam_tui.settings.table import Value
@@ -20,6 +20,8 @@ class UserSettings:
 
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     data_dir: str = ""
+    overlay: SettingsFile | None = None
+    """What ``--settings`` named."""
     settings: Settings = field(init=False)
     listeners: list[Callable[[str], object]] = field(
         init=False, default_factory=list[Callable[[str], object]]
@@ -27,7 +29,7 @@ class UserSettings:
     """Told the key of every setting that is changed here."""
 
     def __post_init__(self) -> None:
-        self.settings = personal_settings(self.environ)
+        self.settings = personal_settings(self.environ, overlay=self.overlay)
 
     @property
     def path(self) -> str:
@@ -43,6 +45,6 @@ class UserSettings:
         """Set it in the person's own file, or take it out of there for None."""
         setting = setting_of(key)
         save(self.path, setting, None if value is None else checked(setting, value))
-        self.settings = personal_settings(self.environ)
+        self.settings = personal_settings(self.environ, overlay=self.overlay)
         for changed in self.listeners:
             changed(key)

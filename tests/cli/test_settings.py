@@ -10,8 +10,8 @@ import pytest
 from sam_tui.adapters.policy import FileTrust
 from sam_tui.cli.main import main
 from sam_tui.core.errors import ConfigurationError
-from sam_tui.settings.files import changed, parse
-from sam_tui.settings.layers import personal_settings
+from sam_tui.settings.files import changed, parse, settings_of_option
+from sam_tui.settings.layers import personal_settings, with_project
 from sam_tui.settings.table import SETTINGS
 from sam_tui.settings.values import from_text, schema, setting_of, toml
 
@@ -69,6 +69,11 @@ def test_a_later_layer_counts_and_each_value_tells_where_it_stands(tmp_path: Pat
     overlay = settings.environment(environ)
     assert overlay["SAM_TUI_COMPACTION"] == "rules"
     assert overlay["SAM_TUI_STEP_MODEL"] == "a/e"
+    option = settings_of_option('{"model": {"name": "a/given", "step": "a/given"}}')
+    settings = personal_settings(environ, str(system), overlay=option)
+    settings = with_project(settings, '[model]\nname = "a/p"', "x", trusted=True)
+    assert (settings["model.name"], settings["model.step"]) == ("a/given", "a/e")
+    assert str(settings.origin("model.name")) == "--settings (--settings)"
     nothing = personal_settings({"SAM_TUI_CONFIG_DIR": str(tmp_path / "none")}, "/nowhere")
     assert not nothing.values
 
@@ -101,6 +106,14 @@ def test_a_run_takes_what_files_set_and_options_win(
     assert json.loads(out)["result"]
     assert f"{project} is not read: the folder is not trusted." in err
     FileTrust(str(config)).trust(str(tmp_path / "ws"))
+    text = ("run", "--settings", '{"run": {"output_format": "text"}}', "hello")
+    assert said(*text)[1] == "Hi.\n"
+    (tmp_path / "own.toml").write_text('[run]\noutput_format = "text"\n')
+    assert said("run", "--settings", str(tmp_path / "own.toml"), "hello")[1] == "Hi.\n"
+    assert '"result"' in said("run", *text[1:3], "--output-format", "json", "hello")[1]
+    for wrong, words in GIVEN.items():
+        code, out, err = said("run", "--settings", wrong, "hello")
+        assert (code, out, words in err) == (52, "", True), err
     rows, _ = shown("agent", "model.name", "model.api_base")
     tools = ["web_operations", "memory_operations", "nothing"]
     assert rows["agent.disallowed_tools"] == [tools, "project"]
@@ -123,6 +136,16 @@ def test_a_run_takes_what_files_set_and_options_win(
     assert "not trusted" in shown()[1]
 
 
+GIVEN = {
+    "{": "is no JSON",
+    '{"model": "sonnet"}': "Write [model] above",
+    '{"model": {"nmae": "x"}}': "“model.name”",
+    '{"run": {"max_turns": "3"}}': "a whole number",
+    '{"permissions": {"allow": ["Bash"]}}': "policy.toml",
+    '{"hooks": {}}': "hooks.json",
+    "/nowhere/settings.json": "There is no file",
+}
+"""What ``--settings`` refuses, and with what word."""
 BROKEN = {
     '[model]\nnmae = "x"': (2, "“model.name”"),
     '[modle]\nname = "x"': (1, "config show"),

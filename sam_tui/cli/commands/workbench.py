@@ -20,7 +20,7 @@ from sam_tui.cli.options import (
     run_options,
     workspace_of,
 )
-from sam_tui.cli.settings import data_dir_of, is_given
+from sam_tui.cli.settings import data_dir_of, is_given, overlay_settings, user_settings
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
 
@@ -107,13 +107,12 @@ def _open(values: Values) -> int:
         return built
 
     from sam_tui.adapters.preferences import PreferenceFile
-    from sam_tui.settings.layers import personal_settings
     from sam_tui.settings.user import UserSettings
     from sam_tui.ui.app import SamApp
     from sam_tui.ui.driver.output import heed_signals, unheed_signals
     from sam_tui.ui.preferences import ScreenTerms
 
-    settings = personal_settings(os.environ)  # a folder has no say in any of these
+    settings = user_settings()  # a folder has no say in any of these
     app = SamApp(
         start,
         workspace=workspace,
@@ -124,7 +123,7 @@ def _open(values: Values) -> int:
             PreferenceFile(data_dir_of(values)),
             settings.text("screen.notify"),
             settings.text("screen.notify_command"),
-            UserSettings(os.environ, data_dir_of(values)),
+            UserSettings(os.environ, data_dir_of(values), overlay_settings()),
             first_run=not os.path.exists(os.path.join(data_dir_of(values), "sam.db")),
         ),
     )

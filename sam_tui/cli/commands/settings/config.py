@@ -33,7 +33,7 @@ def config_group() -> None:
     """Show and change settings.
 
     They come from /etc/sam-tui/settings.toml, then yours, then .sam/settings.toml of a trusted
-    folder, then variables of the environment, then options: what comes later counts.
+    folder, then --settings, variables of the environment and options: what comes later counts.
     """
 
 
