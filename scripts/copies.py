@@ -98,10 +98,11 @@ class Copy:
             output.seek(0)
             return code, output.read().decode(errors="replace")[-2000:]
 
-    def trace(self, modules: Mapping[str, Sequence[str]]) -> "Trace":
+    def trace(self, modules: Mapping[str, Sequence[str]], *, aside: bool = False) -> "Trace":
         """Run the tests of modules once, and write down which of their lines each test runs.
 
-        A test that fails only while it is traced runs again without. Raises ``BrokenError``.
+        A test that fails only while it is traced runs again without. Where one fails then, too, it
+        is left ``aside``, or ``BrokenError`` is raised.
         """
         notes = self.folder / ".trace"
         (notes / "modules").write_text("\n".join(str(self.folder / m) for m in modules), "utf-8")
@@ -113,7 +114,9 @@ class Copy:
         start.unlink()
         (notes / "modules").unlink()
         trace = Trace(modules, notes)
-        if again := trace.failed:
+        if aside:
+            trace.leave([test for test in trace.failed if self.failing([test])])
+        elif again := trace.failed:
             self.choose(again)
             code, said = self.run(files_of(again), None, "-x")
             if code:
@@ -239,6 +242,14 @@ class Trace:
             if test in self.seconds and test.startswith(tuple(modules[name])):
                 self.tests.setdefault((name, int(line)), set()).add(test)
                 self.modules[name].add(test)
+
+    def leave(self, tests: Sequence[str]) -> None:
+        """Judge by none of these."""
+        for able in (*self.tests.values(), *self.modules.values()):
+            able.difference_update(tests)
+        for test in tests:
+            del self.seconds[test]
+        self.failed = [*tests]
 
     def batches(self, mutant: Mutant) -> list[list[str]]:
         """The tests that run the statement of a mutant: a few at once, then the others.

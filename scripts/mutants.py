@@ -1,11 +1,13 @@
 """Breaks the critical modules in one place at a time and says which breaks no test notices.
 
-``python -m scripts.mutants [--sample N] [--seed N] [--only TEXT] [--list] [--rows]``. ``mutants.toml`` says
-which modules count, which tests cover each, and which mutants change nothing that can be observed. A
-seeded sample of all mutants is played, each in a copy of the project: this one is never written to. Ends
-with 1 below 92 of 100 killed, and with 2 where the tests fail before anything was changed, or where one
-mutant that must die lives, or one that changes nothing dies: both are played first. ``--rows`` plays the
-breaks of ``tests/workflow/rows.toml`` instead, of which each must be noticed by the test that it names.
+``python -m scripts.mutants [--all] [--sample N] [--seed N] [--only TEXT] [--list] [--rows]``.
+``mutants.toml`` says which modules count, which tests cover each, and which mutants change nothing that can
+be observed. A seeded sample of all mutants is played, each in a copy of the project: this one is never
+written to. Ends with 1 below 92 of 100 killed, and with 2 where the tests fail before anything was changed,
+or where one mutant that must die lives, or one that changes nothing dies: both are played first. ``--all``
+draws from every module that is written by hand, and plays one area of ``mutants.toml`` after the other.
+``--rows`` plays the breaks of ``tests/workflow/rows.toml`` instead, of which each must be noticed by the
+test that it names.
 """
 
 import argparse
@@ -54,6 +56,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=60, help="how many to play; 0 for all")
     parser.add_argument("--seed", type=int, default=1, help="which ones")
     parser.add_argument("--only", default="", help="modules whose path contains this")
+    parser.add_argument("--all", action="store_true", help="every module, area after area")
     parser.add_argument("--list", action="store_true", help="name the sample and play nothing")
     parser.add_argument("--rows", action="store_true", help="play the rows of the specification")
     options = parser.parse_args()
@@ -73,7 +76,8 @@ def chosen(options: argparse.Namespace) -> int:
     plan: dict[str, Any] = tomllib.loads(
         Path(__file__).with_name("mutants.toml").read_text("utf-8")
     )
-    modules = {name: tests for name, tests in plan["tests"].items() if options.only in name}
+    modules: dict[str, list[str]] = modules_of(plan["areas"]) if options.all else plan["tests"]
+    modules = {name: tests for name, tests in modules.items() if options.only in name}
     sample = list(all_mutants(list(modules)))
     total = len(sample)
     if options.sample and options.sample < total:
@@ -83,8 +87,35 @@ def chosen(options: argparse.Namespace) -> int:
     if options.list:
         print("\n".join(mutant.name for mutant in sample))
         return 0
+    equivalent = plan.get("equivalent", [])
+    parts = [sample]
+    if options.all:
+        areas = {tuple(tests): None for tests in plan["areas"].values()}
+        drawn = ([m for m in sample if tuple(modules[m.module]) == area] for area in areas)
+        parts = [part for part in drawn if part]
     with tempfile.TemporaryDirectory(prefix="sam-tui-mutants-") as folder:
-        return played(Copy(Path(folder)), sample, modules, plan.get("equivalent", []))
+        copy = Copy(Path(folder))
+        counts = [played(copy, part, modules, equivalent, aside=options.all) for part in parts]
+    killed, same = (sum(column) for column in zip(*counts, strict=True))
+    counted = len(sample) - same
+    share = killed / counted if counted else 1.0
+    print(f"{killed} of {counted} killed ({share:.0%}, at least {LEAST:.0%}), {same} equivalent")
+    return int(share < LEAST)
+
+
+def modules_of(areas: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The tests of every module, those of the narrowest area that it lies in; none of what is generated.
+
+    Raises ``KeyError`` for a module of no area.
+    """
+    files = [f for top in ("sam_tui", "tools", "reminders") for f in (ROOT / top).rglob("*.py")]
+    names = sorted(str(file.relative_to(ROOT)) for file in files)
+    narrowest = sorted(areas, key=len, reverse=True)
+    tests = {
+        name: areas[next((area for area in narrowest if name.startswith(area)), name)]
+        for name in names
+    }
+    return {name: paths for name, paths in tests.items() if paths}
 
 
 def rows_played(copy: Copy) -> int:
@@ -147,16 +178,23 @@ def played(
     sample: Sequence[Mutant],
     modules: dict[str, list[str]],
     equivalent: Sequence[dict[str, str]],
-) -> int:
-    """Play each, and print what became of it. 0 where enough died, 1 where not."""
+    *,
+    aside: bool = False,
+) -> tuple[int, int]:
+    """Play each, and print what became of it. How many died, and how many are equivalent.
+
+    ``aside``: tests that fail before anything is changed judge nothing; else that is an error.
+    """
     used = {mutant.module: modules[mutant.module] for mutant in sample}
     begun = time.monotonic()
-    trace = copy.trace(used)
+    trace = copy.trace(used, aside=aside)
     print(f"{len(trace.seconds)} tests traced in {time.monotonic() - begun:.0f} s", flush=True)
+    print("".join(f"fails unchanged: {test}\n" for test in trace.failed if aside), end="")
     dying = surest([*used], trace)
     killed = same = 0
     with closing(Forks(copy, outermost(used))) as forks:
-        prove(forks, dying, trace.batches(dying))
+        if not aside or trace.batches(dying):
+            prove(forks, dying, trace.batches(dying))
         for mutant in sample:
             begun = time.monotonic()
             why = excused(mutant, equivalent)
@@ -166,10 +204,7 @@ def played(
             print(f"{verdict:10} {time.monotonic() - begun:5.0f} s  {mutant.name}", flush=True)
             if test:
                 print(f"{'':20}{test}", flush=True)
-    counted = len(sample) - same
-    share = killed / counted if counted else 1.0
-    print(f"{killed} of {counted} killed ({share:.0%}, at least {LEAST:.0%}), {same} equivalent")
-    return int(share < LEAST)
+    return killed, same
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Time, as something a test can replace."""
 
 import time
+from functools import lru_cache
 from typing import Protocol
 
 
@@ -31,6 +32,16 @@ def expiry_seconds() -> float:
     The time that the machine sleeps counts, and setting its clock changes nothing.
     """
     return time.clock_gettime(_SLEEPING)
+
+
+@lru_cache(1)
+def boot() -> str:
+    """What tells this start of the machine, which ``expiry_seconds`` counts from, from others; or empty."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 class SystemClock:

@@ -241,7 +241,7 @@ async def test_nothing_outside_is_kept_though_links_take_the_places_of_files_whi
     assert (kept.root / "a").read_text() == "inside\n"
 
 
-@pytest.mark.requirement("checkpoints:bounded")
+@pytest.mark.requirement("checkpoints:bounded", "checkpoints:clock")
 async def test_what_belongs_to_a_folder_that_is_gone_goes_and_what_is_in_use_or_away_stays(
     kept: Any, tmp_path: Path
 ):
@@ -258,12 +258,22 @@ async def test_what_belongs_to_a_folder_that_is_gone_goes_and_what_is_in_use_or_
     for folder in (old, there):
         os.utime(stores[str(folder)] / "refs/snapshots", (1, 1))
     kept.checkpoints = kept.opened()
-    os.utime(stores[str(kept.root)] / "pruned", (1e10, 1e10))  # the clock was put back since
-    async with kept.calling():
-        kept.write("a", "2")
-    await kept.checkpoints.checkpoints()
-    left = {folder for folder, store in stores.items() if store.exists()}
-    assert left == {str(folder) for folder in (kept.root, gone, away, there)}
+    note, everything = stores[str(kept.root)] / "pruned", set(stores)
+
+    async def left(after: float, ahead: float) -> set[str]:
+        """The stores that are there when so many seconds passed, and the clock was put ahead by others."""
+        begun, running = map(float, note.read_bytes().split())
+        note.write_text(f"{begun - ahead} {running - after}")
+        async with kept.calling():
+            kept.write("a", f"{after} {ahead}")
+        await kept.checkpoints.checkpoints()
+        return {folder for folder, store in stores.items() if store.exists()}
+
+    year = 365 * 86_400.0
+    assert await left(7200, year) == await left(7200, -year) == everything
+    assert await left(7200 - 1e9, 0) == everything, "the machine was started since"
+    assert await left(1800, 0) == everything, "not due"
+    assert await left(7200, 0) == everything - {str(old)}
     with (stores[str(away)] / "lock").open("rb+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert (await kept.checkpoints.prune()).folders == (str(gone),)

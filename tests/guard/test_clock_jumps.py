@@ -26,7 +26,7 @@ YEAR = 365 * 86_400.0
 MINUTES = COOLING_SECONDS
 """What each of these lasts."""
 WALL = {
-    "adapters/checkpoints/store.py": "checkpoints are dated, and go by their age in days",
+    "adapters/checkpoints/store.py": "checkpoints are dated; by age they go while the clock stands still",
     "adapters/checkpoints/workspace_files.py": "compared with the dates of files",
     "adapters/code/index.py": "compared with the dates of files",
     "adapters/code/journal.py": "a record's date",

@@ -20,13 +20,18 @@ DONE = {"summary": "done"}
 
 
 class HandClock(SystemClock):
-    """A wall clock that stands still until it is moved."""
+    """A clock that stands still until it is moved; ``ahead`` puts the time of day elsewhere."""
 
     def __init__(self) -> None:
         self.time = 1_000_000.0
+        self.ahead = 0.0
 
     def now(self) -> float:
         """What it was set to."""
+        return self.time + self.ahead
+
+    def monotonic(self) -> float:
+        """The time that passed."""
         return self.time
 
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from sam_tui.adapters.workflows import open_workflows
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from tests.workflow.bench import DONE, Bench, code_of, opened, ticket
+from tests.workflow.bench import DONE, OPENED, Bench, code_of, opened, ticket
 
 GUARDED = """
     policy: {attempts: 3}
@@ -164,6 +165,30 @@ def test_a_whole_execution_has_a_deadline_and_a_pause_stops_the_clock_of_steps(
     bench.clock.time += 400
     ended = bench.workflows.advance(again.opened[0].token, DONE)
     assert (ended.state, "500 seconds" in ended.message) == ("failed", True)
+
+
+@pytest.mark.requirement("workflow:clock")
+def test_a_clock_that_is_put_elsewhere_ends_no_step_and_prolongs_none(bench: Bench) -> None:
+    steps = "policy: {timeout: 500, attempts: 1}\nsteps: [{id: a, prompt: a, timeout: 60}]"
+    store = open_workflows(bench.folder / "data", flushed=False)
+    OPENED.append(store.close)
+    another = bench.another(store)
+    for ahead in (3600.0, -86_400.0 * 3, 86_400.0 * 365):
+        done = bench.begin(steps)
+        bench.clock.time += 50
+        bench.clock.ahead = ahead
+        assert another.expire() == ()
+        bench.workflows.pause(done.execution_id)
+        bench.clock.ahead = -ahead
+        bench.clock.time += 100
+        bench.workflows.resume(done.execution_id)
+        bench.clock.time += 9
+        assert another.expire() == (), ahead
+        bench.clock.time += 2
+        assert [ended.state for ended in another.expire()] == ["failed"], ahead
+        token = bench.begin(steps).opened[0].token
+        bench.clock.ahead = 0.0
+        assert bench.workflows.advance(token, DONE).state == "completed"
 
 
 @pytest.mark.requirement("workflow:timeouts")

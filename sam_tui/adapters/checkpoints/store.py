@@ -22,6 +22,7 @@ from sam_tui.adapters.checkpoints.restoration import (
 )
 from sam_tui.adapters.checkpoints.timeline import Moment, Timeline, intervals
 from sam_tui.adapters.checkpoints.workspace_files import SizeLimits, WorkspaceFiles
+from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import CheckpointError
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.ports.code import EditableFiles
@@ -40,6 +41,8 @@ FOLDER = "checkpoints"
 """Below the data folder; in it a folder for each workspace."""
 _PRUNE_EVERY = 3600.0
 """Seconds between two looks at age and size."""
+_INEXACT = 120.0
+"""Seconds that a clock may lose or gain in between."""
 _MOST_DIFFERENCES = 200
 """Files of a plan whose lines are compared."""
 T = TypeVar("T")
@@ -158,8 +161,7 @@ class GitCheckpoints:
                     timeline.remove((number,))
                 else:
                     timeline.add(start.checkpoint.made_by, snapshot, time.time(), of=number)
-                if self._due(store):
-                    self._prune(store, timeline)
+                self._prune_if_due(store, timeline)
         except (CheckpointError, OSError) as error:
             # The snapshot before the call holds; what came after counts as the call's own.
             logger.warning("No snapshot after a call: %s", error)
@@ -242,11 +244,20 @@ class GitCheckpoints:
 
     # ---- age and size
 
-    def _due(self, store: GitStore) -> bool:
-        with suppress(FileNotFoundError):
-            since = time.time() - (store.folder / "pruned").stat().st_mtime
-            return not 0 <= since < _PRUNE_EVERY  # the clock may have been put back
-        return True
+    def _prune_if_due(self, store: GitStore, timeline: Timeline) -> None:
+        """Once an hour that the machine runs; by age only after an hour in which its clock stood still.
+
+        A clock that was put ahead would make everything too old: then, and after each start of the
+        machine, the time is noted, and the next look decides.
+        """
+        running = expiry_seconds()
+        begun, before, last = time.time() - running, 0.0, -1.0
+        with suppress(FileNotFoundError, ValueError):
+            before, last = map(float, (store.folder / "pruned").read_bytes().split())
+        if not 0 <= running - last < _PRUNE_EVERY or last < 0:
+            stood = 0 <= last <= running and abs(begun - before) < _INEXACT
+            self._prune(store, timeline, aged=stood)
+            store.replace("pruned", f"{begun} {running}".encode())
 
     def _prune_now(self, *, everything: bool) -> DroppedCheckpoints:
         store, _, timeline = self._parts()
@@ -255,8 +266,10 @@ class GitCheckpoints:
         folders = drop_abandoned(store.folder.parent, lambda folder, _: not os.path.lexists(folder))
         return DroppedCheckpoints(dropped, folders)
 
-    def _prune(self, store: GitStore, timeline: Timeline, *, everything: bool = False) -> int:
-        oldest = time.time() - self._limits.days * 86_400
+    def _prune(
+        self, store: GitStore, timeline: Timeline, *, everything: bool = False, aged: bool = True
+    ) -> int:
+        oldest = time.time() - self._limits.days * 86_400 if aged else 0.0
         moments = timeline.moments()
         dropped = [m for m in moments if everything or m.checkpoint.at < oldest]
         timeline.remove([m.number for m in dropped])
@@ -272,7 +285,6 @@ class GitCheckpoints:
             store.folder.parent,
             lambda folder, used: used < oldest and not os.path.lexists(folder),
         )
-        store.replace("pruned", b"")
         return sum(m.of is None for m in dropped)
 
 

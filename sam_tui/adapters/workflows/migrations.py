@@ -128,6 +128,14 @@ _SCRIPTS: tuple[tuple[str, str], ...] = (
         END;
         """,
     ),
+    (
+        "003 clock",
+        """
+        CREATE TABLE clock (
+            only INTEGER PRIMARY KEY, boot TEXT NOT NULL, now REAL NOT NULL, running REAL NOT NULL
+        );
+        """,
+    ),
 )
 
 

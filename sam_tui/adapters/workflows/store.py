@@ -36,6 +36,16 @@ BUSY_SECONDS = 5.0
 """How long a write waits for another process."""
 _HELD = 16
 """Letters of an execution's hash that name its lock file."""
+_INEXACT = 2.0
+"""Seconds by which two clocks that nobody puts elsewhere may differ."""
+_PUT = (
+    "UPDATE attempts SET started_at = started_at + :ahead, deadline = deadline + :ahead"
+    " WHERE status = 'open'",
+    "UPDATE tokens SET issued_at = issued_at + :ahead, expires_at = expires_at + :ahead"
+    " WHERE used_at IS NULL AND revoked = ''",
+    "UPDATE executions SET started_at = started_at + :ahead, updated_at = updated_at + :ahead"
+    " WHERE state IN ('running', 'paused')",
+)
 _EVENT = tuple(name for name in columns(EventRow) if name != "seq")
 _APPEND = f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ({', '.join('?' for _ in _EVENT)})"
 
@@ -46,6 +56,19 @@ class SqliteUnit(SqliteReader):
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(lambda: connection)
         self._connection = connection
+
+    def follow_clock(self, now: float, running: float, boot: str) -> None:
+        """Compare with what was noted last, in this start of the machine, and note it."""
+        run = self._connection.execute
+        noted = run("SELECT boot, now - running FROM clock").fetchone()
+        begun = now - running
+        if noted is not None and boot in ("", noted[0]):
+            ahead = begun - noted[1]
+            if not boot or abs(ahead) <= _INEXACT:
+                return  # small steps add up until they count
+            for sql in _PUT:
+                run(sql, {"ahead": ahead})
+        run("INSERT OR REPLACE INTO clock VALUES (1, ?, ?, ?)", (boot, now, running))
 
     def save_execution(self, row: ExecutionRow) -> None:
         """Insert or replace."""

@@ -279,6 +279,14 @@ class WorkflowReader(Protocol):
 class WorkflowUnit(WorkflowReader, Protocol):
     """One write transaction: all of it is committed when its block ends, or nothing."""
 
+    def follow_clock(self, now: float, running: float, boot: str) -> None:
+        """Note the time of day beside the seconds that a start of the machine lasts.
+
+        By how much the time of day was put elsewhere since it was noted, by as much are the times of
+        what is open: deadlines, tokens, beginnings.
+        """
+        ...
+
     def save_execution(self, row: ExecutionRow) -> None: ...
     def save_step(self, row: StepRow) -> None: ...
     def save_attempt(self, row: AttemptRow) -> None: ...

@@ -178,24 +178,21 @@ class _ExecutionRun:
             self._run.fail(ticket, why)
 
     async def _work_in_time(self, ticket: Ticket) -> None:
-        """Work on a step. Raises ``TimeoutError`` once its deadline is over by the machine's clock.
-
-        That clock may have been put back when the time seems over: then the work goes on.
-        """
+        """Work on a step. Raises ``TimeoutError`` once its time is over; the machine's sleep counts."""
         loop, clock = asyncio.get_running_loop(), self._run.context.engine.clock
         timer: asyncio.TimerHandle | None = None
 
-        def look(deadline: float) -> None:
+        def look(end: float) -> None:
             nonlocal timer
-            left = deadline - clock.now()
+            left = end - clock.monotonic()
             if left < 0:
                 limit.reschedule(loop.time())
             else:
-                timer = loop.call_later(left + 0.01, look, deadline)
+                timer = loop.call_later(left + 0.01, look, end)
 
         async with asyncio.timeout(None) as limit:
             if ticket.deadline is not None:
-                look(ticket.deadline)
+                look(clock.monotonic() + ticket.deadline - clock.now())
             try:
                 await self._drivers[ticket.kind].work(await self._digest.prepare(ticket))
             finally:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from sam_tui.core.clock import Clock
+from sam_tui.core.clock import Clock, boot
 from sam_tui.core.ports.workflows import AttemptRow, EventRow, WorkflowReader, WorkflowStore
 from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, require_running
 from sam_tui.core.workflow.execution.tickets import not_running
@@ -29,7 +29,9 @@ class Transactions:
     def begin(self) -> Generator[Transaction]:
         """A transaction that is committed where the block ends without an error."""
         with self._store.unit() as unit:
-            transaction = Transaction(unit, self._clock.now())
+            now = self._clock.now()
+            unit.follow_clock(now, self._clock.monotonic(), boot())
+            transaction = Transaction(unit, now)
             yield transaction
         for event in transaction.events:
             self._announce(event)
