@@ -251,13 +251,13 @@ class GitCheckpoints:
         machine, the time is noted, and the next look decides.
         """
         running = expiry_seconds()
-        begun, before, last = time.time() - running, 0.0, -1.0
+        start, before, last = time.time() - running, 0.0, -1.0
         with suppress(FileNotFoundError, ValueError):
             before, last = map(float, (store.folder / "pruned").read_bytes().split())
         if not 0 <= running - last < _PRUNE_EVERY or last < 0:
-            stood = 0 <= last <= running and abs(begun - before) < _INEXACT
+            stood = 0 <= last <= running and abs(start - before) < _INEXACT
             self._prune(store, timeline, aged=stood)
-            store.replace("pruned", f"{begun} {running}".encode())
+            store.replace("pruned", f"{start} {running}".encode())
 
     def _prune_now(self, *, everything: bool) -> DroppedCheckpoints:
         store, _, timeline = self._parts()

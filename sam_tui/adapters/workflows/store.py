@@ -61,9 +61,9 @@ class SqliteUnit(SqliteReader):
         """Compare with what was noted last, in this start of the machine, and note it."""
         run = self._connection.execute
         noted = run("SELECT boot, now - running FROM clock").fetchone()
-        begun = now - running
+        start = now - running
         if noted is not None and boot in ("", noted[0]):
-            ahead = begun - noted[1]
+            ahead = start - noted[1]
             if not boot or abs(ahead) <= _INEXACT:
                 return  # small steps add up until they count
             for sql in _PUT:
