@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.executor import Executor
     from sam_tui.core.tooling.registry import Registry
     from sam_tui.core.workflow.drivers.models import Purpose
+    from sam_tui.core.workflow.drivers.run import StepHandOut
     from sam_tui.core.workflow.drivers.runner import Runner
     from sam_tui.core.workflow.lazy import LazyWorkflows
 
@@ -320,8 +321,13 @@ class Runtime:
         self.conversations.fork(conversation, copy, at=at)
         return copy
 
-    def open_runner(self, report: Callable[[str], None]) -> "Runner":
-        """Who works on one execution with this runtime's agent; ``report`` hears how it goes."""
+    def open_runner(
+        self, report: Callable[[str], None], hand_out: "StepHandOut | None" = None
+    ) -> "Runner":
+        """Who works on one execution with this runtime's agent; ``report`` hears how it goes.
+
+        ``hand_out`` has steps done by workers.
+        """
         from sam_tui.core.workflow.drivers.models import ModelSource
         from sam_tui.core.workflow.drivers.run import RunContext
         from sam_tui.core.workflow.drivers.runner import Runner
@@ -342,6 +348,7 @@ class Runtime:
             choice,
             self.parts.save_task_file,
             self._recall,
+            hand_out,
         )
         return Runner(self.workflows.workflows(), crew, self.bus)
 

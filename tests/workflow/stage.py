@@ -11,7 +11,7 @@ from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Inquiry, Reply
 from sam_tui.core.messages import ToolMessage
 from sam_tui.core.ports.model import Model
-from sam_tui.core.workflow.drivers.run import RunContext
+from sam_tui.core.workflow.drivers.run import RunContext, StepHandOut
 from sam_tui.core.workflow.drivers.runner import Runner
 from sam_tui.core.workflow.views import ExecutionView
 from tests.fakes.engine_kit import Hand, Kit, open_engine
@@ -44,6 +44,7 @@ class Stage:
         self.said: list[str] = []
         self.saved: list[str] = []
         self.asked: list[Inquiry] = []
+        self.hand_out: StepHandOut | None = None
 
     def runner(self, answer: Callable[[Inquiry], Reply | None] | None = None) -> Runner:
         """A runner whose questions are answered by ``answer``, or by nobody."""
@@ -61,6 +62,7 @@ class Stage:
             ConversationId(""),
             self.said.append,
             save=lambda path, _: self.saved.append(path),
+            hand_out=self.hand_out,
         )
         return Runner(self.bench.workflows, crew, self.kit.bus)
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.storage import open_storage
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import UserMessage
 from sam_tui.core.ports.memory import LearntDraft, Scope
 from tests.fakes.openai_server import Recorded, Reply, background, failure
 from tests.workflow.bench import Bench
@@ -134,3 +136,57 @@ async def test_the_bank_is_written_at_each_step_in_the_order_of_the_seed(
         context, decisions, "final_answer_archive.md", "execution_log_summary.md",
         "task_state.json", "journal.json",
     ]  # fmt: skip
+
+
+def told(step: str, *sources: str) -> dict[str, Any]:
+    """A step of the model that is told of others in short."""
+    uses = " ".join(f"@{{outputs.{source}.processed_result_data}}" for source in sources)
+    return {"id": step, "kind": "llm", "prompt": f"tell {uses}", "needs": list(sources)}
+
+
+@pytest.mark.requirement("plans:summaries")
+async def test_a_summary_is_asked_for_when_its_text_is_new_and_long(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.define("steps: [{id: plan, kind: plan, prompt: p}]")
+    texts = {"a": "x" * 4001, "b": "x" * 4001, "c": "y" * 4001, "d": "z" * 4000}
+    asked = [{"when": {"user": letter * 100}, "text": f"Of {letter}."} for letter in "xyz"]
+    stage = Stage(bench, tmp_path / "k", on("plan/e"), asked)
+    execution = bench.workflows.start("flow").execution_id
+    steps = [{"id": id, "prompt": id} for id in texts]
+    plan_ = {"summary": "p", "steps": [*steps, told("e", *texts)]}
+    bench.workflows.submit(execution, "plan", plan_)
+    for id, text in texts.items():
+        bench.workflows.submit(execution, f"plan/{id}", {"summary": id, "text": text})
+    assert (await stage.run(execution)).state == "completed"
+    conversations = stage.kit.storage.conversations
+    prompts = [
+        message.text
+        for child in conversations.children(ConversationId(execution))
+        for message in conversations.messages(child.id)
+        if isinstance(message, UserMessage)
+    ]
+    assert sum("Summarise this result" in prompt for prompt in prompts) == 2
+    (prompt,) = [text for text in prompts if "step plan/e," in text]
+    assert f"tell Of x. Of x. Of y. {'z' * 4000}" in prompt
+
+
+@pytest.mark.requirement("plans:context")
+@pytest.mark.parametrize("said", ["I cannot say.", '{"updatedSummaryOfProgress": 5}', "{}"])
+async def test_words_that_are_no_answer_leave_the_context_as_it_is(
+    bench: Bench, tmp_path: Path, said: str
+) -> None:
+    bench.define("policy: {on_exhausted: abort}\nsteps: [{id: plan, kind: plan, prompt: p}]")
+    words = [{"when": {"user": "working context of a task"}, "text": said}]
+    stage = Stage(bench, tmp_path / "k", words, on("plan", {"steps": [], "summary": "no way"}))
+    execution = bench.workflows.start("flow").execution_id
+    steps = [{"id": "a", "prompt": "a"}]
+    bench.workflows.submit(execution, "plan", {"summary": "p", "steps": steps})
+    bench.workflows.fail_step(execution, "plan/a", "there is no hive")
+    before = bench.workflows.records.context(execution)
+    await stage.run(execution)
+    after = bench.workflows.records.context(execution)
+    assert "there is no hive" in str(before["errorsEncountered"])
+    assert after["keyFindings"] == before["keyFindings"]
+    assert said not in (after["summaryOfProgress"], after["nextObjective"])
+    assert isinstance(after["summaryOfProgress"], str) and after["summaryOfProgress"]

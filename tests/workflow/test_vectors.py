@@ -7,9 +7,10 @@ import pytest
 
 from tests.workflow.vectors import COUNTS, MACHINE, MOVES, STATE
 from tests.workflow.vectors_manus import FETCHING, GRAPH, REGISTRY
+from tests.workflow.vectors_plans import MANUS, PLANS
 
 ROOT = Path(__file__).parents[2]
-VECTORS = {**MACHINE, **STATE, **REGISTRY, **FETCHING, **GRAPH, **MOVES}
+VECTORS = {**MACHINE, **STATE, **REGISTRY, **FETCHING, **GRAPH, **MOVES, **PLANS, **MANUS}
 OWN = ("tests/ironmanus/test_vectors.py", "tests/workflow/test_vectors_more.py")
 """Modules that exist for the table alone: each of their tests is named in it."""
 

@@ -1,6 +1,7 @@
 """Every vector of the originals' own tests (spec D1, D2 and D6), what holds it here, or why it is left.
 
-A vector's name is its section and the place of its sentence there; D3 to D5 are in ``vectors_manus``.
+A vector's name is its section and the place of its sentence there; D3 to D5 are in ``vectors_manus``,
+C and D7 in ``vectors_plans``.
 A test is named by its suite, module and function: ``im/machine::test_...`` is that of
 ``tests/ironmanus/test_machine.py``. ``note`` tells where a value differs on purpose, or why it is not kept.
 """
@@ -8,8 +9,14 @@ A test is named by its suite, module and function: ``im/machine::test_...`` is t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-SUITES = {"im": "ironmanus", "wf": "workflow", "mcp": "mcp", "web": "web", "guard": "guard"}
-COUNTS = {"D1": 21, "D2": 25, "D3": 27, "D4": 46, "D5": 20, "D6": 18}
+SUITES = {
+    "im": "ironmanus", "wf": "workflow", "mcp": "mcp", "web": "web", "guard": "guard", "fl": "fleet",
+    "fw": "framework", "sv": "servers", "api": "plan_api", "llm": "llm",
+}  # fmt: skip
+COUNTS = {
+    "D1": 21, "D2": 25, "D3": 27, "D4": 46, "D5": 20, "D6": 18, "D7": 21,
+    "C1": 13, "C2": 6, "C3": 5, "C4": 8, "C5": 7, "C6": 3, "C7": 9, "C8": 4, "C9": 7, "C10": 5,
+}  # fmt: skip
 """How many vectors each section of the specification has, split into its sentences."""
 
 

@@ -19,15 +19,17 @@ from sam_tui.adapters.fleet.messages import (
     SubTaskMessage,
     SubTaskResult,
 )
-from sam_tui.adapters.fleet.queues import ResultsQueue, SubTaskQueue, Work
+from sam_tui.adapters.fleet.queues import (
+    MOST_RETURNS,
+    Leases,
+    ResultsQueue,
+    SubTaskQueue,
+    Work,
+)
 from sam_tui.adapters.fleet.records import OPEN, FleetFolder, FleetQuestion, TaskRecord
 from sam_tui.adapters.fleet.tasks import FleetTask, Rate
 from sam_tui.adapters.fleet.workspaces import is_applied, refused_in
 
-LEASE_SECONDS = 15.0
-"""How long a beat may stand still, by the clock of this process, before the work is given to another."""
-MOST_RETURNS = 3
-"""After so many workers lost over one task, the task itself is at fault."""
 TICK_SECONDS = 0.05
 _LOOK_SECONDS = 0.5
 """Between two looks at beats, questions and what other processes said."""
@@ -56,13 +58,15 @@ class Driver:
     report: Callable[[TaskRecord], None]
     inquiries: Callable[[], Sequence[FleetQuestion]] = lambda: ()
     reply: Callable[[AnswerMessage], None] = lambda answer: None
+    monotonic: Callable[[], float] = time.monotonic
     _flying: dict[str, TaskRecord] = field(default_factory=dict[str, TaskRecord])
-    _beats: dict[str, tuple[tuple[str, int], float]] = field(
-        default_factory=dict[str, tuple[tuple[str, int], float]]
-    )
+    _leases: Leases = field(init=False)
     _begun: deque[tuple[float, str]] = field(default_factory=deque[tuple[float, str]])
     _posted: list[FleetQuestion] = field(default_factory=list[FleetQuestion])
     _looked: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._leases = Leases(self.monotonic)
 
     async def drive(self) -> None:
         """Until no task is open. What was handed out before this process began is taken up again."""
@@ -77,7 +81,7 @@ class Driver:
                 await self._hand_out(queue, waiting)
                 for id, result in (await _threaded(results.take, list(self._flying))).items():
                     record = self._flying.pop(id)
-                    self._beats.pop(id, None)
+                    self._leases.forget(id)
                     if patch := self._came_home(record, result, waiting):
                         patches.append((record, patch))
                 if patches and applying.done():
@@ -120,14 +124,14 @@ class Driver:
             record.attempt, record.state = record.attempt + 1, "queued"
             self.fleet.save(record)
             self._flying[self._work(record)] = record
-            self._begun.append((time.monotonic(), task.model))
+            self._begun.append((self.monotonic(), task.model))
             ready.append(self._sub_task(record, task))
         if ready:
             await _threaded(queue.put, ready)
 
     def _may_begin(self, model: str) -> bool:
         """Whether the rates let one more task of a model begin now."""
-        now, limits = time.monotonic(), self.fleet.settings.limits
+        now, limits = self.monotonic(), self.fleet.settings.limits
         while self._begun and now - self._begun[0][0] >= 60:
             self._begun.popleft()
         flying = [self.fleet.tasks[record.id].model for record in self._flying.values()]
@@ -214,7 +218,7 @@ class Driver:
             await self._cancel(queue)
         dead = set(self.crew.dead())
         for work in (await _threaded(queue.look, list(self._flying))).values():
-            if work.state == "running" and (work.worker in dead or self._still(work)):
+            if work.state == "running" and (work.worker in dead or self._leases.over(work)):
                 await self._give_back(queue, work)
         await self._answer(queue)
 
@@ -225,18 +229,9 @@ class Driver:
             self._ended(record)
         self._flying.clear()
 
-    def _still(self, work: Work) -> bool:
-        """Whether a worker gave no beat for the length of a lease; keeps the questions it has."""
-        now, beat = time.monotonic(), (work.worker, work.beat)
-        before = self._beats.get(work.id)
-        if before is None or before[0] != beat:
-            self._beats[work.id] = (beat, now)
-            return False
-        return now - before[1] > LEASE_SECONDS
-
     async def _give_back(self, queue: SubTaskQueue, work: Work) -> None:
         record = self._flying[work.id]
-        self._beats.pop(work.id, None)
+        self._leases.forget(work.id)
         record.returns += 1
         if record.returns > MOST_RETURNS:
             await _threaded(queue.cancel, [work.id])

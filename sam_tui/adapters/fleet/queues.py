@@ -1,8 +1,9 @@
 """SubTaskQueue and ResultsQueue of seed 002 on dbos: one queue a role."""
 
 import contextlib
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from sam_tui.adapters.fleet.database import APPLICATION, Json, QueueDatabase, load
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 POLLING_SECONDS = 0.05
 """Between two looks of a worker at its queue; docs/scale.md has what it costs and gains."""
+LEASE_SECONDS = 15.0
+"""How long a beat may stand still, by the clock of who handed the work out, before another gets it."""
+MOST_RETURNS = 3
+"""After so many workers lost over one sub-task, the sub-task itself is at fault."""
 _VERSION, _WORKFLOW = "sam-tui-1", "sub_task"
 State = Literal["waiting", "running", "done", "failed", "cancelled", "unknown"]
 _STATES: Mapping[str, State] = {
@@ -43,6 +48,29 @@ class Work:
     beat: int
     """Counts on while its worker lives; 0 before the first."""
     asks: tuple[Ask, ...]
+
+
+@dataclass(slots=True)
+class Leases:
+    """Tells of which work the worker has gone: its beat stood still for the length of a lease."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    _beats: dict[str, tuple[str, int, float]] = field(
+        default_factory=dict[str, tuple[str, int, float]]
+    )
+
+    def over(self, work: Work) -> bool:
+        """Whether work that runs gave no beat for so long. A new worker, or a beat, begins anew."""
+        now = self.monotonic()
+        worker, beat, since = self._beats.get(work.id, ("", 0, now))
+        if (worker, beat) != (work.worker, work.beat):
+            self._beats[work.id] = (work.worker, work.beat, now)
+            return False
+        return now - since > LEASE_SECONDS
+
+    def forget(self, id: str) -> None:
+        """That work is over, or somebody else's."""
+        self._beats.pop(id, None)
 
 
 class SubTaskQueue:

@@ -45,6 +45,11 @@ def passed_options(values: Values) -> tuple[str, ...]:
     )
 
 
+def roles_of(text: str) -> tuple[str, ...]:
+    """Roles that are separated by commas, each once."""
+    return tuple(dict.fromkeys(role for part in text.split(",") if (role := part.strip())))
+
+
 def open_database(values: Values) -> "QueueDatabase":
     """The queues that these options and the environment name. Raises ``SamError``."""
     from sam_tui.adapters.fleet.database import QueueDatabase, database_url

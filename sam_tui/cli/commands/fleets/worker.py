@@ -1,18 +1,32 @@
 """``sam-tui worker``: takes sub-tasks from the queues until it is ended."""
 
+import asyncio
+import concurrent.futures
+import contextlib
 import os
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 import threading
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sam_tui.cli.commands.fleets.driving import open_database, passed_options
-from sam_tui.cli.options import MODES, fleet_options
+from sam_tui.cli.commands.fleets.driving import open_database, passed_options, roles_of
+from sam_tui.cli.options import MODES, Values, fleet_options, open_runtime
 from sam_tui.core.errors import UsageError
-from sam_tui.core.ids import mint
+from sam_tui.core.ids import CallId, mint, mint_conversation
+from sam_tui.core.messages import ToolCall
+
+if TYPE_CHECKING:
+    from sam_tui.adapters.fleet.steps import StepRuns
+    from sam_tui.core.runtime import Runtime
+    from sam_tui.core.tooling.executor import Executed
+
+_CLOSE_SECONDS = 10
 
 
 @click.command(
@@ -35,19 +49,19 @@ from sam_tui.core.ids import mint
 @click.option("--while-stdin", is_flag=True, hidden=True)
 @fleet_options
 def worker_command(**values: Any) -> int:
-    """Take sub-tasks one at a time until a signal comes.
+    """Take sub-tasks one at a time until a signal comes: whole tasks of fleets (FleetAgent), or the steps
+    of plans of other roles, such as ResearchAgent and UtilityAgent.
 
     The queues are in the data folder, or where SAM_TUI_DATABASE_URL says. Messages carry the seal of
     the fleet key: SAM_TUI_FLEET_KEY, else the file fleet-key in the data folder. What a task may do is
     what this worker was started with, whatever the task asks for.
     """
     from sam_tui.adapters.fleet.headless import HeadlessRuns, WorkerAllowance
-    from sam_tui.adapters.fleet.messages import FLEET_ROLE
-    from sam_tui.adapters.fleet.queues import Takes
+    from sam_tui.adapters.fleet.messages import FLEET_ROLE, SubTaskMessage, SubTaskResult
+    from sam_tui.adapters.fleet.queues import Takes, WorkHold
 
-    roles = [role.strip() for role in values["roles"].split(",") if role.strip()]
-    if roles != [FLEET_ROLE]:
-        raise UsageError(f"This worker knows the role {FLEET_ROLE} alone.")
+    roles = roles_of(values["roles"]) or (FLEET_ROLE,)
+    steps, close = _step_runs(values, [role for role in roles if role != FLEET_ROLE])
     name = values["name"] or f"{socket.gethostname()[:60]}-{mint('worker')}"
     mode = MODES[values["mode"]] if values["mode"] else "ask"
     allowance = WorkerAllowance(
@@ -58,6 +72,12 @@ def worker_command(**values: Any) -> int:
         tuple(values["clone_from"]),
     )
     runs = HeadlessRuns(allowance)
+
+    def perform(task: SubTaskMessage, hold: WorkHold) -> SubTaskResult:
+        if steps is None or task.assigned_agent_role == FLEET_ROLE:
+            return runs.perform(task, hold)
+        return steps.perform(task, hold)
+
     if values["api_key"]:
         os.environ["SAM_TUI_API_KEY"] = values[
             "api_key"
@@ -68,12 +88,56 @@ def worker_command(**values: Any) -> int:
         signal.signal(number, lambda number, frame: ended.set())
     if values["while_stdin"]:
         threading.Thread(target=_until_end_of_input, args=(ended,), daemon=True).start()
-    Takes(database, roles, name, runs.perform)
+    Takes(database, roles, name, perform)
     click.echo(f"sam-tui worker {name} takes sub-tasks of {', '.join(roles)}", err=True)
     ended.wait()
     runs.stop()
+    if steps is not None:
+        steps.stop()
+        close()
     sys.stdout.flush()
     os._exit(0)  # threads of the queue would wait for what was just given back
+
+
+def _step_runs(
+    values: Values, roles: Sequence[str]
+) -> "tuple[StepRuns | None, Callable[[], None]]":
+    """What performs steps of plans, in an empty folder, and what ends that; None without such roles.
+
+    Raises ``UsageError`` for a role that is not there.
+    """
+    if not roles:
+        return None, lambda: None
+    from sam_tui.adapters.fleet.steps import StepRuns
+
+    folder = tempfile.mkdtemp(prefix="sam-tui-steps-")
+    runtime = open_runtime({**values, "workspace": folder}, program="sam-tui worker")
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True, name="steps").start()
+
+    def close() -> None:
+        with contextlib.suppress(concurrent.futures.TimeoutError):
+            asyncio.run_coroutine_threadsafe(runtime.close(), loop).result(_CLOSE_SECONDS)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def call(tool: str, arguments: str) -> "concurrent.futures.Future[Executed]":
+        return asyncio.run_coroutine_threadsafe(_called(runtime, tool, arguments), loop)
+
+    capabilities = {c.role: c for c in runtime.workflows.workflows().capabilities()}
+    if unknown := [role for role in roles if role not in capabilities]:
+        close()
+        names = ", ".join(sorted(capabilities))
+        raise UsageError(f"There is no role {unknown[0]!r}.", hint=f"There are: {names}.")
+    return StepRuns({role: frozenset(capabilities[role].tools) for role in roles}, call), close
+
+
+async def _called(runtime: "Runtime", tool: str, arguments: str) -> "Executed":
+    """One call in a conversation of its own."""
+    conversation = mint_conversation()
+    runtime.conversations.claim(conversation)
+    return await runtime.executor.execute(
+        ToolCall(CallId(mint("call")), tool, arguments), conversation
+    )
 
 
 def _until_end_of_input(ended: threading.Event) -> None:

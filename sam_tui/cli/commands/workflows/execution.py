@@ -1,6 +1,7 @@
 """An execution that our agent drives from the command line: told on standard error, ended by a code."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,12 +11,17 @@ from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.outcome import EXIT_CODES
 from sam_tui.headless.output import terminal_safe
 
+if TYPE_CHECKING:
+    from sam_tui.core.workflow.drivers.run import StepHandOut
+
 DONE, FAILED, WAITS = 0, 1, 3
 
 
-async def drive(runtime: Runtime, execution: str, interrupts: Interrupts) -> int | None:
+async def drive(
+    runtime: Runtime, execution: str, interrupts: Interrupts, hand_out: "StepHandOut | None" = None
+) -> int | None:
     """Let our agent drive an execution as far as it goes; the exit code of an interrupt, or None."""
-    runner = runtime.open_runner(lambda line: click.echo(terminal_safe(line), err=True))
+    runner = runtime.open_runner(lambda line: click.echo(terminal_safe(line), err=True), hand_out)
     loop = asyncio.get_running_loop()
     work = loop.create_task(runner.run(execution), name="workflow")
     interrupts.cancel_with(lambda: loop.call_soon_threadsafe(work.cancel) and None)

@@ -12,11 +12,23 @@ from sam_tui.core.ids import ConversationId, mint
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.model import Model
 from sam_tui.core.ports.storage import ConversationStore
+from sam_tui.core.tooling.contract import ToolContext, ToolResult
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
 from sam_tui.core.workflow.drivers.models import ModelSource, RunModels
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import RUNNER, Ticket
+
+Carrier = Callable[[Any, ToolContext], Awaitable[ToolResult]]
+"""Does what an operation would do, elsewhere."""
+
+
+class StepHandOut(Protocol):
+    """Who has steps of some roles done by workers of other processes."""
+
+    def carrier(self, ticket: Ticket) -> Carrier | None:
+        """What does the call of a step; None for one that is done here."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +47,8 @@ class RunContext:
     """Writes a file of a task by its path among the saved tasks; None: nothing is written."""
     recall: Callable[[ConversationId, str], Awaitable[str]] | None = None
     """What memory has on a task, for the conversation of a run; None: there is none."""
+    hand_out: StepHandOut | None = None
+    """Who takes steps that touch no file; None: all are done here."""
 
 
 @dataclass(frozen=True, slots=True)

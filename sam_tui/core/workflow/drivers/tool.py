@@ -4,9 +4,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from sam_tui.core.accesses import Fetch, Use
 from sam_tui.core.display import Terminal
 from sam_tui.core.ids import CallId, mint
 from sam_tui.core.messages import ToolCall
+from sam_tui.core.tooling.contract import CallPlan
 from sam_tui.core.tooling.executor import Executed
 from sam_tui.core.workflow.drivers.digest import LONG
 from sam_tui.core.workflow.drivers.run import StepRun
@@ -35,6 +37,7 @@ class ToolDriver:
             call_of(self._in_task(ticket), CallId(mint("call"))),
             self._run.gate(conversation, ticket),
         )
+        plan = self._handed_out(plan, ticket)
         self._run.recorder.watch(conversation)
         cut_off = self._run.workflows.claims.begin_call(ticket.execution_id, ticket.step)
         if cut_off is not None:
@@ -48,6 +51,19 @@ class ToolDriver:
             add = self._run.workflows.notes.add_artifact
             add(ticket.execution_id, ticket.step, RESULT, raw, type_="data")
         self._run.submit(ticket, output)
+
+    def _handed_out(self, plan: CallPlan, ticket: Ticket) -> CallPlan:
+        """The call with a worker in the place of its operation, where its role is handed out.
+
+        Gate, guard and evidence stay here. What touches files or runs commands is done here, where the
+        workspace is; so is what a hook or a person changed.
+        """
+        hand_out, operation = self._run.context.hand_out, plan.operation
+        if hand_out is None or operation is None or (carry := hand_out.carrier(ticket)) is None:
+            return plan
+        if not all(isinstance(a, Fetch | Use) for a in operation.accesses(plan.arguments)):
+            return plan
+        return replace(plan, operation=replace(operation, run=carry))
 
     def _in_task(self, ticket: Ticket) -> Ticket:
         """Actions on files of a task are told which folder is the task's, whatever the plan says."""

@@ -1,0 +1,199 @@
+"""Steps of plans as sub-tasks: handed out by the process that drives a plan, performed by workers.
+
+What travels is spec C5's: the role, the tool and its input one way, text and data the other. The store
+of the execution, the gate of the step and the guard's decision stay with the process that drives it; the
+worker's own guard decides as well, on its machine.
+"""
+
+import asyncio
+import concurrent.futures
+import hashlib
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, ValidationError
+
+from sam_tui.adapters.fleet.database import QueueDatabase
+from sam_tui.adapters.fleet.messages import (
+    MOST_ANSWER,
+    ErrorDetails,
+    SubTaskMessage,
+    SubTaskResult,
+    UntrustedMessage,
+)
+from sam_tui.adapters.fleet.queues import (
+    MOST_RETURNS,
+    Leases,
+    ResultsQueue,
+    SubTaskQueue,
+    WorkHold,
+    failure,
+)
+from sam_tui.core.errors import ToolError
+from sam_tui.core.tooling.contract import ToolContext, ToolResult
+from sam_tui.core.tooling.executor import Executed
+from sam_tui.core.workflow.drivers.run import Carrier
+from sam_tui.core.workflow.views import Ticket
+
+BEAT_SECONDS = 1.0
+TICK_SECONDS = 0.05
+_LOOKS = 10
+"""Ticks between two looks at the worker's beat."""
+
+
+class StepData(BaseModel):
+    """The ``result_data`` of a step: what its tool said, and its data for references."""
+
+    text: Annotated[str, Field(max_length=MOST_ANSWER)]
+    data: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class StepQueues:
+    """Hands steps of plans to the workers of some roles, and waits for what comes of them."""
+
+    database: QueueDatabase
+    roles: Collection[str]
+    origin: str
+    """What tells this data folder from others that use the same database."""
+    leases: Leases = field(default_factory=Leases)
+
+    def carrier(self, ticket: Ticket) -> Carrier | None:
+        """What does the step of a role by a worker; None for a role that is not handed out."""
+        if ticket.persona not in self.roles:
+            return None
+
+        async def carry(arguments: object, context: ToolContext) -> ToolResult:
+            return await self._carried(self._message(ticket), context)
+
+        return carry
+
+    async def _carried(self, message: SubTaskMessage, context: ToolContext) -> ToolResult:
+        queue = SubTaskQueue(self.database)
+        await asyncio.to_thread(queue.put, [message])
+        try:
+            result = await self._home(queue, message, context)
+        finally:  # also when the step's time is over: its worker hears of it at its next beat
+            self.leases.forget(message.id)
+            await asyncio.shield(asyncio.to_thread(queue.cancel, [message.id]))
+        if result.status == "FAILED" or result.result_data is None:
+            details = result.error_details
+            raise ToolError(details.message if details else "The worker gave no reason.")
+        try:
+            data = StepData.model_validate(result.result_data)
+        except ValidationError as error:
+            what = error.errors()[0]["msg"]
+            raise ToolError(f"The worker's result is not of the form: {what}.") from None
+        return ToolResult(data.text, data=data.data)
+
+    async def _home(
+        self, queue: SubTaskQueue, message: SubTaskMessage, context: ToolContext
+    ) -> SubTaskResult:
+        """The result of a sub-task, whoever takes it. Raises ``ToolError`` where none will come."""
+        results = ResultsQueue(self.database)
+        returns, tick = 0, 0
+        context.emit(f"Handed out to a worker of {message.assigned_agent_role}.\n")
+        while True:
+            if result := (await asyncio.to_thread(results.take, [message.id])).get(message.id):
+                return result
+            tick += 1
+            if tick % _LOOKS == 0 and await self._lost(queue, message):
+                returns += 1
+                if returns > MOST_RETURNS:
+                    raise ToolError(f"{returns} workers ended over it.")
+                context.emit("Its worker is gone: given to another.\n")
+                role = message.assigned_agent_role
+                await asyncio.to_thread(queue.give_back, message.id, role)
+            await asyncio.sleep(TICK_SECONDS)
+
+    async def _lost(self, queue: SubTaskQueue, message: SubTaskMessage) -> bool:
+        work = (await asyncio.to_thread(queue.look, [message.id])).get(message.id)
+        if work is None or work.state == "cancelled":
+            raise ToolError("The sub-task was taken out of the queue.")
+        if work.state != "running" or not self.leases.over(work):
+            return False
+        self.leases.forget(work.id)
+        return True
+
+    def forget(self, execution: str) -> None:
+        """Keep nothing of what was handed out for an execution."""
+        self.database.forget(self._parent(execution))
+
+    def _parent(self, execution: str) -> str:
+        return "plan-" + _digest(f"{self.origin}\0{execution}")
+
+    def _message(self, ticket: Ticket) -> SubTaskMessage:
+        arguments = json.dumps(ticket.arguments, sort_keys=True)
+        name = f"{ticket.step}\0{ticket.attempt}\0{arguments}"
+        return SubTaskMessage(
+            sub_task_id=f"step-{_digest(name)}",
+            parent_task_id=self._parent(ticket.execution_id),
+            assigned_agent_role=ticket.persona,
+            tool_name=ticket.tool,
+            sub_task_input=dict(ticket.arguments),
+            narrative_step=ticket.instructions[:2000],
+            stepId=ticket.step.rpartition("/")[2],
+        )
+
+
+Call = Callable[[str, str], "concurrent.futures.Future[Executed]"]
+"""Begins a call of a tool by its name and its arguments as JSON."""
+
+
+@dataclass(slots=True)
+class StepRuns:
+    """Performs sub-tasks of plan roles: one call of a tool each, through the guard of its program."""
+
+    tools: Mapping[str, Collection[str]]
+    """What each role may call here."""
+    call: Call
+    _holds: dict[WorkHold, str] = field(default_factory=dict[WorkHold, str])
+
+    def perform(self, task: SubTaskMessage, hold: WorkHold) -> SubTaskResult:
+        """Make the call. Raises ``SamError`` where it cannot begin."""
+        role = task.assigned_agent_role
+        if task.tool_name not in self.tools.get(role, ()):
+            raise UntrustedMessage(f"{role} has no tool {task.tool_name!r} on this worker.")
+        future = self.call(task.tool_name, json.dumps(task.sub_task_input))
+        self._holds[hold] = role
+        try:
+            executed = self._awaited(future, hold)
+        finally:
+            del self._holds[hold]
+        if executed is None:
+            why = "It was cancelled, or given to another worker."
+            return failure(task.parent_task_id, task.sub_task_id, role, why)
+        text, ok = executed.finished.text[:MOST_ANSWER], executed.finished.ok
+        return SubTaskResult(
+            sub_task_id=task.sub_task_id,
+            parent_task_id=task.parent_task_id,
+            worker_agent_role=role,
+            status="COMPLETED" if ok else "FAILED",
+            result_data=StepData(text=text, data=dict(executed.data)).model_dump(mode="json"),
+            error_details=None
+            if ok
+            else ErrorDetails(message=text.removeprefix("ERROR: ")[:20_000]),
+        )
+
+    def stop(self) -> None:
+        """Give back what is being worked on, as the process ends."""
+        for hold, role in list(self._holds.items()):
+            hold.give_back(role)
+
+    def _awaited(
+        self, future: "concurrent.futures.Future[Executed]", hold: WorkHold
+    ) -> Executed | None:
+        """How the call ended; None where the work is no longer this worker's."""
+        while True:
+            try:
+                return future.result(BEAT_SECONDS)
+            except concurrent.futures.TimeoutError:
+                if hold.beat(()) is None:
+                    future.cancel()
+                    return None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
