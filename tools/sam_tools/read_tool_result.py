@@ -66,7 +66,7 @@ class ReadToolResult:
             raise ToolError(
                 f"No result is stored under {call} in this conversation: the id is wrong, the result"
                 " was short enough to be shown whole, or it belongs to another conversation.",
-                hint=_hint(call, self._results.calls(context.conversation)),
+                hint=_stored_hint(call, self._results.calls(context.conversation)),
             )
         if arguments.offset > len(text):
             raise InvalidArguments(
@@ -108,7 +108,7 @@ def _chunk(call: CallId, text: str, offset: int, length: int) -> ToolResult:
     return ToolResult("\n".join(lines), display=(Text(part),), data=data)
 
 
-def _hint(call: str, stored: Sequence[str]) -> str:
+def _stored_hint(call: str, stored: Sequence[str]) -> str:
     near = sorted(
         (distance, other) for other in stored if (distance := _distance(call, other)) <= _NEAR
     )

@@ -60,7 +60,7 @@ class RecallHistory:
             )
         # One more than asked for shows whether there are others.
         chunks = self._archive.search(
-            where, arguments.query, hint=_hint(arguments.time_hint), limit=arguments.limit + 1
+            where, arguments.query, hint=_position_hint(arguments.time_hint), limit=arguments.limit + 1
         )
         if not chunks:
             listed = f" The archive is about: {', '.join(topics)}." if topics else ""
@@ -92,7 +92,7 @@ class RecallHistory:
         return self._memories.conversations(name)
 
 
-def _hint(text: str) -> Literal["recent", "early", ""]:
+def _position_hint(text: str) -> Literal["recent", "early", ""]:
     match text.strip().lower():
         case "recent":
             return "recent"

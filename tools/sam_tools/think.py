@@ -10,7 +10,7 @@ from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
 
-_SUMMARY = 100
+_GIST_LENGTH = 100
 
 
 def _not_empty(text: str) -> str:
@@ -19,7 +19,7 @@ def _not_empty(text: str) -> str:
     return text
 
 
-def _names(value: object) -> object:
+def _tool_names(value: object) -> object:
     """A list of names, or nothing at all: a list with anything else in it is ignored."""
     if not isinstance(value, (list, tuple)):
         return ()
@@ -31,7 +31,7 @@ class Thoughts(Arguments):
     """The arguments of ``think``."""
 
     thoughts: Annotated[str, AfterValidator(_not_empty)]
-    requested_tools: Annotated[tuple[str, ...], BeforeValidator(_names)] = Field(
+    requested_tools: Annotated[tuple[str, ...], BeforeValidator(_tool_names)] = Field(
         default=(), description="names of tools wanted next"
     )
 
@@ -61,4 +61,4 @@ class Think:
 
 
 def _gist(arguments: Thoughts) -> str:
-    return one_line(arguments.thoughts)[:_SUMMARY]
+    return one_line(arguments.thoughts)[:_GIST_LENGTH]

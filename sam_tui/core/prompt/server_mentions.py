@@ -13,7 +13,7 @@ from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.tooling.executor import Executor
 
-MOST = 10
+MOST_RESOURCES = 10
 """Resources of one message."""
 _RESOURCE = re.compile(r"(?:^|(?<=[\s(\[`]))@([A-Za-z0-9][\w-]*):([^\s\"`)\]]+)")
 _PROMPT = re.compile(r"/([A-Za-z0-9][\w-]*):([\w./-]+)(?:\s+(.*))?", re.DOTALL)
@@ -33,19 +33,19 @@ async def server_texts(
     executor: Executor, conversation: ConversationId, text: str
 ) -> AsyncIterator[ServerText]:
     """All that a message names; what is of no server stays a word."""
-    for name, tool, arguments, prompt in _named(text.strip()):
+    for name, tool, arguments, prompt in _mentioned(text.strip()):
         if executor.registry.knows(tool):
             call = ToolCall(CallId(mint("attached")), tool, json.dumps(arguments))
             done = (await executor.execute(call, conversation)).finished
             yield ServerText(name, done.text, done.ok, prompt)
 
 
-def _named(text: str) -> Iterator[tuple[str, str, dict[str, Any], bool]]:
+def _mentioned(text: str) -> Iterator[tuple[str, str, dict[str, Any], bool]]:
     if match := _PROMPT.fullmatch(text):
         server, prompt, words = match.groups()
         arguments = {"name": prompt, "words": words or ""}
         yield f"/{server}:{prompt}", f"mcp__{server}__prompts_get", arguments, True
     names = dict.fromkeys(_RESOURCE.findall(text))
-    for server, uri in list(names)[:MOST]:
+    for server, uri in list(names)[:MOST_RESOURCES]:
         uri = uri.rstrip(".,;!?")
         yield f"@{server}:{uri}", f"mcp__{server}__resources_read", {"uri": uri}, False
