@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from bench.figures import Figure, judged, options
-from sam_tools.think import Think
+from sam_tools.turn_control import Think
 from sam_tui.adapters.code import SqliteCodeIndex
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.search import RipgrepSearch

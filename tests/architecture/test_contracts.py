@@ -51,7 +51,7 @@ VIOLATIONS: dict[str, Violation] = {
         "leaves", tools__sam_tools__planted="import sam_tui.adapters.files"
     ),
     "a reminder imports a tool": violation(
-        "leaves", reminders__sam_reminders__planted="import sam_tools.think"
+        "leaves", reminders__sam_reminders__planted="import sam_tools.turn_control"
     ),
     "an adapter imports the command line": violation(
         "leaves", sam_tui__adapters__files__planted="import sam_tui.cli"
@@ -74,7 +74,7 @@ VIOLATIONS: dict[str, Violation] = {
     ),
     "a form of secrets knows another": violation(
         "redaction-layers",
-        sam_tui__core__redaction__forms="import sam_tui.core.redaction.spellings",
+        sam_tui__core__redaction__forms="import sam_tui.core.redaction.key_blocks",
     ),
     "the rules of todo lists know what a person edits": violation(
         "todos-layers", sam_tui__core__todos__item="import sam_tui.core.todos.edits"

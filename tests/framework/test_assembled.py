@@ -14,13 +14,13 @@ import pytest
 import sam_reminders
 from sam_tui.core import events as core_events
 from sam_tui.core.accesses import Fetch, Use
-from sam_tui.core.authorization.policy.command_stages import COMMAND_STAGES
-from sam_tui.core.authorization.policy.path_stages import PATH_STAGES
-from sam_tui.core.authorization.policy.remote_stages import (
+from sam_tui.core.authorization.policy.access_stages import (
     NETWORK_STAGES,
+    PATH_STAGES,
     SOCKET_STAGES,
     USE_STAGES,
 )
+from sam_tui.core.authorization.policy.command_stages import COMMAND_STAGES
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import (
     Event,

@@ -5,10 +5,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from sam_tools.increase_max_iterations import IncreaseMaxIterations
+from sam_tools.history import RecallHistory
 from sam_tools.memory_operations import MemoryOperations
 from sam_tools.prompts import ListMiniPrompts, ListSystemPrompts
-from sam_tools.recall_history import RecallHistory
+from sam_tools.turn_control import IncreaseMaxIterations
 from sam_tui.adapters.prompts import FilePrompts
 from sam_tui.adapters.storage import open_storage
 from sam_tui.core.agent.budget import Budget

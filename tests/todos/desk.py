@@ -5,10 +5,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from sam_tools.read_tool_result import ReadToolResult
-from sam_tools.think import Think
+from sam_tools.history import ReadToolResult
 from sam_tools.todo_operations import TodoOperations
-from sam_tools.user_collaboration import UserCollaboration
+from sam_tools.turn_control import Think, UserCollaboration
 from sam_tui.adapters.storage import open_storage
 from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.guard import Guard

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_tools.read_tool_result import ReadToolResult
+from sam_tools.history import ReadToolResult
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.tooling.contract import Permit, ToolContext
 from tests.todos.desk import Desk

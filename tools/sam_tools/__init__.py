@@ -55,13 +55,13 @@ def _offer(name: str, make: Make, services: Services, adverts: Mapping[str, Adve
 
 
 def _think(_: Services) -> Tool:
-    from sam_tools.think import Think
+    from sam_tools.turn_control import Think
 
     return Think().tool()
 
 
 def _user_collaboration(services: Services) -> Tool:
-    from sam_tools.user_collaboration import UserCollaboration
+    from sam_tools.turn_control import UserCollaboration
 
     return UserCollaboration(services.inquiries).tool()
 
@@ -73,7 +73,7 @@ def _run_subagent(services: Services) -> Tool:
 
 
 def _increase_max_iterations(services: Services) -> Tool:
-    from sam_tools.increase_max_iterations import IncreaseMaxIterations
+    from sam_tools.turn_control import IncreaseMaxIterations
 
     return IncreaseMaxIterations(services.budgets.get).tool()
 
@@ -104,13 +104,13 @@ def _todo_operations(services: Services) -> Tool:
 
 
 def _read_tool_result(services: Services) -> Tool:
-    from sam_tools.read_tool_result import ReadToolResult
+    from sam_tools.history import ReadToolResult
 
     return ReadToolResult(services.results).tool()
 
 
 def _recall_history(services: Services) -> Tool:
-    from sam_tools.recall_history import RecallHistory
+    from sam_tools.history import RecallHistory
 
     return RecallHistory(services.remembered.archive, services.remembered.memories).tool()
 
@@ -195,7 +195,7 @@ def _workflow(services: Services) -> Tool:
 
 
 def _read_skill(services: Services) -> Tool:
-    from sam_tools.skills import ReadSkill
+    from sam_tools.prompts import ReadSkill
 
     return ReadSkill(services.skills).tool()
 

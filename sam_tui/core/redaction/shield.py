@@ -11,10 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sam_tui.core.redaction.forms import HINTS, assigned_secrets, drawn, telling
+from sam_tui.core.redaction.forms import (
+    HINTS,
+    assigned_secrets,
+    drawn,
+    plain_word,
+    spellings,
+    telling,
+    wordlike,
+)
 from sam_tui.core.redaction.key_blocks import NAME as KEY_BLOCK
 from sam_tui.core.redaction.key_blocks import blocks, lines
-from sam_tui.core.redaction.spellings import plain_word, spellings, wordlike
 from sam_tui.core.text.invisible import UNSEEN, show_unseen, shown_again
 
 PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{4,64})>")

@@ -149,7 +149,7 @@ class Executor:
 
     def plan(self, call: ToolCall, gate: Gate | None = None) -> CallPlan:
         """Resolve and parse a call. Never raises: a fault is part of the plan."""
-        from sam_tui.core.tooling.parsing import validate_arguments  # no call, no pydantic
+        from sam_tui.core.tooling.registry import validate_arguments  # no call, no pydantic
 
         key, named = call.name, False
         try:

@@ -1,4 +1,4 @@
-"""Which tools there are, in the order the model sees, and what a name in a call stands for."""
+"""Which tools there are, in the order the model sees, and what a call's name and arguments stand for."""
 
 import fnmatch
 import json
@@ -6,9 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sam_tui.core.errors import ConfigurationError, ToolError
+from pydantic import ValidationError
+
+from sam_tui.core.errors import ConfigurationError, InvalidArguments, ToolError
+from sam_tui.core.tooling.arguments import Arguments, UnknownArguments
 from sam_tui.core.tooling.contract import Operation, Tool
-from sam_tui.core.tooling.offer import Advert, Offer
+from sam_tui.core.tooling.offer import Advert, Offer, example_call
 from sam_tui.core.tooling.short_list import CALL, FIND, find_schema, short_list
 
 _DESCRIBED = 400
@@ -209,3 +212,30 @@ def close_matches(name: str, names: Sequence[str], n: int) -> list[str]:
     import difflib  # only mistakes need it
 
     return difflib.get_close_matches(name, names, n=n)
+
+
+def validate_arguments(
+    tool: Tool, operation: Operation[Any], fields: Mapping[str, Any]
+) -> tuple[Arguments, tuple[str, ...]]:
+    """Typed arguments, and in words those of ``fields`` that there are none of.
+
+    Raises ``InvalidArguments`` naming each wrong one, with a correct example.
+    """
+    # Which tool and which operation is meant may stand among the arguments: seed 004.
+    routing = {"operation"} | ({"tool"} if fields.get("tool") == tool.name else set[str]())
+    unknown = UnknownArguments(routing)
+    try:
+        return operation.arguments.model_validate(dict(fields), context=unknown), unknown.words
+    except ValidationError as error:
+        wrong = "; ".join(_fault(e) for e in error.errors(include_url=False, include_input=False))
+        raise InvalidArguments(
+            f"{operation_key(tool, operation)}: {wrong}.",
+            hint=f"Example: {example_call(tool, operation)}",
+        ) from None
+
+
+def _fault(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"]) or "arguments"
+    if error["type"] == "missing":
+        return f"`{where}` is missing"
+    return f"`{where}`: {error['msg'].removeprefix('Value error, ')}"

@@ -11,13 +11,13 @@ with a ``code`` and ``details``; nothing has changed then, but for the event tha
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
 from sam_tui.core.clock import Clock
 from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
 from sam_tui.core.tooling.executor import Gate
-from sam_tui.core.workflow.claims import StepClaims
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definitions.roles import (
     Capability,
@@ -39,7 +39,7 @@ from sam_tui.core.workflow.execution.progress import (
     settled,
     time_out,
 )
-from sam_tui.core.workflow.execution.recovery import end, fail_step, reopen
+from sam_tui.core.workflow.execution.recovery import WITHDRAWN, begin_call, end, fail_step, reopen
 from sam_tui.core.workflow.execution.start import Order, create
 from sam_tui.core.workflow.execution.tickets import (
     describe,
@@ -57,6 +57,43 @@ from sam_tui.core.workflow.records import WorkflowRecords
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.upkeep import StoreUpkeep
 from sam_tui.core.workflow.views import Advanced, Failure, Ticket
+
+
+class StepClaims:
+    """Claims on the open steps of one store."""
+
+    def __init__(self, store: WorkflowStore, transactions: Transactions) -> None:
+        self._store = store
+        self._transactions = transactions
+
+    def hold(self, execution_id: str) -> AbstractContextManager[bool]:
+        """Be the one process that drives an execution; False when another does. Death lets go."""
+        return self._store.hold(execution_id)
+
+    def claim(self, execution_id: str, step: str, *, driver: str, conversation: str) -> None:
+        """Note who works on a step's open attempt, and in which conversation."""
+        with self._transactions.open_step(execution_id, step) as (case, attempt):
+            case.unit.save_attempt(replace(attempt, driver=driver, conversation=conversation))
+            case.record("step_claimed", step, attempt.id, driver=driver)
+
+    def owner(self, execution_id: str, step: str) -> str:
+        """The conversation that the open attempt at a step was claimed for, or nothing."""
+        attempts = self._store.reader.attempts(execution_id, step=step, status="open")
+        return attempts[0].conversation if attempts else ""
+
+    def begin_call(self, execution_id: str, step: str) -> Advanced | None:
+        """Note that the call of an open tool step is made now. Its driver holds the execution.
+
+        None: make it. Else an earlier call of the attempt was cut off and may have had its effect,
+        so the execution is paused and asks a person: accept, or retry.
+        """
+        with self._transactions.open_step(execution_id, step) as (case, attempt):
+            return None if begin_call(case, attempt) else settled(case)
+
+    def withdraw_call(self, execution_id: str, step: str) -> None:
+        """Note that a call that was begun was refused, and had no effect."""
+        with self._transactions.open_step(execution_id, step) as (case, attempt):
+            case.record(WITHDRAWN, step, attempt.id)
 
 
 class Workflows:

@@ -1,16 +1,23 @@
-"""Tasks made, looked up, run, read and ended."""
+"""Tasks: where they are defined, and how they are run, read and ended."""
 
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from sam_tools.build_and_version_control.arguments import (
     CreateAndRunTask,
     GetTaskOutput,
     RunTask,
 )
-from sam_tools.build_and_version_control.definitions import PlannedTask
+from sam_tools.build_and_version_control.definitions import (
+    Definitions,
+    PlannedTask,
+    TaskEntry,
+    read_entries,
+    read_tasks_file,
+)
 from sam_tools.build_and_version_control.problems import (
     KNOWN,
     Problem,
@@ -18,7 +25,6 @@ from sam_tools.build_and_version_control.problems import (
     has_matcher,
     tally,
 )
-from sam_tools.build_and_version_control.task_definitions import TASKS_FILE, TaskDefinitions
 from sam_tui.core.accesses import Access, CommandAccess, Read
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.display import Display, Table, Terminal
@@ -29,6 +35,107 @@ from sam_tui.core.ports.processes.tasks import TaskBook, TaskRun, Tasks, TaskSta
 from sam_tui.core.ports.processes.terminals import CommandResult, Commands
 from sam_tui.core.text.plain import PlainStream, escaped, gist, plain, unfinished
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
+
+TASKS_FILE = ".vscode/tasks.json"
+_LARGEST_FILE = 256 * 1024
+_MOST_STEPS = 20
+
+
+class TaskDefinitions:
+    """Definitions of one workspace. The workspace's own count before those that were made here."""
+
+    def __init__(self, files: Files, book: TaskBook, workspace: Workspace) -> None:
+        self._files = files
+        self._book = book
+        self._workspace = workspace
+
+    def new(self, task: Mapping[str, Any], folder: str) -> PlannedTask:
+        """A task as it was just described. Raises ``ToolError`` for what needs an editor."""
+        real = self._workspace.locate(folder).real if folder else self._workspace.root
+        (entry,) = read_entries([task], "the call").entries
+        return PlannedTask(entry, entry.command_line(real), folder)
+
+    def keep(self, task: Mapping[str, Any], step: PlannedTask) -> None:
+        """Put it into the book. Raises ``ToolError`` where the label has another meaning already."""
+        label = step.entry.label
+        try:
+            planned = self._project().named(label)
+        except ToolError:
+            planned = None  # a file that cannot be read gives no label a meaning
+        if planned is None:
+            self._book.save(task)
+        elif planned.command_line(self._workspace.root) != step.command:
+            raise ToolError(
+                f"{TASKS_FILE} already has another task {gist(label, 80)!r}.",
+                hint="Run that one with run_task, or choose another label.",
+            )
+
+    def plan(self, label: str) -> tuple[PlannedTask, ...]:
+        """What a label stands for: the tasks it depends on, each once, then itself.
+
+        Raises ``ToolError`` for an unknown label, a definition that cannot be read, and a circle.
+        """
+        project, added = self._project(), read_entries(self._book.tasks(), "the task book")
+        search = _Search(
+            Definitions((*project.entries, *added.entries), {**added.faults, **project.faults}),
+            self._workspace.root,
+        )
+        search.visit(label, ())
+        return tuple(search.plan)
+
+    def _project(self) -> Definitions:
+        """The tasks that the workspace's own file defines; none without one."""
+        where = self._workspace.locate(TASKS_FILE)
+        if not where.inside:
+            raise ToolError(f"{TASKS_FILE} is a link to a place outside the workspace.")
+        if self._files.stat(where) is None:
+            return Definitions()
+        data = self._files.read(where, limit=_LARGEST_FILE + 1)
+        if len(data) > _LARGEST_FILE:
+            raise ToolError(f"{TASKS_FILE} is larger than {_LARGEST_FILE} bytes.")
+        return read_tasks_file(data, TASKS_FILE)
+
+
+class _Search:
+    """Collects a task and all it depends on."""
+
+    def __init__(self, definitions: Definitions, root: str) -> None:
+        self.plan: list[PlannedTask] = []
+        self._definitions = definitions
+        self._root = root
+        self._done: set[str] = set()
+
+    def visit(self, label: str, above: tuple[str, ...]) -> None:
+        """Put the dependencies of a task into the plan, then the task."""
+        entry = self._definitions.find(label)
+        if entry is None:
+            raise self._unknown(label)
+        if entry.label in above:
+            raise ToolError(f"Tasks depend on each other: {' > '.join((*above, entry.label))}.")
+        if entry.label in self._done:
+            return
+        if len(above) + len(self._done) >= _MOST_STEPS:
+            raise ToolError(f"The task comes to more than {_MOST_STEPS} tasks.")
+        for dependency in entry.dependencies:
+            self.visit(dependency, (*above, entry.label))
+        self._done.add(entry.label)
+        self._add(entry)
+
+    def _add(self, entry: TaskEntry) -> None:
+        folder = entry.workspaceFolder or self._root
+        command = entry.command_line(folder)
+        if command:
+            cwd = entry.working_directory(folder) or entry.workspaceFolder
+            self.plan.append(PlannedTask(entry, command, cwd))
+        elif not entry.dependencies:
+            raise ToolError(f"Task {gist(entry.label, 80)!r} has no command.")
+
+    def _unknown(self, label: str) -> ToolError:
+        entries = self._definitions.entries[:50]
+        names = ", ".join(repr(gist(entry.label, 80)) for entry in entries)
+        hint = f"Tasks: {names}." if names else "There are none; create_and_run_task makes one."
+        return ToolError(f"There is no task {gist(label, 80)!r}.", hint=hint)
+
 
 FOREGROUND_SECONDS = 600.0
 """How long a task may run that is waited for."""
@@ -137,8 +244,7 @@ class TaskHand:
             "truncated": piece.start > (arguments.from_index or 0),
             **_told(problems),
         }
-        card = _card(run, output)
-        return _json(data, card, *_table(problems))
+        return _json(data, _card(run, output), *_table(problems))
 
     async def _run_step(self, step: PlannedTask, cwd: str, context: ToolContext) -> ToolResult:
         if context.permit.ask_kept is not None:
@@ -179,24 +285,17 @@ class TaskHand:
 
     def _account(self, run: TaskRun, cwd: str, *, confined: bool) -> ToolResult:
         """How a run went, or that it goes on."""
-        result = run.result
-        output = _printed(result.output if result else run.output(0).text, run)
+        output = _printed(run.result.output if run.result else run.output(0).text, run)
         problems = find_problems(output, run.start.matchers)
-        failed = result is not None and (result.exit_code != 0 or result.timed_out)
         notes = [f"[{self._ending(run)}]"]
         if problems:
             notes.append(f"[{tally(problems)}]")
-        notes += _refusals(result) if result is not None else ()
-        if failed and confined and any(words in output for words in _REFUSALS):
-            notes.append("[the sandbox refuses writing outside the workspace and $TMPDIR]")
-        body = output.rstrip("\n")
-        data = {**_identity(run), "output": output, "cwd": cwd, **_told(problems)}
-        card = _card(run, output)
+        notes += _refusals(run, output, confined=confined)
         return ToolResult(
-            "\n".join([body if body.strip() else "(no output)", *notes]),
-            ok=not failed and (run.running or result is not None),
-            display=(card, *_table(problems)),
-            data=data,
+            "\n".join([output.rstrip("\n") if output.strip() else "(no output)", *notes]),
+            ok=run.running if run.result is None else not _failed(run.result),
+            display=(_card(run, output), *_table(problems)),
+            data={**_identity(run), "output": output, "cwd": cwd, **_told(problems)},
         )
 
     def _ending(self, run: TaskRun) -> str:
@@ -204,17 +303,24 @@ class TaskHand:
         if run.running:
             return f"{name}: runs in the background; get_task_output reads it, `end` ends it"
         if run.result is not None and run.result.timed_out:
-            limit = f"{self._limit:g} s"
-            return (
-                f"{name}: timed out after {limit} and was ended; isBackground is for what goes on"
-            )
+            limit = f"timed out after {self._limit:g} s and was ended"
+            return f"{name}: {limit}; isBackground is for what goes on"
         return f"{name}: {_state(run)}"
 
 
-def _refusals(result: CommandResult) -> Iterator[str]:
-    for access in result.refused[:10]:
+def _failed(result: CommandResult) -> bool:
+    return result.exit_code != 0 or result.timed_out
+
+
+def _refusals(run: TaskRun, output: str, *, confined: bool) -> Iterator[str]:
+    """What the sandbox did not let a task do that ended."""
+    if run.result is None:
+        return
+    for access in run.result.refused[:10]:
         words = filter(None, (access.words, allowance(access)))
         yield f"[refused by the sandbox: {escaped('; '.join(words))}]"
+    if confined and _failed(run.result) and any(words in output for words in _REFUSALS):
+        yield "[the sandbox refuses writing outside the workspace and $TMPDIR]"
 
 
 class _Listener:
@@ -275,11 +381,8 @@ def _code(run: TaskRun) -> int | None:
 
 def _card(run: TaskRun, output: str) -> Terminal:
     command = escaped(run.start.command)
-    return Terminal(command, output, _code(run), _seconds(run), running=run.running)
-
-
-def _seconds(run: TaskRun) -> float:
-    return run.result.seconds if run.result else 0.0
+    seconds = run.result.seconds if run.result else 0.0
+    return Terminal(command, output, _code(run), seconds, running=run.running)
 
 
 def _told(problems: Sequence[Problem]) -> dict[str, object]:

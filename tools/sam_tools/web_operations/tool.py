@@ -11,8 +11,14 @@ from sam_tools.web_operations.arguments import (
     SerpApiSearching,
     WebSearching,
 )
-from sam_tools.web_operations.research import Researching
-from sam_tools.web_operations.wording import OUTSIDE, hit_list, hit_table, host_of, page_header
+from sam_tools.web_operations.research import (
+    OUTSIDE,
+    Researching,
+    hit_list,
+    hit_table,
+    host_of,
+    page_header,
+)
 from sam_tui.core.accesses import Access, Fetch
 from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.ports.documents import Documents, DocumentText

@@ -25,8 +25,8 @@ from sam_tui.core.authorization.network.hosts import (
     family,
     host_of,
 )
+from sam_tui.core.authorization.policy.access_stages import LOCAL_RULE
 from sam_tui.core.authorization.policy.judgement import Judgement, PolicyState
-from sam_tui.core.authorization.policy.path_stages import LOCAL_RULE
 from sam_tui.core.authorization.rules.patterns import CommandPattern
 from sam_tui.core.authorization.rules.rule import LAYERS
 from sam_tui.core.inquiry import Approval, PastCall, ScopeChoice, ScopeSpan

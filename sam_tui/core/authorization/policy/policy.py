@@ -22,6 +22,13 @@ from sam_tui.core.accesses import (
 )
 from sam_tui.core.authorization.commands.reading import CommandReading
 from sam_tui.core.authorization.network.hosts import CONNECTION, connected, host_of
+from sam_tui.core.authorization.policy.access_stages import (
+    FETCH_STAGES,
+    NETWORK_STAGES,
+    PATH_STAGES,
+    SOCKET_STAGES,
+    USE_STAGES,
+)
 from sam_tui.core.authorization.policy.command_stages import COMMAND_STAGES
 from sam_tui.core.authorization.policy.judgement import (
     PERMISSION_MODES,
@@ -31,13 +38,6 @@ from sam_tui.core.authorization.policy.judgement import (
     PolicyState,
     Stage,
     TraceStep,
-)
-from sam_tui.core.authorization.policy.path_stages import PATH_STAGES
-from sam_tui.core.authorization.policy.remote_stages import (
-    FETCH_STAGES,
-    NETWORK_STAGES,
-    SOCKET_STAGES,
-    USE_STAGES,
 )
 from sam_tui.core.authorization.rules.rule import Kind, Rule, RuleSet, Subject, ordered
 from sam_tui.core.errors import UsageError
