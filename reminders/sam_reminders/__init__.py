@@ -3,19 +3,30 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from sam_reminders.background_commands import BackgroundCommandsReminder, Ended
-from sam_reminders.documents import DocumentsReminder
-from sam_reminders.instructions import InstructionsReminder, Offered
-from sam_reminders.memories import MemoriesReminder
-from sam_reminders.mini_prompts import MiniPromptsReminder
-from sam_reminders.pins import PinsReminder
-from sam_reminders.repeated_calls import RepeatedCallsReminder
-from sam_reminders.skills import AgentsReminder, OfferedAgents, SkillsReminder
-from sam_reminders.status_signal import StatusSignalReminder
-from sam_reminders.todo_list import TodoListReminder
-from sam_reminders.user_context import Facts, UserContextReminder
-from sam_reminders.user_defined import UserDefinedReminder
-from sam_reminders.workflow_phase import WorkflowPhaseReminder
+from sam_reminders.guidance import (
+    AgentsReminder,
+    InstructionsReminder,
+    MiniPromptsReminder,
+    Offered,
+    OfferedAgents,
+    PinsReminder,
+    SkillsReminder,
+    UserDefinedReminder,
+)
+from sam_reminders.knowledge import (
+    DocumentsReminder,
+    Facts,
+    MemoriesReminder,
+    UserContextReminder,
+)
+from sam_reminders.progress import (
+    BackgroundCommandsReminder,
+    EndedCommands,
+    RepeatedCallsReminder,
+    StatusSignalReminder,
+    TodoListReminder,
+    WorkflowPhaseReminder,
+)
 from sam_tui.core.board import TodoBoard
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.memory import DocumentStore, MemoryStore
@@ -42,7 +53,7 @@ class ReminderSources:
     instructions: Offered = lambda: None
     """What files say about how to work."""
     skills: OfferedSkills = lambda: None
-    ended: Ended = lambda _: ()
+    ended: EndedCommands = lambda _: ()
     """What ended in the background."""
     pins: Callable[[ConversationId], Sequence[str]] = lambda _: ()
     """What the person pinned in a conversation."""

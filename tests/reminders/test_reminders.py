@@ -4,12 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sam_reminders.documents import DocumentsReminder
-from sam_reminders.memories import WINDOW, MemoriesReminder
-from sam_reminders.mini_prompts import MiniPromptsReminder
-from sam_reminders.status_signal import StatusSignalReminder
-from sam_reminders.todo_list import TodoListReminder
-from sam_reminders.user_defined import LONGEST, UserDefinedReminder
+from sam_reminders.guidance import LONGEST, MiniPromptsReminder, UserDefinedReminder
+from sam_reminders.knowledge import WINDOW, DocumentsReminder, MemoriesReminder
+from sam_reminders.progress import StatusSignalReminder, TodoListReminder
 from sam_tui.adapters.prompts import FilePrompts, FileReminders
 from sam_tui.adapters.storage import Storage
 from sam_tui.core.ids import CallId, ConversationId

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from sam_reminders.user_context import UserContextReminder
+from sam_reminders.knowledge import UserContextReminder
 from sam_tui.core.messages import AssistantMessage, Message, ReminderMessage, UserMessage
 from sam_tui.core.prompt.reminders import TurnView, due_reminders
 from tests.reminders.test_reminders import NOW, C, view

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sam_reminders.background_commands import BackgroundCommandsReminder
+from sam_reminders.progress import BackgroundCommandsReminder
 from sam_tui.adapters.terminal.commands.background import PortedCommands
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_reminders.todo_list import TodoListReminder
+from sam_reminders.progress import TodoListReminder
 from sam_tui.adapters.storage import open_storage
 from sam_tui.core.agent.budget import Budgets, Limits
 from sam_tui.core.agent.context_window import Room

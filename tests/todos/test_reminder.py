@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sam_reminders.todo_list import TodoListReminder
+from sam_reminders.progress import TodoListReminder
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.reminders import TurnView, due_reminders
 from sam_tui.core.todos.item import TODO_STATUSES, Todo

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sam_reminders.workflow_phase import WorkflowPhaseReminder
+from sam_reminders.progress import WorkflowPhaseReminder
 from sam_tools.workflow import WorkflowTool
 from sam_tui.assembly.catalogue import adverts
 from sam_tui.core.display import Terminal

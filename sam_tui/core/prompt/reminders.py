@@ -13,7 +13,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Image, Message, ReminderMessage
 from sam_tui.core.ports.model import Model
 from sam_tui.core.prompt.tally import Tally
-from sam_tui.core.todos.item import Todo
+from sam_tui.core.todos.item import Todo, one_line
 from sam_tui.core.tooling.neutralization import neutralise
 
 
@@ -45,6 +45,15 @@ class Reminder(Protocol):
     def content(self, view: TurnView) -> str | None:
         """What to remind of now, without the wrapper, or None."""
         ...
+
+
+_BRACKETS = str.maketrans("<>", "‹›")
+
+
+def quoted_line(text: str, width: int = 300) -> str:
+    """Words of somebody else's on one line of at most ``width`` characters that can be no tag."""
+    line = one_line(text)
+    return (line if len(line) <= width else line[: width - 1] + "…").translate(_BRACKETS)
 
 
 AGAIN_CALLS, AGAIN_TOKENS = 25, 20_000
