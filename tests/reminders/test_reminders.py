@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_reminders.guidance import LONGEST, MiniPromptsReminder, UserDefinedReminder
+from sam_reminders.guidance import LONGEST_DUE, MiniPromptsReminder, UserDefinedReminder
 from sam_reminders.knowledge import WINDOW, DocumentsReminder, MemoriesReminder
 from sam_reminders.progress import StatusSignalReminder, TodoListReminder
 from sam_tui.adapters.prompts import FilePrompts, FileReminders
@@ -214,7 +214,7 @@ def test_broken_and_oversized_files_are_told_and_the_rest_is_bounded(tmp_path: P
     files = FileReminders(str(tmp_path))
     assert [Path(p.file).name for p in files.read().problems] == ["bad.md", "long.md", "zero.md"]
     text = UserDefinedReminder(files).content(view()) or ""
-    assert len(text) <= LONGEST + 100 and "Too long to be sent here: ok2" in text
+    assert len(text) <= LONGEST_DUE + 100 and "Too long to be sent here: ok2" in text
     assert UserDefinedReminder(FileReminders(str(tmp_path / "none"))).content(view()) is None
 
 
