@@ -154,10 +154,10 @@ class GuardedServers:
     def _logins(self) -> "Logins":
         """Where logins are kept."""
         from sam_tui.adapters.mcp_client import Logins
-        from sam_tui.core.local_files.private_files import replace_file
+        from sam_tui.settings.keys import PrivateTexts
 
         folder = os.path.join(self._folders.data_dir, "mcp-logins")
-        return Logins(folder, self._options.browse, self._parts.shield.learn, replace_file)
+        return Logins(folder, self._options.browse, self._parts.shield.learn, PrivateTexts())
 
     @property
     def _context7(self) -> str:

@@ -1,4 +1,4 @@
-"""Keys of providers that a person typed: in the keyring of the system, else in a private file.
+"""Keys of providers and other private texts: in the keyring of the system, else in a private file.
 
 The file ``keys.json`` of the data folder names every key, and holds those for which there is no
 keyring: ``{"version": 1, "keys": {"OPENAI_API_KEY": {"in": "keyring"}}}``.
@@ -7,6 +7,7 @@ keyring: ``{"version": 1, "keys": {"OPENAI_API_KEY": {"in": "keyring"}}}``.
 import importlib
 import json
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -21,6 +22,8 @@ SERVICE = "sam-tui"
 KeyStorage = Literal["keyring", "file"]
 _LARGEST = 65_536
 _LONGEST = 4_096
+_ELSEWHERE = '{"in": "keyring"'
+"""How a file begins whose text is in the keyring."""
 
 
 _REFUSALS = (ImportError, OSError, RuntimeError, AttributeError)
@@ -42,6 +45,52 @@ def system_keyring() -> Keyring | None:
         return keyring if keyring.get_keyring().priority >= 1 else None
     except _REFUSALS:
         return None
+
+
+class PrivateTexts:
+    """Private texts, each by a file of its own: in the keyring of the system, else in the file.
+
+    The file is written anew either way, so that other programs see that the text changed.
+    """
+
+    def read(self, path: str, most: int) -> str:
+        """The text, empty where there is none that can be read. It may wait for the keyring."""
+        try:
+            with open(path, encoding="utf-8") as file:
+                text = file.read(most)
+        except (OSError, ValueError):
+            return ""
+        if not text.startswith(_ELSEWHERE):
+            return text
+        with suppress(*_REFUSALS):
+            keyring = system_keyring()
+            return (keyring.get_password(SERVICE, path) or "") if keyring is not None else ""
+        return ""
+
+    def write(self, path: str, text: str) -> None:
+        """Keep a text. Raises ``OSError``."""
+        from sam_tui.core.local_files.private_files import replace_file
+
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        keyring = system_keyring()
+        if keyring is not None:
+            with suppress(*_REFUSALS):
+                keyring.set_password(SERVICE, path, text)
+                text = f'{_ELSEWHERE}, "written": {time.time_ns()}}}'
+        replace_file(path, text)
+
+    def remove(self, path: str) -> bool:
+        """Forget a text; whether there was one. Raises ``OSError``."""
+        if not os.path.lexists(path):
+            return False
+        keyring = system_keyring()
+        try:
+            if keyring is not None and keyring.get_password(SERVICE, path) is not None:
+                keyring.delete_password(SERVICE, path)
+        except _REFUSALS as refusal:
+            raise OSError(0, f"the keyring keeps it ({refusal})") from None
+        os.unlink(path)
+        return True
 
 
 class KeyStore:

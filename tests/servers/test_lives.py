@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.core.clock import SystemClock
 from sam_tui.core.events import Noticed
-from tests.servers.conftest import House, raw
+from tests.servers.conftest import SECONDS, House, raw
 
 
 @pytest.mark.requirement("servers:start")
@@ -74,6 +75,27 @@ async def test_a_server_that_died_is_started_by_the_next_call_a_few_times(house:
             assert await sam.text("mcp__one__echo", text="back") == "back"
         await sam.call("mcp__one__die")
         assert "was started 4 times within 5 minutes" in await sam.text("mcp__one__echo", text="x")
+
+
+@pytest.mark.requirement("servers:restart")
+async def test_one_that_does_not_come_up_is_tried_after_pauses_that_grow(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.user(none={"command": "/nowhere/server"})
+    now = 1000.0
+
+    def monotonic(_: SystemClock) -> float:
+        return now
+
+    monkeypatch.setattr(SystemClock, "monotonic", monotonic)
+    async with house.open() as sam:
+        await sam.arrive()
+        for pause in (60, 120, 240, 480, 960, 960):
+            for seconds, standing in ((pause - 1, "failed"), (2, "starting")):
+                now += seconds
+                sam.runtime.servers.begin()
+                assert sam.reports["none"].standing == standing, pause
+            assert await sam.runtime.servers.settled(SECONDS)
 
 
 @pytest.mark.requirement("servers:changed-list")

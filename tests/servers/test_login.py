@@ -3,12 +3,15 @@
 import asyncio
 import json
 import stat
+import sys
 import urllib.request
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
+from sam_tui.core.errors import ToolError
+from tests.cli.test_keys_kept import Ring, RingError
 from tests.servers.conftest import House, Open
 from tests.servers.login_server import LoginSite, login_site
 
@@ -31,6 +34,11 @@ def follow(page: str) -> None:
 def kept(house: House) -> list[Path]:
     """The files of logins."""
     return sorted((house.folder / "data" / "mcp-logins").glob("*.json"))
+
+
+def refuse(*_: object) -> None:
+    """A keyring that is locked."""
+    raise RingError
 
 
 async def tools(sam: Open) -> list[str]:
@@ -80,6 +88,32 @@ async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgot
         assert sam.runtime.servers.forget_login("web")
         assert not sam.runtime.servers.forget_login("web")
     assert kept(house) == []
+
+
+@pytest.mark.requirement("servers:login-keyring")
+async def test_a_login_lies_in_the_keyring_of_the_system_where_there_is_one(
+    house: House, site: LoginSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.user(web={"url": site.url})
+    monkeypatch.setitem(sys.modules, "keyring", ring := Ring())
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == [ECHO]
+    [file], [token] = kept(house), site.valid
+    assert token not in file.read_text(encoding="utf-8")
+    assert any(token in text for text in ring.kept.values())
+    site.valid = set()  # refused: it is refreshed, and another program sees that the file changed
+    before = file.read_text(encoding="utf-8")
+    [(entry, text)] = ring.kept.items()
+    ring.kept[entry] = json.dumps({**json.loads(text), "ends": 1.0})
+    async with house.open() as sam:
+        assert await tools(sam) == [ECHO]
+        assert file.read_text(encoding="utf-8") != before
+        with monkeypatch.context() as broken:
+            broken.setattr(ring, "delete_password", refuse)
+            with pytest.raises(ToolError, match="the keyring keeps it"):
+                sam.runtime.servers.forget_login("web")
+        assert sam.runtime.servers.forget_login("web")
+    assert (kept(house), ring.kept) == ([], {})
 
 
 @pytest.mark.requirement("servers:login-shared")

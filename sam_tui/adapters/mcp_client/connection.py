@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 STARTS, WITHIN = 4, 300.0
 """How often a server is started within so many seconds."""
-AGAIN_AFTER = 60.0
-"""Seconds after which one that did not come up is tried again, with a message."""
+AGAIN_AFTER, AT_MOST = 60.0, 960.0
+"""Seconds after which one that did not come up is tried again, with a message: twice as many each time."""
 _END_SECONDS = 8.0
 _INSTRUCTIONS = 4_000
 _LOG = 16_000
@@ -56,6 +56,8 @@ class Connection:
         self._calls: list[Caller] = []
         self._starts: list[float] = []
         self._came_once = False
+        self._failures = 0
+        """How often it did not come up since it last did."""
         recalled = around.remembered.recall(settings) if self.usable else None
         self.tools_known = recalled is not None
         """Whether its tools are known: from now, or from the last time."""
@@ -99,7 +101,8 @@ class Connection:
         """Whether it is to be started: for the first time, or again a while after it failed to."""
         if not self.usable or self._standing not in ("waiting", "failed"):
             return False
-        return not self._starts or self._around.monotonic() - self._starts[-1] > AGAIN_AFTER
+        pause = min(AGAIN_AFTER * 2 ** max(0, self._failures - 1), AT_MOST)
+        return not self._starts or self._around.monotonic() - self._starts[-1] > pause
 
     @property
     def report(self) -> ServerReport:
@@ -116,6 +119,7 @@ class Connection:
             return
         self._over, self._settled = asyncio.Event(), asyncio.Event()
         self._standing, self._error = "starting", ""
+        self._failures += 1  # until it has come up
         self._starts.append(self._around.monotonic())
         self._task = asyncio.get_running_loop().create_task(self._live())
 
@@ -284,7 +288,7 @@ class Connection:
         version, instructions = self._life.greeting
         self._greeting = (version, plain(instructions, _INSTRUCTIONS))
         self._take(tools)
-        self._came_once, self._standing = True, "ready"
+        self._came_once, self._failures, self._standing = True, 0, "ready"
         self._settled.set()
 
     def _take(self, tools: Sequence[RawTool]) -> None:

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.tool_cache import RememberedTools
@@ -39,18 +40,26 @@ class ServerTerms:
     readable: tuple[str, ...] = ()
 
 
+class LoginTexts(Protocol):
+    """Keeps private texts by the path of a file. Each call may wait for the system."""
+
+    def read(self, path: str, most: int) -> str: ...
+    def write(self, path: str, text: str) -> None: ...
+    def remove(self, path: str) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Logins:
     """Where logins at servers are kept: a private folder.
 
     ``browse`` opens a page for the person; None where nobody may log in now. ``learn`` is told every
-    token, so that none is shown; ``write`` writes a file for its owner alone.
+    token, so that none is shown; ``texts`` keeps one text for each file.
     """
 
     folder: str
     browse: Callable[[str], None] | None
     learn: Callable[[Mapping[str, str]], None]
-    write: Callable[[str, str], None]
+    texts: LoginTexts
 
     def path(self, settings: ServerSettings) -> str:
         """The file of the login at a server."""
@@ -63,11 +72,7 @@ class Logins:
 
     def forget(self, settings: ServerSettings) -> bool:
         """Delete one; whether there was one. Raises ``OSError``."""
-        try:
-            os.unlink(self.path(settings))
-        except FileNotFoundError:
-            return False
-        return True
+        return self.texts.remove(self.path(settings))
 
 
 @dataclass(frozen=True, slots=True)

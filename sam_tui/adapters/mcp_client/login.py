@@ -1,4 +1,4 @@
-"""Logins at servers over HTTP: OAuth by the SDK, its tokens in a private file of the person's.
+"""Logins at servers over HTTP: OAuth by the SDK, its tokens in the person's keyring or a private file.
 
 A file belongs to one name in one file of servers and to one URL: a project that names the same URL
 does not use a person's own login. Without ``browse`` nobody is asked: tokens are used and refreshed.
@@ -30,7 +30,7 @@ from mcp.shared.auth import (
 )
 from pydantic import AnyUrl, BaseModel, ValidationError
 
-from sam_tui.adapters.mcp_client.connection_context import Logins
+from sam_tui.adapters.mcp_client.connection_context import Logins, LoginTexts
 from sam_tui.adapters.mcp_client.settings import OAuthSettings, ServerSettings
 from sam_tui.core.local_files.cache import signature_of
 
@@ -54,26 +54,25 @@ class StoredLogin(BaseModel):
     server: OAuthMetadata | None = None
 
 
-def stored(path: str) -> StoredLogin:
-    """The login that a file holds, empty where there is none that can be read."""
+async def stored(path: str, texts: LoginTexts) -> StoredLogin:
+    """The login that is kept for a file, empty where there is none that can be read."""
+    text = await asyncio.to_thread(texts.read, path, MOST_BYTES)  # a keyring may be locked
     try:
-        with open(path, "rb") as file:
-            return StoredLogin.model_validate_json(file.read(MOST_BYTES))
-    except (OSError, ValidationError):
+        return StoredLogin.model_validate_json(text)
+    except ValidationError:
         return StoredLogin()
 
 
 class LoginFile:
-    """The ``TokenStorage`` of one server; what it is given is written at once."""
+    """The ``TokenStorage`` of one server; what it is given is written at once. It is read by ``reread``."""
 
     def __init__(self, settings: ServerSettings, logins: Logins) -> None:
         self._path = logins.path(settings)
         self._folder = logins.folder
-        self._learn, self._save = logins.learn, logins.write
-        self.login = stored(self._path)
-        self._read_as = signature_of(self._path)
+        self._learn, self._texts = logins.learn, logins.texts
+        self.login = StoredLogin()
+        self._read_as: object = None
         self._context: OAuthContext | None = None
-        self._learn(self._secrets())
 
     def serve(self, provider: OAuthClientProvider) -> OAuthClientProvider:
         """Keep what this provider learns of the authorization server: a refresh goes there."""
@@ -86,10 +85,10 @@ class LoginFile:
         """Whether another program wrote it since it was read."""
         return signature_of(self._path) != self._read_as
 
-    def reread(self) -> None:
-        """Take what another program got."""
+    async def reread(self) -> None:
+        """Take what is kept by now: another program may have got it."""
         self._read_as = signature_of(self._path)
-        self.login = stored(self._path)
+        self.login = await stored(self._path, self._texts)
         self._learn(self._secrets())
 
     def lock(self) -> int:
@@ -120,7 +119,7 @@ class LoginFile:
             self.login.server = self._context.oauth_metadata
         self.login.ends = None if lasting is None else time.time() + lasting
         self._learn(self._secrets())
-        self._write()
+        await self._write()
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """What the authorization server knows us as."""
@@ -130,7 +129,7 @@ class LoginFile:
         """Keep a registration."""
         self.login.client = client_info
         self._learn(self._secrets())
-        self._write()
+        await self._write()
 
     def _secrets(self) -> dict[str, str]:
         tokens, client = self.login.tokens, self.login.client
@@ -141,9 +140,9 @@ class LoginFile:
         }
         return {name: value for name, value in values.items() if value}
 
-    def _write(self) -> None:
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        self._save(self._path, self.login.model_dump_json(exclude_none=True))
+    async def _write(self) -> None:
+        text = self.login.model_dump_json(exclude_none=True)
+        await asyncio.to_thread(self._texts.write, self._path, text)
         self._read_as = signature_of(self._path)
 
 
@@ -179,18 +178,18 @@ class SharedLogin(OAuthClientProvider):
     async def _prepared(self) -> int | None:
         """Read the tokens again where they changed; the lock where they have to be refreshed."""
         if self._file.changed:
-            self._take()
+            await self._take()
         if not self._initialized:
             await self._initialize()
         if self.context.is_token_valid():
             return None
         descriptor = await asyncio.to_thread(self._file.lock)
         if self._file.changed:
-            self._take()
+            await self._take()
         return descriptor
 
-    def _take(self) -> None:
-        self._file.reread()
+    async def _take(self) -> None:
+        await self._file.reread()
         self._initialized, self.context.token_expiry_time = False, None
 
 
@@ -263,6 +262,7 @@ async def authorized(
         yield None
         return
     file = LoginFile(settings, logins)
+    await file.reread()
     if settings.oauth.grant == "client_credentials":
         yield file.serve(_by_itself(settings, file))
     elif (browse := logins.browse) is not None:
