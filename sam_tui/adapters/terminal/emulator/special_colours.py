@@ -6,6 +6,7 @@ They are kept and told, and not drawn: xterm too draws those of OSC 5 only where
 import re
 from collections.abc import Callable, Sequence
 
+from sam_tui.adapters.terminal.emulator.colours import Rgb
 from sam_tui.adapters.terminal.emulator.ghostty import ffi, lib
 
 _SPECIAL = range(5)
@@ -14,9 +15,7 @@ _DYNAMIC = range(13, 20)
 """Of the pointer, Tektronix and what is marked."""
 _GROUNDS = frozenset((14, 16, 17))
 """Those that are the colour of the ground until a program sets them."""
-_PALETTE = 256
 _PART = re.compile(rb"([0-9]+);([^;]+)")
-Rgb = tuple[int, int, int]
 
 
 class SpecialColours:

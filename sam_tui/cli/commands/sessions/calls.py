@@ -75,21 +75,21 @@ def usage_command(**values: Any) -> int:
             key: runtime.calls.totals(key, since=since, conversation=conversation) for key in keys
         }
     if values["as_json"]:
-        objects = {key: [_as_object(row) for row in rows] for key, rows in tables.items()}
+        objects = {key: [_call_object(row) for row in rows] for key, rows in tables.items()}
         click.echo(json.dumps(objects, indent=2))
         return 0
     for key, rows in tables.items():
-        click.echo(_line(key, "calls", ("input", "cached", "output", "cost")))
+        click.echo(_call_line(key, "calls", ("input", "cached", "output", "cost")))
         for row in rows:
             used = row.usage
             sizes = [f"{n:,}" for n in (used.input_tokens, used.cached_tokens, used.output_tokens)]
-            line = _line(row.key, f"{row.calls:.4g}", (*sizes, _money(used)))
+            line = _call_line(row.key, f"{row.calls:.4g}", (*sizes, _money(used)))
             click.echo(terminal_safe(line))
         click.echo()
     return 0
 
 
-def _line(key: str, calls: str, cells: Sequence[str]) -> str:
+def _call_line(key: str, calls: str, cells: Sequence[str]) -> str:
     return f"{calls:>8}" + "".join(f"{cell:>14}" for cell in cells) + f"  {key}"
 
 
@@ -97,7 +97,7 @@ def _money(usage: Usage) -> str:
     return "–" if usage.cost is None else f"${usage.cost:.4f}"
 
 
-def _as_object(row: "UsageRow") -> dict[str, Any]:
+def _call_object(row: "UsageRow") -> dict[str, Any]:
     from sam_tui.headless.lines import usage_fields
 
     return {

@@ -10,7 +10,7 @@ from sam_tui.ui.plain import visible_line
 from sam_tui.ui.widgets.inquiries.card import WHOLE, CardWidth
 from sam_tui.ui.widgets.inquiries.scopes import figures_of
 
-_LEAST = 8
+_SHORTEST_LABEL = 8
 """Characters of a label where there is least room."""
 _SPANS = {"session": "conversation", "project": "folder", "user": "everywhere"}
 
@@ -53,7 +53,7 @@ def _other_buttons(offered: Sequence[ScopeChoice]) -> dict[str, ApprovalButton]:
     buttons: dict[str, ApprovalButton] = {}
     for key, choice in zip("6789", others, strict=False):
         label = f"{key} {visible_line(choice.label or choice.id.capitalize())}"
-        buttons[key] = ApprovalButton(choice.id, label, label, label[: _LEAST + 2])
+        buttons[key] = ApprovalButton(choice.id, label, label, label[: _SHORTEST_LABEL + 2])
     return buttons
 
 
