@@ -15,7 +15,7 @@ OWNERS = {
     "sam_tui/adapters/mcp_client/connection.py": "a connection lives until it is closed",
     "sam_tui/adapters/mcp_client/lifetime.py": "a call and its limit end together",
     "sam_tui/adapters/mcp_client/pool.py": "what is left is closed meanwhile, and awaited at the end",
-    "sam_tui/adapters/tasks/runs.py": "a build task goes on after its call, until it is stopped",
+    "sam_tui/adapters/tasks.py": "a build task goes on after its call, until it is stopped",
     "sam_tui/adapters/terminal/commands/background.py": "it goes on after its call, until it is stopped",
     "sam_tui/adapters/terminal/commands/piped.py": "a program is stopped once, whoever waits for it",
     "sam_tui/adapters/terminal/commands/shell.py": "questions end with their run, all with the program",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sam_tools.build_and_version_control import tasks
-from sam_tui.adapters.tasks.runs import MOST_RUNNING
+from sam_tui.adapters.tasks import MOST_RUNNING
 from sam_tui.core.display import Table, Terminal
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.tasks import TaskStart

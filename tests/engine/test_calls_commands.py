@@ -7,8 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from sam_tui.adapters.prices import read_prices
-from sam_tui.cli.commands.sessions.calls import usage_command
-from sam_tui.cli.commands.sessions.sessions import sessions_group
+from sam_tui.cli.commands.sessions.sessions import sessions_group, usage_command
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.messages import ReminderMessage, UserMessage
 from sam_tui.core.ports.calls import ModelCall

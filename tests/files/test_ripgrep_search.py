@@ -12,7 +12,7 @@ import pytest
 from sam_tools.file_operations import FileOperations
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.search import RipgrepSearch
-from sam_tui.adapters.search.records import RipgrepRecords
+from sam_tui.adapters.search.ripgrep import RipgrepRecords
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.files import GrepRequest

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sam_tui
-from sam_tui.adapters.policy.ledger import FileLedger
+from sam_tui.adapters.policy.saved_rules import FileLedger
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.adapters.terminal.sandbox.kernel.calls import ProcessMemory
 from sam_tui.adapters.terminal.sandbox.network.allowed_hosts import Reach
@@ -44,7 +44,7 @@ WALL = {
     "adapters/terminal/recordings/asciicast.py": "a record's date",
     "adapters/terminal/sessions/sessions.py": "told to people",
     "cli/commands/guard.py": "rules hold by the calendar; told to people",
-    "cli/commands/sessions/calls.py": "records of so many days",
+    "cli/commands/sessions/sessions.py": "records of so many days",
     "core/authorization/policy/judgement.py": "rules hold by the calendar",
     "core/clock.py": "the clock itself",
     "sqlite.py": "a record's date",

@@ -17,7 +17,7 @@ from sam_tui.core.messages import (
 )
 from sam_tui.core.todos.item import Todo
 from sam_tui.ui.transcript import Transcript
-from sam_tui.ui.transcript.tense import past_tense
+from sam_tui.ui.transcript.blocks import past_tense
 from tests.transcript.hosting import Host, source_text
 
 CALL = CallId("call_1")

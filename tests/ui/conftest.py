@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sam_tui.ui.theme import ThemeStylesheet
-from sam_tui.ui.widgets.terminal import chord
+from sam_tui.ui.widgets.terminal import repeated_keys
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Stage, build_stage
 
@@ -14,7 +14,7 @@ from tests.ui.driver import Stage, build_stage
 @pytest.fixture(autouse=True)
 def patient_chord(monkeypatch: pytest.MonkeyPatch) -> None:
     """The key that leads out of a terminal waits for the second press, however slow the machine is."""
-    monkeypatch.setattr(chord, "WITHIN", 3600)
+    monkeypatch.setattr(repeated_keys, "WITHIN", 3600)
 
 
 _parsed: dict[str, dict[Any, Any]] = {}

@@ -3,7 +3,7 @@
 import pytest
 
 from sam_tui.core.ports.processes.terminals import TerminalSession
-from sam_tui.ui.widgets.terminal.interrupt import Interrupting
+from sam_tui.ui.widgets.terminal.repeated_keys import Interrupting
 from sam_tui.ui.widgets.terminal.view import TerminalView
 from tests.ui.driver import Driver, Stage, app_over, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell
@@ -53,7 +53,7 @@ async def test_an_interrupt_that_is_not_heeded_is_followed_by_term_and_kill(
 async def test_one_that_is_heeded_and_one_for_a_program_with_a_prompt_offer_nothing(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sam_tui.ui.widgets.terminal.interrupt._PATIENCE", 9000.0)
+    monkeypatch.setattr("sam_tui.ui.widgets.terminal.repeated_keys._PATIENCE", 9000.0)
     async with driven(app_over(stage)) as me:
         view = await in_shell(me)
         session = view.session

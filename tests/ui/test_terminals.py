@@ -16,7 +16,7 @@ from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.ports.processes.terminals import CellRun, SessionSpec
 from sam_tui.core.runtime import Runtime
-from sam_tui.ui.widgets.terminal import chord
+from sam_tui.ui.widgets.terminal import repeated_keys
 from sam_tui.ui.widgets.terminal.cells import Painter
 from sam_tui.ui.widgets.terminal.view import TerminalView
 from tests.fakes.engine_kit import RawModel
@@ -69,7 +69,7 @@ async def test_the_chords_first_key_takes_no_other_key_with_it(
         await me.until(lambda: " 78" in drawn(view))
         assert view.has_focus and view.label == "Ctrl+] twice leaves"
         with monkeypatch.context() as hasty:
-            hasty.setattr(chord, "WITHIN", 0.001)
+            hasty.setattr(repeated_keys, "WITHIN", 0.001)
             await me.pilot.press(LEAVE_CHORD[0])
             await me.until(lambda: " 78\n 1d" in drawn(view))
         # A full screen gets both.
@@ -113,7 +113,7 @@ async def test_the_chords_first_key_is_nothing_to_a_shell_at_its_prompt(
     async with driven(app_over(stage)) as me:
         view = await in_shell(me)
         await me.until(lambda: view.session and view.session.state.name == "finished")
-        monkeypatch.setattr(chord, "WITHIN", 0.001)
+        monkeypatch.setattr(repeated_keys, "WITHIN", 0.001)
         await me.pilot.press(LEAVE_CHORD[0])
         await me.until(lambda: view.label == "Ctrl+] twice leaves")
         await type_line(me, "echo at-$((1+1))")

@@ -13,7 +13,7 @@ from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.images import EndpointImages, ImageSettings
 from sam_tui.adapters.storage import open_storage
 from sam_tui.adapters.web import GuardedWeb
-from sam_tui.adapters.web.duckduckgo import DuckDuckGo
+from sam_tui.adapters.web.engines import DuckDuckGo
 from sam_tui.adapters.web.serpapi import SerpApiClient
 from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.guard import Guard

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sam_tui.adapters.web import GuardedWeb
-from sam_tui.adapters.web.duckduckgo import DuckDuckGo, read_results
+from sam_tui.adapters.web.engines import DuckDuckGo, read_results
 from sam_tui.core.errors import ToolError
 from tests.fakes.web_server import Answer, WebServer
 from tests.web.results_page import results_page

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.web import GuardedWeb, search_from, serpapi_from
-from sam_tui.adapters.web.duckduckgo import DuckDuckGo
-from sam_tui.adapters.web.engines import Brave, GoogleSearch, SearxNG, Tavily
+from sam_tui.adapters.web.engines import Brave, DuckDuckGo, GoogleSearch, SearxNG, Tavily
 from sam_tui.adapters.web.serpapi import SerpApiClient
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.ports.web import SerpQuestion, WebHit

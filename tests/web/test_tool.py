@@ -9,7 +9,7 @@ from sam_tools.web_operations import WebOperations
 from sam_tools.web_operations.research import ranked
 from sam_tui.adapters.documents import LocalDocuments
 from sam_tui.adapters.web import GuardedWeb
-from sam_tui.adapters.web.duckduckgo import DuckDuckGo
+from sam_tui.adapters.web.engines import DuckDuckGo
 from sam_tui.core.tooling.offer import canonical, tool_schema
 from tests.documents.samples import FEED, article
 from tests.fakes.web_server import Answer, Asked, WebServer, answered, page

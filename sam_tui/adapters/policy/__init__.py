@@ -6,14 +6,13 @@
 
 from sam_tui.adapters.policy.files import POLICY_FILE, PROJECT_FILE, PolicyFile, load_policies
 from sam_tui.adapters.policy.layers import AppFolders, Layers, make_policy, read_layers, renewed
-from sam_tui.adapters.policy.ledger import FileLedger
 from sam_tui.adapters.policy.sandbox_settings import (
     SandboxPlan,
     SandboxTerms,
     host_terms,
     sandbox_plan,
 )
-from sam_tui.adapters.policy.saved_rules import SavedRules
+from sam_tui.adapters.policy.saved_rules import FileLedger, SavedRules
 from sam_tui.adapters.policy.trust import FileTrust
 
 __all__ = [

@@ -23,8 +23,7 @@ from sam_tui.adapters.storage.conversations import SqliteConversations
 from sam_tui.adapters.storage.database import BUSY_SECONDS, Database
 from sam_tui.adapters.storage.decisions import SqliteDecisions
 from sam_tui.adapters.storage.knowledge import SqliteKnowledge
-from sam_tui.adapters.storage.memories import SqliteMemories
-from sam_tui.adapters.storage.notes import SqliteNotes
+from sam_tui.adapters.storage.memories import SqliteMemories, SqliteNotes
 from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.ports.model import Embedder
 

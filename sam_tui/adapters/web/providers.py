@@ -12,8 +12,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from sam_tui.adapters.web.duckduckgo import DuckDuckGo
-from sam_tui.adapters.web.engines import Brave, GoogleSearch, SearxNG, Tavily
+from sam_tui.adapters.web.engines import Brave, DuckDuckGo, GoogleSearch, SearxNG, Tavily
 from sam_tui.adapters.web.guarded_http import GuardedWeb
 from sam_tui.adapters.web.serpapi import KEY, SerpApiClient
 from sam_tui.adapters.web.urls import canonical

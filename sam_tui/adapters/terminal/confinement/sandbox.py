@@ -11,9 +11,14 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 
 from sam_tui.adapters.terminal.confinement.processes import Tracking
-from sam_tui.adapters.terminal.confinement.proof import fault
 from sam_tui.adapters.terminal.confinement.rulesets import Rules, Rulesets, linked_repositories
-from sam_tui.adapters.terminal.confinement.run import ConfinedRun, PreparedRun, Supervised, Wanted
+from sam_tui.adapters.terminal.confinement.run import (
+    ConfinedRun,
+    PreparedRun,
+    Supervised,
+    Wanted,
+    fault,
+)
 from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
 from sam_tui.adapters.terminal.processes.environment import (
     NONE_PASSED,

@@ -1,5 +1,7 @@
-"""The colours that programs put in the place of the terminal's own (OSC 4, 10 to 12, DECSCNM)."""
+"""The colours that programs put in the place of the terminal's own (OSC 4, 5, 10 to 19, DECSCNM)."""
 
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sam_tui.adapters.terminal.emulator.ghostty import ffi, lib
@@ -74,3 +76,89 @@ class Colours:
 
 def _rgb(colour: Any) -> Rgb:
     return int(colour.r), int(colour.g), int(colour.b)
+
+
+_SPECIAL = range(5)
+"""Of bold, underlined, blinking, reversed and italic text."""
+_DYNAMIC = range(13, 20)
+"""Of the pointer, Tektronix and what is marked."""
+_GROUNDS = frozenset((14, 16, 17))
+"""Those that are the colour of the ground until a program sets them."""
+_PART = re.compile(rb"([0-9]+);([^;]+)")
+
+
+class SpecialColours:
+    """Acts on ``OSC 4``, ``5``, ``13`` to ``19`` and what sets them back. ``own`` asks for 10 or 11.
+
+    Each method takes the sequence's numbers and text without the terminator, which answers repeat.
+    """
+
+    def __init__(self, feed: Callable[[bytes], None], say: Callable[[bytes], None]) -> None:
+        self._feed = feed
+        self._say = say
+        self._set: dict[tuple[int, int], Rgb] = {}
+
+    def reset(self) -> None:
+        """All as at the start."""
+        self._set.clear()
+
+    def act(self, body: bytes, plain: Callable[[int], bytes]) -> None:
+        """``plain`` gives the colour of text (10) or ground (11) as it is told."""
+        end = b"\x07" if body.endswith(b"\x07") else b"\x1b\\"
+        number, _, value_part = body[1 : -len(end)].partition(b";")
+        kind = int(number)
+        if kind in (4, 5):
+            self._numbered(kind, value_part, end, plain)
+        elif kind == 105:
+            self._forget(5, [int(part) for part in value_part.split(b";") if part.isdigit()])
+        elif kind in _DYNAMIC:
+            for which, value in zip(_DYNAMIC[kind - 13 :], value_part.split(b";"), strict=False):
+                self._one((which, 0), value, b"%d" % which + b";", end, plain)
+        else:
+            self._set.pop((kind - 100, 0), None)
+
+    def _forget(self, kind: int, numbers: Sequence[int]) -> None:
+        for number in numbers or _SPECIAL:
+            self._set.pop((kind, number), None)
+
+    def _numbered(
+        self, kind: int, value_part: bytes, end: bytes, plain: Callable[[int], bytes]
+    ) -> None:
+        """OSC 4, where those behind the palette are the special ones, and OSC 5."""
+        for match in _PART.finditer(value_part):
+            number = int(match[1])
+            special = number - _PALETTE if kind == 4 else number
+            if special in _SPECIAL:
+                name = b"%d;%d;" % (kind, number)
+                self._one((5, special), match[2], name, end, plain)
+            elif kind == 4:
+                self._feed(b"\x1b]4;" + match[0] + end)
+
+    def _one(
+        self,
+        which: tuple[int, int],
+        value: bytes,
+        name: bytes,
+        end: bytes,
+        plain: Callable[[int], bytes],
+    ) -> None:
+        if value != b"?":
+            colour = parsed(value)
+            if colour is not None:
+                self._set[which] = colour
+            return
+        special = self._set.get(which)
+        reply = plain(11 if which[0] in _GROUNDS else 10) if special is None else _told(special)
+        self._say(b"]" + name + reply + end)
+
+
+def parsed(text: bytes) -> Rgb | None:
+    """A colour in any spelling that the library reads; None for another."""
+    colour = ffi.new("GhosttyColorRgb*")
+    if lib.ghostty_color_parse(ffi.from_buffer(text), len(text), colour):
+        return None
+    return int(colour.r), int(colour.g), int(colour.b)
+
+
+def _told(colour: Rgb) -> bytes:
+    return b"rgb:" + b"/".join(b"%02x%02x" % (part, part) for part in colour)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sam_tui.adapters.terminal.emulator.colours import SpecialColours
 from sam_tui.adapters.terminal.emulator.ghostty import (
     copied,
     protects,
@@ -20,7 +21,6 @@ from sam_tui.adapters.terminal.emulator.ghostty import (
 from sam_tui.adapters.terminal.emulator.line_drawing import DRAW_LINES, LineDrawing
 from sam_tui.adapters.terminal.emulator.rectangles import Rectangles
 from sam_tui.adapters.terminal.emulator.scanner import following, unfinished
-from sam_tui.adapters.terminal.emulator.special_colours import SpecialColours
 
 _MARGINS = 69
 _WRAP, _BACK_OVER_WRAPS = 7, (45, 1045)

@@ -1,4 +1,5 @@
-"""What a session is doing: whether a command runs in it, and whether anything in it waits for keys."""
+"""What a session is doing: whether a command runs in it, and whether anything in it waits for keys;
+who is to hear of changes."""
 
 import asyncio
 import math
@@ -15,6 +16,37 @@ from sam_tui.adapters.terminal.pty.pty import Pty
 from sam_tui.adapters.terminal.sandbox.supervised.processes import name_of
 from sam_tui.adapters.terminal.shell_integration.log import ShellLog
 from sam_tui.core.ports.processes.terminals import TerminalState
+
+
+class Watchers:
+    """Callables that are called in turn. The same one given twice is two watchers."""
+
+    def __init__(self) -> None:
+        self._watchers: list[_Watcher] = []
+
+    def add(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Tell ``changed`` from now on; returns how to stop."""
+        watcher = _Watcher(changed)
+        self._watchers.append(watcher)
+
+        def stop() -> None:
+            if watcher in self._watchers:
+                self._watchers.remove(watcher)
+
+        return stop
+
+    def notify(self) -> None:
+        """Something happened."""
+        for watcher in tuple(self._watchers):
+            watcher.changed()
+
+
+class _Watcher:
+    """One registration of a callable."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self.changed = changed
+
 
 _STEPS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 

@@ -14,9 +14,8 @@ from sam_tui.adapters.terminal.person_input.session_holder import Hold
 from sam_tui.adapters.terminal.processes.output import OutputHistory
 from sam_tui.adapters.terminal.pty.pty import Child, Pty
 from sam_tui.adapters.terminal.sandbox.supervised.processes import folder_of
-from sam_tui.adapters.terminal.sessions.activity import Activity
+from sam_tui.adapters.terminal.sessions.activity import Activity, Watchers
 from sam_tui.adapters.terminal.sessions.turns import TurnParts, Turns
-from sam_tui.adapters.terminal.sessions.watchers import Watchers
 from sam_tui.adapters.terminal.shell_integration.log import ShellLog
 from sam_tui.adapters.terminal.shell_integration.marks import Integration, Mark, MarkStream
 from sam_tui.core.errors import ToolError

@@ -16,10 +16,11 @@ from sam_tui.ui import programs
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import InquiryAnswered
 from sam_tui.ui.plain import one_line, visible_line
-from sam_tui.ui.widgets.inquiries.buttons import buttons_of, covered_lines
 from sam_tui.ui.widgets.inquiries.card import (
     CardWidth,
     approval_lines,
+    buttons_of,
+    covered_lines,
     diffs_content,
     why_lines,
 )

@@ -11,8 +11,8 @@ from textual.timer import Timer
 from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.terminal.cells import Link, with_cursor
-from sam_tui.ui.widgets.terminal.chord import LEAVE
 from sam_tui.ui.widgets.terminal.messages import Relabelled
+from sam_tui.ui.widgets.terminal.repeated_keys import LEAVE
 from sam_tui.ui.widgets.terminal.view import TerminalView
 
 if TYPE_CHECKING:

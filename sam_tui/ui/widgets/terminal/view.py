@@ -15,8 +15,6 @@ from sam_tui.ui.widgets.terminal.border import (
     ways_in,
     ways_out,
 )
-from sam_tui.ui.widgets.terminal.chord import LEAVE, Chord
-from sam_tui.ui.widgets.terminal.interrupt import Interrupting
 from sam_tui.ui.widgets.terminal.messages import (
     Fitted,
     Relabelled,
@@ -26,6 +24,7 @@ from sam_tui.ui.widgets.terminal.messages import (
     TerminalWish,
 )
 from sam_tui.ui.widgets.terminal.mouse import Pointer, Wheel
+from sam_tui.ui.widgets.terminal.repeated_keys import LEAVE, Chord, Interrupting
 from sam_tui.ui.widgets.terminal.scrollback import TerminalPast
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target, own_rights
 from sam_tui.adapters.terminal.sandbox.supervised.free_reads import Reads
 from sam_tui.adapters.terminal.sandbox.supervised.own_objects import Own
-from sam_tui.adapters.terminal.sandbox.supervised.places import PlaceChange, WatchedPlaces
+from sam_tui.adapters.terminal.sandbox.supervised.places import Inside, PlaceChange, WatchedPlaces
 from sam_tui.adapters.terminal.sandbox.supervised.processes import Census
-from sam_tui.adapters.terminal.sandbox.supervised.rules import Inside
 from sam_tui.core.clock import expiry_seconds
 
 MOST_REFUSALS = 200

@@ -1,13 +1,17 @@
-"""Ctrl+C that is not heeded: offered to be followed by TERM and KILL, and how that goes."""
+"""Keys that mean more when pressed again: Ctrl+] leads out of a terminal, Ctrl+C ends a command."""
 
 from asyncio import TimerHandle
+from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from textual.widget import Widget
 
 from sam_tui.ui.timers import after
 from sam_tui.ui.widgets.terminal.canvas import TerminalCanvas
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.processes.terminals import TerminalSession
+
 
 _PATIENCE = 1.0
 """Seconds after which a command that still runs did not heed an interrupt."""
@@ -16,7 +20,7 @@ _WORDS = {"INT": "interrupted", "TERM": "asked to end (TERM)", "KILL": "killed (
 
 
 class Interrupting:
-    """The ladder of one view. ``words`` are for its border.
+    """Ends a command that does not heed Ctrl+C, in one view. ``words`` are for its border.
 
     The offer is made for a command that works; one that waits for keys has its own use for Ctrl+C.
     """
@@ -44,7 +48,7 @@ class Interrupting:
             self.put("")
 
     async def end(self, session: "TerminalSession") -> bool:
-        """Climb the ladder; whether the command ended, or is being ended already."""
+        """INT, TERM, KILL in turn; whether the command ended, or is being ended already."""
         if self._ending:
             return True
         self._ending = True
@@ -84,3 +88,51 @@ class Interrupting:
             self.words = words
             if self._view.is_attached:
                 self._view.painted()
+
+
+LEAVE = "ctrl+right_square_bracket"
+"""Pressed twice, it leads back to the workbench."""
+
+WITHIN = 0.6
+"""Seconds after which the first key was meant for the program."""
+
+
+class Chord:
+    """Holds the first key back until it is clear whom it is for.
+
+    ``alone`` is called when it was no chord: with True where something else followed, with False where
+    nothing did in time.
+    """
+
+    def __init__(self, widget: Widget, alone: Callable[[bool], None]) -> None:
+        self._widget = widget
+        self._alone = alone
+        self._timer: TimerHandle | None = None
+
+    @property
+    def pending(self) -> bool:
+        """Whether the first key waits."""
+        return self._timer is not None
+
+    def press(self) -> bool:
+        """The key was pressed; whether that completed the chord."""
+        if self._timer is not None:
+            self._stop()
+            return True
+        self._timer = after(self._widget, WITHIN, self._late)
+        return False
+
+    def release(self) -> None:
+        """Something else happened. Nothing when no key was held back."""
+        if self._timer is not None:
+            self._stop()
+            self._alone(True)
+
+    def _late(self) -> None:
+        self._stop()
+        self._alone(False)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

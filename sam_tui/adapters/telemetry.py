@@ -1,11 +1,21 @@
-"""Events -> spans and counts. Names, numbers and outcomes alone: no prompt, argument, path or answer."""
+"""OpenTelemetry: what an agent does as traces and metrics, for a collector that the person names.
 
+Events become spans and counts (names, numbers and outcomes alone: no prompt, argument, path or answer),
+which go out in batches, as OTLP over HTTP in JSON, from a thread of their own.
+"""
+
+import json
+import logging
 import os
-from collections.abc import Callable
+import queue
+import threading
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
 
 from sam_tui.core.clock import Clock
+from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.events import (
     Answered,
     DecisionMade,
@@ -20,20 +30,83 @@ from sam_tui.core.events import (
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.usage import Usage
 
+logger = logging.getLogger(__name__)
+
+MOST_WAITING = 64
+"""Batches; what comes on top is dropped, so that a slow collector holds nothing up."""
+SECONDS = 5.0
+"""How long a collector may take for one, and all that waits at the end."""
+_Batch = tuple[str, bytes]
+
+
+class OtlpSender:
+    """Batches on their way to one collector. Raises ``ConfigurationError`` for an address that is none.
+
+    ``headers`` are as ``OTEL_EXPORTER_OTLP_HEADERS`` has them: ``name=value,name=value``.
+    """
+
+    def __init__(self, endpoint: str, headers: str = "") -> None:
+        parts = urlsplit(endpoint.strip())
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            hint = "Such as http://127.0.0.1:4318."
+            raise ConfigurationError(f"{endpoint!r} is no address of a collector.", hint=hint)
+        self._secure, self._host = parts.scheme == "https", parts.hostname
+        self._port, self._folder = parts.port, parts.path.rstrip("/")
+        self._headers = {"Content-Type": "application/json", **_headers(headers)}
+        self._batches: queue.Queue[_Batch | None] = queue.Queue(MOST_WAITING)
+        self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
+        self._thread.start()
+
+    def send(self, path: Literal["/v1/traces", "/v1/metrics"], body: dict[str, Any]) -> None:
+        """Hand one over; never waits."""
+        data = json.dumps(body, separators=(",", ":")).encode()
+        try:
+            self._batches.put_nowait((f"{self._folder}{path}", data))
+        except queue.Full:
+            logger.warning("telemetry: the collector is too slow, a batch was dropped")
+
+    def close(self) -> None:
+        """Wait, not for long, until what was handed over is sent."""
+        try:
+            self._batches.put_nowait(None)
+        except queue.Full:
+            return
+        self._thread.join(SECONDS)
+
+    def _run(self) -> None:
+        while (batch := self._batches.get()) is not None:
+            try:
+                self._post(*batch)
+            except (OSError, ValueError) as error:
+                logger.warning("telemetry: %s cannot be reached: %s", self._host, error)
+
+    def _post(self, path: str, data: bytes) -> None:
+        from http.client import HTTPConnection, HTTPException, HTTPSConnection
+
+        kind = HTTPSConnection if self._secure else HTTPConnection
+        connection = kind(self._host, self._port, timeout=SECONDS)
+        try:
+            connection.request("POST", path, data, self._headers)
+            status = connection.getresponse().status
+        except HTTPException as error:
+            raise ValueError(f"it answers no HTTP: {error}") from None
+        finally:
+            connection.close()
+        if status >= 300:
+            logger.warning("telemetry: the collector answered %s to %s", status, path)
+
+
+def _headers(text: str) -> Mapping[str, str]:
+    pairs = (entry.partition("=") for entry in text.split(",") if "=" in entry)
+    return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
+
+
 Value = str | int | float | bool
 Attributes = dict[str, Value]
 _Series = tuple[str, tuple[tuple[str, Value], ...]]
 MOST_SPANS = 2000
 """Of one turn; the rest is counted and left out."""
 _NANO = 1_000_000_000
-
-
-class BatchSender(Protocol):
-    """Where batches go."""
-
-    def send(self, path: Literal["/v1/traces", "/v1/metrics"], body: dict[str, Any]) -> None:
-        """Hand one over; never waits."""
-        ...
 
 
 @dataclass(slots=True)
@@ -55,7 +128,7 @@ class TelemetryRecorder:
 
     def __init__(
         self,
-        sender: BatchSender,
+        sender: OtlpSender,
         clock: Clock,
         model: Callable[[ConversationId], str],
         version: str,
