@@ -24,7 +24,7 @@ COMMANDS = {
     "prompts": ("extensions", "prompts_group"),
     "demo": ("demo", "demo_command"),
     "sessions": ("sessions.sessions", "sessions_group"),
-    "usage": ("sessions.calls", "usage_command"),
+    "usage": ("sessions.sessions", "usage_command"),
     "term": ("term", "term_group"),
     "workflow": ("workflows.workflow", "workflow_group"),
     "fleet": ("fleets.fleet", "fleet_group"),
