@@ -35,8 +35,7 @@ from sam_tui.adapters.terminal.sandbox.ability import (
     weaker,
 )
 from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import machine
-from sam_tui.adapters.terminal.sandbox.kernel.calls import unshare_descriptors
-from sam_tui.adapters.terminal.sandbox.kernel.entry import enrolment, restrict
+from sam_tui.adapters.terminal.sandbox.kernel.entry import enrolment
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.kernel.seccomp import program as filter_program
 from sam_tui.adapters.terminal.sandbox.seatbelt import seatbelt_command
@@ -54,8 +53,6 @@ from sam_tui.core.ports.processes.sandbox import (
     SandboxChoice,
 )
 from sam_tui.core.ports.processes.terminals import Confinement
-
-__all__ = ["Sandbox", "Wanted", "restrict", "unshare_descriptors"]
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty")
 _SHARED = ("/dev/pts", "/dev/ptmx", "/dev/shm")
@@ -241,12 +238,12 @@ class Sandbox:
             return None
         if not self._ability.holds:
             raise ToolError("This system can confine commands, but not terminals.")
-        if self._supervision is None:
-            entry = self._enter(terms, self._rules(terms, scratch)).descriptor
-            return None if entry is None else (entry, None)
-        supervision, theirs = Supervision.apart(self._ability.landlock)
+        supervised = (
+            Supervision.apart(self._ability.landlock) if self._supervision is not None else None
+        )
+        supervision = supervised[0] if supervised else None
         entry = self._enter(terms, self._rules(terms, scratch), supervision).descriptor
-        return None if entry is None else (entry, (supervision, theirs))
+        return None if entry is None else (entry, supervised)
 
     def _rules(self, terms: Wanted, scratch: str | None = None) -> Rules:
         """What a run that begins now is held to, as the files are."""
@@ -258,9 +255,8 @@ class Sandbox:
         network = self.network(terms.network)
         table = machine()
         if self._supervision is None:
-            filtered = table is not None and self._ability.filters
-            code = filter_program(table, network, live=False) if table and filtered else b""
-            return _plain(ruleset, code)
+            filters = table if self._ability.filters else None
+            return _plain(ruleset, filter_program(filters, network, live=False) if filters else b"")
         assert table is not None
         supervision = apart or self._supervision
         code = filter_program(table, network, live=True, landlock=self._ability.landlock)
@@ -363,9 +359,8 @@ class Sandbox:
         bounds = Bounds(folders, secrets=self.secrets, opened=self.opened, reads=self.reads())
         network = self.network(terms.network)
         if program is None:
-            return ConfinedRun(
-                Held(-1), _nothing, prefix=seatbelt_command(bounds, network, self._hosts)
-            )
+            prefix = seatbelt_command(bounds, network, self._hosts)
+            return ConfinedRun(Held(-1), _nothing, prefix=prefix)
         code, release = -1, _nothing
         if (table := machine()) is not None:
             code = os.memfd_create("filter", os.MFD_CLOEXEC)

@@ -14,12 +14,12 @@ from typing import Any, Protocol
 
 import ptyprocess  # pyright: ignore[reportMissingTypeStubs]
 
-from sam_tui.adapters.terminal.confinement.sandbox import restrict
 from sam_tui.adapters.terminal.person_input.session_holder import Hold
 from sam_tui.adapters.terminal.processes.ends import ProcessEnd, end_session
 from sam_tui.adapters.terminal.processes.groups import members
 from sam_tui.adapters.terminal.pty.input_wait import Modes, blocked, modes, pending, unread
 from sam_tui.adapters.terminal.pty.reader import Flood, Gathering
+from sam_tui.adapters.terminal.sandbox.kernel.entry import restrict
 from sam_tui.core.errors import ToolError
 
 _PtyProcess: Any = ptyprocess.PtyProcess
