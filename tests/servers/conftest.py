@@ -64,12 +64,12 @@ class Open:
         await self.runtime.engine.arrivals(self.conversation)
         return [name for name in self.runtime.registry.names if name.startswith("mcp__")]
 
-    async def call(self, name: str, **arguments: Any) -> Executed:
+    async def call(self, name: str, /, **arguments: Any) -> Executed:
         """One call on the path that every call takes."""
         call = ToolCall(CallId("call"), name, json.dumps(arguments))
         return await self.runtime.executor.execute(call, self.conversation)
 
-    async def text(self, name: str, **arguments: Any) -> str:
+    async def text(self, name: str, /, **arguments: Any) -> str:
         """What the model would read."""
         return (await self.call(name, **arguments)).finished.text
 

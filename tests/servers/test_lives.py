@@ -129,12 +129,23 @@ async def test_a_hostile_list_of_tools_reaches_the_model_short_and_harmless(hous
             assert f"mcp__bad__{name}" not in names
 
 
-@pytest.mark.requirement("servers:hostile-list")
+@pytest.mark.requirement("servers:hostile-list", "servers:search")
 async def test_a_server_with_too_many_tools_offers_the_first_and_says_so(house: House) -> None:
     house.user(many=raw("many"))
     async with house.open() as sam:
         assert len(await sam.arrive()) == 128
         assert any("128 tools" in why for why in sam.reports["many"].left_out)
+        # So many are named, found by words and called through call_tool, which the guard sees through.
+        registry = sam.runtime.registry
+        told = [schema["function"] for schema in json.loads(registry.schemas_json)]
+        assert [f["name"] for f in told[:2]] == ["find_tools", "call_tool"]
+        assert not [f["name"] for f in told if f["name"].startswith("mcp__")]
+        assert "mcp__many__t001" in told[0]["description"]
+        assert len(registry.schemas_json) < len(json.dumps(registry.schemas)) - 20_000
+        assert "mcp__many__t001: One of many." in await sam.text("find_tools", query="t001")
+        wrapped = {"name": "mcp__many__echo", "arguments": {"text": "hi"}}
+        assert await sam.text("call_tool", **wrapped) == "hi"
+        assert house.person.approvals[-1].operation == "mcp__many__echo"
 
 
 @pytest.mark.requirement("servers:stable-list")

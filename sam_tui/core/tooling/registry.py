@@ -12,12 +12,14 @@ from sam_tui.core.errors import ConfigurationError, InvalidArguments, ToolError
 from sam_tui.core.tooling.arguments import Arguments, UnknownArguments
 from sam_tui.core.tooling.contract import Operation, Tool
 from sam_tui.core.tooling.offer import Advert, Offer, example_call
-from sam_tui.core.tooling.short_list import CALL, FIND, find_schema, short_list
+from sam_tui.core.tooling.short_list import CALL, FIND, find_schema, short_list, with_search
 
 _DESCRIBED = 400
 """Characters of a description in a list of all tools."""
 SERVERS = "mcp__"
 """What names of tools of MCP servers begin with: ``mcp__server__tool``."""
+MOST_LISTED = 40
+"""Tools of servers up to which a model is told each whole; more are found by search."""
 
 
 CLAUDE_TOOLS: Mapping[str, tuple[str, ...]] = {
@@ -50,7 +52,7 @@ class Resolved:
 
 
 class Registry:
-    """The tools of one runtime. Their schemas are text: the same bytes until others ``join``.
+    """The tools of one runtime. What a model is told of them is text: the same bytes until others ``join``.
 
     A tool that is only offered is made when a call names it. ``disabled`` are names of tools; for
     those of servers also patterns, and ``mcp__server`` for all of one.
@@ -81,7 +83,11 @@ class Registry:
     def _publish(self) -> None:
         self._callable = tuple(o for o in self._offers.values() if o.name not in self._disabled)
         self.offers = tuple(offer for offer in self._callable if offer.advert.listed)
-        self.schemas_json = f"[{','.join(offer.advert.schema for offer in self.offers)}]"
+        ours = [offer for offer in self.offers if not offer.name.startswith(SERVERS)]
+        if len(self.offers) - len(ours) > MOST_LISTED:
+            self.schemas_json = with_search(self.offers, ours)
+        else:
+            self.schemas_json = f"[{','.join(offer.advert.schema for offer in self.offers)}]"
 
     def short_schemas(self, size: int) -> str:
         """The schemas for a short context: a few tools whole, in ``size`` bytes where they can be."""
@@ -104,8 +110,8 @@ class Registry:
 
     @property
     def schemas(self) -> list[dict[str, Any]]:
-        """What the model is told, as data."""
-        return json.loads(self.schemas_json)
+        """The tools that are offered as functions, each whole, as data."""
+        return [json.loads(offer.advert.schema) for offer in self.offers]
 
     @property
     def descriptions(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a model with a short context is told of the tools: a few whole, the others by their names.
+"""What a model is told of many tools, or with a short context: some whole, the others by their names.
 
 The model finds the arguments of any other with ``find_tools`` and calls it with ``call_tool``: providers
 let a model call declared tools only. The list is made once; what is found stands in results.
@@ -31,12 +31,13 @@ def short_list(offers: Sequence[Offer], size: int) -> str:
     whole: list[Offer] = []
     best = sorted((o for o in offers if o.name in FIRST), key=lambda o: FIRST.index(o.name))
     for offer in best:
-        if len(_listed(offers, [*whole, offer]).encode()) <= size:
+        if len(with_search(offers, [*whole, offer]).encode()) <= size:
             whole.append(offer)
-    return _listed(offers, whole)
+    return with_search(offers, whole)
 
 
-def _listed(offers: Sequence[Offer], whole: Sequence[Offer]) -> str:
+def with_search(offers: Sequence[Offer], whole: Sequence[Offer]) -> str:
+    """The tools array as JSON: the two tools, then those told ``whole``; the others are named."""
     chosen = [offer for offer in offers if offer in whole]
     named = _names([offer for offer in offers if offer not in whole])
     return f"[{','.join([find_schema(named), _CALL_SCHEMA, *(o.advert.schema for o in chosen)])}]"

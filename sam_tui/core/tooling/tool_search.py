@@ -1,4 +1,4 @@
-"""``find_tools``: what a tool is for and what it takes, for models that are told few of them."""
+"""``find_tools``: what a tool is for and what it takes, for models that are not told all of them whole."""
 
 import json
 from collections.abc import Sequence
