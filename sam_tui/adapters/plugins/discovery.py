@@ -5,10 +5,12 @@ several; ``sam_tui.reminders`` to one that takes the same and returns a ``Remind
 attribute ``sam_tui_api`` on the callable says which contract it was written to (1 where it is missing).
 """
 
+import functools
 import logging
 import os
 import sys
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -84,18 +86,24 @@ def _declared() -> bool:
     ``*.dist-info`` counts as maybe.
     """
     for folder in sys.path:
-        try:
-            names = os.listdir(folder or ".")
-        except NotADirectoryError:
-            return True
-        except OSError:
-            continue
-        for name in names:
-            if name.endswith(".egg"):
-                return True
-            if name.endswith((".dist-info", ".egg-info")) and _declares(folder, name):
+        with suppress(OSError):
+            if _any_declares(folder or ".", os.stat(folder or ".").st_mtime_ns):
                 return True
     return False
+
+
+@functools.lru_cache(maxsize=64)
+def _any_declares(folder: str, _changed: int) -> bool:
+    """Whether what lies in a folder may; looked up once for a state of the folder."""
+    try:
+        names = os.listdir(folder)
+    except NotADirectoryError:
+        return True
+    return any(
+        name.endswith(".egg")
+        or (name.endswith((".dist-info", ".egg-info")) and _declares(folder, name))
+        for name in names
+    )
 
 
 def _declares(folder: str, name: str) -> bool:

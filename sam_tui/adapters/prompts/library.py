@@ -134,12 +134,13 @@ class FilePrompts:
 
     def get(self, prompt_id: str) -> Prompt | None:
         """The prompt of that id, or of that bare name where exactly one has it."""
-        listings = (self.list_system(), self.list_personalities(), self.list_mini())
-        prompts = [prompt for listing in listings for prompt in listing.prompts]
-        for prompt in prompts:
-            if prompt.id == prompt_id:
-                return prompt
-        bare = [prompt for prompt in prompts if prompt.id.rpartition(":")[2] == prompt_id]
+        bare: list[Prompt] = []
+        for listed in (self.list_system, self.list_personalities, self.list_mini):
+            for prompt in listed().prompts:
+                if prompt.id == prompt_id:
+                    return prompt
+                if prompt.id.rpartition(":")[2] == prompt_id:
+                    bare.append(prompt)
         return bare[0] if len(bare) == 1 else None
 
     def _listing(self, kind: PromptKind) -> PromptListing:
@@ -204,5 +205,7 @@ def _name(kind: PromptKind, file: MarkdownFile) -> str:
 
 
 def _line(text: str, length: int) -> str:
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else " " for c in text)
+    line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1] + "…"

@@ -7,6 +7,7 @@ import fnmatch
 import functools
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -126,13 +127,16 @@ class Secrets:
 
     def __post_init__(self) -> None:
         """Resolve every place once: a ``~/.ssh`` that is a link means its target, too."""
-        named = [os.path.join(self.home, path) for path in _HOME_PLACES] if self.home else []
-        both = [*named, *_resolved(named), *_SYSTEM_PLACES, *self.extra]
+        real_home = os.path.realpath(self.home) if self.home else ""
+        top = os.path.join(self.home, "")
+        named = [f"{top}{path}" for path in _HOME_PLACES] if self.home else []
+        resolved = _resolved(real_home, _HOME_PLACES) if self.home else ()
+        both = [*named, *resolved, *_SYSTEM_PLACES, *self.extra]
         paths = tuple(dict.fromkeys(both))
         object.__setattr__(self, "paths", paths)
         keys = tuple(_key(path) for path in paths)
         object.__setattr__(self, "_keys", tuple((key, key.rstrip("/") + "/") for key in keys))
-        object.__setattr__(self, "_home", _key(os.path.realpath(self.home)) if self.home else "")
+        object.__setattr__(self, "_home", _key(real_home))
 
     def find(self, real: str, *, inside: bool) -> str:
         """What makes a real path secret (a place, or words for its name); empty when it is none.
@@ -207,13 +211,28 @@ class Secrets:
         )
 
 
-def _resolved(paths: Iterable[str]) -> Iterator[str]:
-    """Their real paths; folders that many of them lie in are resolved once."""
-    folder_of = functools.cache(os.path.realpath)
-    for path in paths:
-        folder, name = os.path.split(path)
-        real = f"{folder_of(folder)}/{name}"
-        yield os.path.realpath(real) if os.path.islink(real) else real
+def _resolved(home: str, paths: Iterable[str]) -> Iterator[str]:
+    """The real paths of what lies below a real folder; what a missing folder holds is not looked for."""
+    results = {"": (home.rstrip("/"), True)}
+
+    def resolve(path: str) -> tuple[str, bool]:
+        if path not in results:
+            folder, _, name = path.rpartition("/")
+            parent, exists = resolve(folder)
+            joined = f"{parent}/{name}"
+            results[path] = _real(joined) if exists else (joined, False)
+        return results[path]
+
+    return (resolve(path)[0] for path in paths)
+
+
+def _real(path: str) -> tuple[str, bool]:
+    """A path in a real folder with what it links to, and whether something is there."""
+    try:
+        linked = stat.S_ISLNK(os.lstat(path).st_mode)
+    except OSError:
+        return path, False
+    return os.path.realpath(path) if linked else path, True
 
 
 @functools.cache
