@@ -14,6 +14,7 @@ class Requirement:
 # fmt: off
 REQUIREMENTS: dict[str, Requirement] = {
     "doctor:fix": Requirement("The doctor mends folders, permissions, what ended programs left and damaged indexes where that is asked, says what it did, and touches nothing else.", "issue 17.9"),
+    "ui:fleets": Requirement("Fleets are a screen: progress with an estimate, tasks, one inbox that is answered, cancel and retry.", "issue 15.8"),
     "ui:status-command": Requirement("A program of the person's own fills a part of the status bar, with a time limit, without secrets, as plain text; the first run says in three lines what the agent may do.", "issue 17.8"),
     "cli:completion": Requirement("bash, zsh and fish complete commands, options and settings with a script that the program prints.", "issue 17.10"),
     "cli:manual": Requirement("The manual page is made from the commands and names them all, with options, variables and exit codes.", "issue 17.10"),

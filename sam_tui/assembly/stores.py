@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sam_tui.adapters.documents import LocalDocuments
     from sam_tui.adapters.exchange import LocalConversationFiles
     from sam_tui.adapters.files import LocalFiles
+    from sam_tui.adapters.fleet.records import Fleets
     from sam_tui.adapters.prompts import FilePrompts
     from sam_tui.adapters.search import RipgrepSearch
     from sam_tui.adapters.skills import FileSkills
@@ -262,6 +263,14 @@ class Stores(Lazy, ABC):
         from sam_tui.adapters.workflows.saved_tasks import SavedTasks
 
         SavedTasks(f"{self.configuration.options.data_dir}/saved_tasks").save(path, text)
+
+    @property
+    @once
+    def fleets(self) -> "Fleets":
+        """The fleets of the data folder."""
+        from sam_tui.adapters.fleet.records import Fleets
+
+        return Fleets(self.configuration.options.data_dir)
 
     @property
     @once

@@ -198,6 +198,9 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         "TASK",
     ),
     WorkbenchAction(
+        "fleets", "Fleets", "Fleets: their progress and questions; cancel, retry", (), "fleet"
+    ),
+    WorkbenchAction(
         "runs_plan", "Change a plan", "In the runs: its plan in your editor", ("v",), local=True
     ),
     WorkbenchAction(

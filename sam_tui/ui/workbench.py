@@ -122,6 +122,7 @@ class Workbench:
             "topic": about.topic,
             "workflow": self._workflows.open,
             "planned_task": self._workflows.plan,
+            "fleets": lambda _: self._workflows.show_fleets(),
             "background": lambda _: self._background.release(),
             "jobs": lambda _: self._background.show(),
             "copy": lambda _: self._copy(),

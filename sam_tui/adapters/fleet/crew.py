@@ -12,6 +12,18 @@ from sam_tui.core.ids import mint
 _STOP_SECONDS = 10.0
 
 
+def start_detached(command: Sequence[str]) -> None:
+    """Start a program that goes on when this one has ended, and says nothing here."""
+    subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd=os.sep,
+    )
+
+
 @dataclass(slots=True)
 class WorkerCrew:
     """Some workers; one that ends is replaced, and where they keep ending, no longer."""

@@ -26,9 +26,10 @@ from sam_tui.adapters.fleet.queues import (
     SubTaskQueue,
     Work,
 )
-from sam_tui.adapters.fleet.records import OPEN, FleetFolder, FleetQuestion, TaskRecord
+from sam_tui.adapters.fleet.records import FleetFolder, FleetQuestion, TaskRecord
 from sam_tui.adapters.fleet.tasks import FleetTask, Rate
 from sam_tui.adapters.fleet.workspaces import is_applied, refused_in
+from sam_tui.core.ports.fleets import OPEN
 
 TICK_SECONDS = 0.05
 _LOOK_SECONDS = 0.5

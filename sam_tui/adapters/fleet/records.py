@@ -10,8 +10,9 @@ import contextlib
 import fcntl
 import json
 import os
+import sys
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,12 +20,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from sam_tui.adapters.fleet.crew import start_detached
 from sam_tui.adapters.fleet.messages import AnswerMessage, Ask
 from sam_tui.adapters.fleet.tasks import FleetLimits, FleetTask
 from sam_tui.core.errors import SamError, StorageError, UsageError
+from sam_tui.core.ports.fleets import OPEN, FleetInquiry, FleetStatus, FleetTaskLine
 
 State = Literal["waiting", "queued", "applying", "done", "conflict", "failed", "cancelled"]
-OPEN: tuple[State, ...] = ("waiting", "queued", "applying")
 
 
 class FleetBusy(SamError):
@@ -70,31 +72,6 @@ class FleetQuestion(BaseModel):
     task: str
     work: str
     ask: Ask
-
-
-@dataclass(frozen=True, slots=True)
-class FleetStatus:
-    """A fleet in figures."""
-
-    id: str
-    workspace: str
-    counts: dict[State, int]
-    cost: float
-    tokens: int
-    questions: int
-    remaining: float | None
-    """Seconds until the end, estimated from what ended so far."""
-    driven: bool
-
-    @property
-    def total(self) -> int:
-        """All tasks."""
-        return sum(self.counts.values())
-
-    @property
-    def ended(self) -> int:
-        """Tasks that are over, however."""
-        return self.total - sum(self.counts.get(state, 0) for state in OPEN)
 
 
 @dataclass(slots=True)
@@ -171,7 +148,7 @@ class FleetFolder:
 
     def status(self) -> FleetStatus:
         """The fleet in figures."""
-        counts: dict[State, int] = {}
+        counts: dict[str, int] = {}
         for record in self.records.values():
             counts[record.state] = counts.get(record.state, 0) + 1
         ended = [r.seconds for r in self.records.values() if r.state not in OPEN and r.seconds]
@@ -192,10 +169,63 @@ class FleetFolder:
 
 
 class Fleets:
-    """All fleets of a data folder."""
+    """All fleets of a data folder: a ``FleetDesk``. ``launch`` starts the program that goes on with one."""
 
-    def __init__(self, data_dir: str) -> None:
+    def __init__(
+        self, data_dir: str, launch: Callable[[Sequence[str]], None] = start_detached
+    ) -> None:
+        self._data_dir, self._launch = data_dir, launch
         self._root = Path(data_dir) / "fleets"
+
+    def statuses(self, limit: int) -> Sequence[FleetStatus]:
+        """The newest fleets, the newest first. Raises ``StorageError``."""
+        return [self.open(name).status() for name in self.names()[:limit]]
+
+    def tasks(self, id: str) -> Sequence[FleetTaskLine]:
+        """The tasks of a fleet. Raises ``UsageError``, ``StorageError``."""
+        return [
+            FleetTaskLine(r.id, r.state, (r.error or r.answer).strip(), r.cost)
+            for r in self.open(id).records.values()
+        ]
+
+    def inquiries(self, id: str) -> Sequence[FleetInquiry]:
+        """What tasks of a fleet ask. Raises as ``tasks``."""
+        return [
+            FleetInquiry(
+                q.ask.id,
+                q.task,
+                q.ask.title,
+                tuple(text for text in (q.ask.summary, *q.ask.targets, q.ask.why) if text),
+                q.ask.choices,
+            )
+            for q in self.open(id).inbox()
+        ]
+
+    def answer(self, id: str, inquiry: str, reply: str) -> None:
+        """Answer a question: ``approve``, ``deny`` or a text. Raises ``UsageError`` where it is gone."""
+        fleet = self.open(id)
+        waiting = {question.ask.id: question for question in fleet.inbox()}
+        if inquiry not in waiting:
+            raise UsageError(
+                f"No question {inquiry} waits.", hint="“sam-tui fleet inbox” lists them."
+            )
+        fleet.answer(waiting[inquiry], reply)
+
+    def cancel(self, id: str) -> None:
+        """End a fleet: nothing begins, what runs is ended by the process that drives it."""
+        fleet = self.open(id)
+        fleet.cancel()
+        if not fleet.status().driven:
+            with fleet.driving():
+                for record in fleet.records.values():
+                    if record.state in ("waiting", "queued"):
+                        record.state = "cancelled"
+                        fleet.save(record)
+
+    def retry(self, id: str) -> None:
+        """Go on with a fleet in a program of its own, and do again what failed."""
+        words = ["fleet", "retry", self.open(id).settings.id, "--data-dir", self._data_dir]
+        self._launch([sys.executable, "-P", "-m", "sam_tui", *words])
 
     def create(self, settings: FleetSettings, tasks: Sequence[FleetTask]) -> FleetFolder:
         """A new fleet, all of its tasks waiting."""

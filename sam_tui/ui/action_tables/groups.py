@@ -15,7 +15,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "Model and context": ("model", "key", "context", "compact", "xray", "pin"),
     "Trust": ("trust", "audit", "servers"),
-    "Workflows": ("workflow", "planned_task", "runs_plan", "runs_go", "runs_new", "runs_verbs"),
+    "Workflows": (
+        "workflow", "planned_task", "runs_plan", "runs_go", "runs_new", "runs_verbs", "fleets",
+    ),
     "Todos": (
         "todos", "edit_todos", "todo_select", "todo_cycle", "todo_retitle", "todo_add", "todo_remove",
         "todo_move",

@@ -72,6 +72,12 @@ class WorkflowRuns:
         if view is not None:
             self._ask(view)
 
+    def show_fleets(self) -> None:
+        """The screen of fleets."""
+        from sam_tui.ui.screens.fleets import FleetsScreen
+
+        self._app.push_screen(FleetsScreen(self._runtime.parts.fleets))
+
     def plan(self, task: str = "") -> None:
         """Make a plan for a task and look at its run; the plan waits there for approval."""
         from sam_tui.core.workflow.planned import PlannedTasks

@@ -17,14 +17,14 @@ from sam_tui.cli.options import (
     settings,
 )
 from sam_tui.cli.streams import require_output
-from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import mint_conversation
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.outcome import EXIT_CODES
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.fleet.records import FleetFolder, FleetQuestion, Fleets, FleetStatus
+    from sam_tui.adapters.fleet.records import FleetFolder, FleetQuestion, Fleets
+    from sam_tui.core.ports.fleets import FleetStatus
 
 DONE, FAILED = 0, 1
 _JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
@@ -167,7 +167,7 @@ def status_command(**values: Any) -> int:
         fleet = fleets.open(values["id"])
         _show(values, report_object(fleet), report_lines(fleet))
         return DONE
-    statuses = [fleets.open(name).status() for name in fleets.names()[:50]]
+    statuses = fleets.statuses(50)
     lines = [status_line(status) for status in statuses] or ["There is no fleet."]
     _show(values, [asdict(status) for status in statuses], lines)
     return DONE
@@ -181,15 +181,10 @@ def cancel_command(**values: Any) -> int:
 
     No task begins any more, and those that run are ended.
     """
-    fleet = _fleets(values).open(values["id"])
-    fleet.cancel()
-    if not fleet.status().driven:
-        with fleet.driving():
-            for record in fleet.records.values():
-                if record.state in ("waiting", "queued"):
-                    record.state = "cancelled"
-                    fleet.save(record)
-    click.echo(f"The fleet {fleet.settings.id} is cancelled.")
+    fleets = _fleets(values)
+    id = fleets.open(values["id"]).settings.id
+    fleets.cancel(id)
+    click.echo(f"The fleet {id} is cancelled.")
     return DONE
 
 
@@ -215,13 +210,7 @@ def inbox_command(**values: Any) -> int:
 @place_options
 def answer_command(**values: Any) -> int:
     """Answer one question of the inbox: approve, deny, or a text."""
-    fleet = _fleets(values).open(values["id"])
-    waiting = {question.ask.id: question for question in fleet.inbox()}
-    if values["question"] not in waiting:
-        raise UsageError(
-            f"No question {values['question']} waits.", hint="“sam-tui fleet inbox” lists them."
-        )
-    fleet.answer(waiting[values["question"]], values["reply"])
+    _fleets(values).answer(values["id"], values["question"], values["reply"])
     return DONE
 
 

@@ -1,0 +1,83 @@
+"""Fleets as front ends see them: their figures, tasks and questions, and what may be asked of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+OPEN = ("waiting", "queued", "applying")
+"""The states of a task that is not over."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetStatus:
+    """A fleet in figures."""
+
+    id: str
+    workspace: str
+    counts: Mapping[str, int]
+    """Tasks by their state."""
+    cost: float
+    tokens: int
+    questions: int
+    remaining: float | None
+    """Seconds until the end, estimated from what ended so far."""
+    driven: bool
+
+    @property
+    def total(self) -> int:
+        """All tasks."""
+        return sum(self.counts.values())
+
+    @property
+    def ended(self) -> int:
+        """Tasks that are over, however."""
+        return self.total - sum(self.counts.get(state, 0) for state in OPEN)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetTaskLine:
+    """One task: its state, and its answer or why there is none."""
+
+    id: str
+    state: str
+    text: str
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FleetInquiry:
+    """A question that waits in the inbox of a fleet."""
+
+    id: str
+    task: str
+    title: str
+    details: tuple[str, ...]
+    choices: tuple[str, ...]
+
+
+class FleetDesk(Protocol):
+    """The fleets of a data folder, whoever drives them. All methods wait for the disk."""
+
+    def statuses(self, limit: int) -> Sequence[FleetStatus]:
+        """The newest fleets, the newest first. Raises ``StorageError``."""
+        ...
+
+    def tasks(self, id: str) -> Sequence[FleetTaskLine]:
+        """The tasks of a fleet. Raises ``UsageError``, ``StorageError``."""
+        ...
+
+    def inquiries(self, id: str) -> Sequence[FleetInquiry]:
+        """What tasks of a fleet ask. Raises as ``tasks``."""
+        ...
+
+    def answer(self, id: str, inquiry: str, reply: str) -> None:
+        """Answer a question: ``approve``, ``deny`` or a text. Raises ``UsageError`` where it is gone."""
+        ...
+
+    def cancel(self, id: str) -> None:
+        """End a fleet: nothing begins, what runs is ended."""
+        ...
+
+    def retry(self, id: str) -> None:
+        """Go on with a fleet in a program of its own, and do again what failed."""
+        ...

@@ -1,0 +1,245 @@
+"""The fleets: a list, and beside it the chosen one with its progress, its questions and its tasks."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import Screen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from sam_tui.core.errors import SamError
+from sam_tui.ui.plain import one_line, visible
+from sam_tui.ui.screens import STYLES
+from sam_tui.ui.widgets.choice_list import ChoiceList
+
+if TYPE_CHECKING:
+    from sam_tui.core.ports.fleets import FleetDesk, FleetInquiry, FleetStatus, FleetTaskLine
+
+_LISTED = 20
+_TASKS = 500
+"""Lines of tasks that are drawn; those that are not done come first."""
+_LOOKS = 1.0
+"""Seconds between two looks at the folder: other programs drive fleets, and tell nobody."""
+_KEYS = "a approve · d deny · Enter answer in words · t retry · x cancel · Esc"
+_AGAIN = "Press x again to cancel this fleet"
+_ORDER = ("applying", "queued", "failed", "conflict", "waiting", "cancelled", "done")
+_TONES = {"done": "$success", "failed": "$error", "conflict": "$error", "queued": "$accent"}
+
+
+@dataclass(frozen=True, slots=True)
+class FleetView:
+    """What is drawn: all fleets in figures, and of the chosen one its questions and tasks."""
+
+    statuses: "Sequence[FleetStatus]" = ()
+    inquiries: "Sequence[FleetInquiry]" = ()
+    tasks: "Sequence[FleetTaskLine]" = ()
+    fault: str = ""
+
+
+class FleetsScreen(Screen[None]):
+    """Looks at the fleets of the data folder on a thread, whoever drives them."""
+
+    CSS_PATH = STYLES
+    BINDINGS = [  # noqa: RUF012
+        Binding("escape,ctrl+c,q", "leave", "Back", show=False),
+        Binding("a", "reply('approve')", "Approve", show=False),
+        Binding("d", "reply('deny')", "Deny", show=False),
+        Binding("t", "retry", "Retry", show=False),
+        Binding("x", "cancel", "Cancel", show=False),
+    ]
+    AUTO_FOCUS = "#runs"
+
+    def __init__(self, desk: "FleetDesk") -> None:
+        super().__init__()
+        self._desk = desk
+        self._view = FleetView()
+        self._armed = ""
+        self._list = ChoiceList(id="runs")
+        self._head = Static("", markup=False, id="run-head")
+        self._inbox = ChoiceList(id="run-kept")
+        self._tasks = Static("", markup=False)
+        self._input = Input(placeholder="an answer in words", id="value")
+        self._hint = Static("", markup=False, id="run-keys")
+
+    @property
+    def chosen(self) -> str:
+        """The fleet that is looked at, or nothing."""
+        return _id_of(self._list)
+
+    def compose(self) -> ComposeResult:
+        """List on the left, the chosen fleet on the right, keys below."""
+        self._list.border_title = "fleets"
+        self._inbox.border_title = "questions"
+        tasks = VerticalScroll(self._tasks, id="run-steps")
+        tasks.border_title = "tasks"
+        self._input.display = False
+        with Horizontal(id="run-body"):
+            yield self._list
+            yield Vertical(self._head, self._inbox, tasks, id="run")
+        yield self._input
+        yield self._hint
+
+    def on_mount(self) -> None:
+        """Look now, and again for as long as the screen is there."""
+        self._tell(_KEYS)
+        self.look()
+        self.set_interval(_LOOKS, self.look)
+
+    def look(self) -> None:
+        """Read the folder anew, unless that is being done."""
+        self.run_worker(self._look(), name="look", group="look", exclusive=True)
+
+    async def _look(self) -> None:
+        self._draw(await asyncio.to_thread(self._read, self.chosen))
+
+    def _read(self, chosen: str) -> FleetView:
+        try:
+            statuses = self._desk.statuses(_LISTED)
+            id = chosen or (statuses[0].id if statuses else "")
+            if not id:
+                return FleetView()
+            return FleetView(statuses, self._desk.inquiries(id), self._desk.tasks(id))
+        except SamError as error:
+            return FleetView(fault=error.explain())
+
+    def _draw(self, view: FleetView) -> None:
+        before, self._view = self._view, view
+        if view.fault:
+            self._head.update(Content(visible(view.fault)).stylize("$error"))
+            return
+        if view.statuses != before.statuses:
+            _refill(self._list, [(s.id, fleet_line(s)) for s in view.statuses])
+        if view.inquiries != before.inquiries:
+            _refill(self._inbox, [(i.id, inquiry_lines(i)) for i in view.inquiries])
+        status = next((s for s in view.statuses if s.id == self.chosen), None)
+        none = Content("There is no fleet: “sam-tui fleet run TASKS.jsonl” begins one.")
+        self._head.update(head_lines(status) if status else none)
+        self._tasks.update(task_lines(view.tasks))
+
+    def action_leave(self) -> None:
+        """Back to the conversation, or out of the answer."""
+        if self._input.display:
+            self._input.display = False
+            self.set_focus(self._inbox)
+        else:
+            self.dismiss(None)
+
+    def action_reply(self, reply: str) -> None:
+        """Answer the marked question."""
+        if inquiry := _id_of(self._inbox):
+            self._ask(lambda: self._desk.answer(self.chosen, inquiry, reply), "Answered.")
+
+    def action_retry(self) -> None:
+        """Go on with the chosen fleet, and do again what failed."""
+        if self.chosen:
+            self._ask(lambda: self._desk.retry(self.chosen), "It goes on in a program of its own.")
+
+    def action_cancel(self) -> None:
+        """End the chosen fleet, when asked twice."""
+        if self.chosen and self._armed == self.chosen:
+            self._ask(lambda: self._desk.cancel(self.chosen), "It is being ended.")
+        else:
+            self._armed = self.chosen
+            self._tell(_AGAIN)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Another fleet is looked at."""
+        event.stop()
+        if event.option_list is self._list:
+            self._armed = ""
+            self.look()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """From the fleets to the questions, from a question to an answer in words."""
+        event.stop()
+        if event.option_list is self._list:
+            self.set_focus(self._inbox)
+            return
+        self._input.value, self._input.display = "", True
+        self.set_focus(self._input)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Send the answer in words."""
+        event.stop()
+        self._input.display = False
+        self.set_focus(self._inbox)
+        if event.value.strip():
+            self.action_reply(event.value.strip())
+
+    def _ask(self, act: Callable[[], None], done: str) -> None:
+        self._armed = ""
+        try:
+            act()
+        except (SamError, OSError) as error:
+            self._tell(one_line(error.explain() if isinstance(error, SamError) else str(error)))
+            return
+        self._tell(f"{done} · {_KEYS}")
+        self.look()
+
+    def _tell(self, text: str) -> None:
+        self._hint.update(Content(text).stylize("$text-muted"))
+
+
+def _id_of(choices: ChoiceList) -> str:
+    at = choices.highlighted
+    if at is None or at >= choices.option_count:
+        return ""
+    return choices.get_option_at_index(at).id or ""
+
+
+def _refill(choices: ChoiceList, rows: Sequence[tuple[str, Content]]) -> None:
+    """New lines; what was marked stays marked."""
+    marked = _id_of(choices)
+    choices.clear_options()
+    choices.add_options(Option(content, id=id) for id, content in rows)
+    ids = [id for id, _ in rows]
+    if ids:
+        choices.highlighted = ids.index(marked) if marked in ids else 0
+
+
+def fleet_line(status: "FleetStatus") -> Content:
+    """A fleet in the list: how far it is, and whether it runs or asks."""
+    mark = "?" if status.questions else "▶" if status.driven else " "
+    return Content.assemble(
+        (f"{mark} ", "$warning" if status.questions else "$success"),
+        f"{status.ended}/{status.total} ",
+        (status.id, "$text-muted"),
+    )
+
+
+def head_lines(status: "FleetStatus") -> Content:
+    """Counts, cost, the time that is left, and the folder."""
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(status.counts.items()))
+    how = "running" if status.driven else "at rest"
+    left = f" · about {status.remaining:.0f} s left" if status.remaining and status.driven else ""
+    return Content("\n").join((
+        Content(f"{status.id} · {how} · {status.ended} of {status.total}{left}"),
+        Content(f"{counts} · ${status.cost:.4f} · {status.tokens} tokens").stylize("$text-muted"),
+        Content(one_line(status.workspace)).stylize("$text-muted"),
+    ))  # fmt: skip
+
+
+def inquiry_lines(inquiry: "FleetInquiry") -> Content:
+    """A question of the inbox, with all that it touches."""
+    lines = [f"{inquiry.task}: {one_line(inquiry.title)}", *map(one_line, inquiry.details)]
+    lines += [f"one of: {', '.join(map(one_line, inquiry.choices))}"] if inquiry.choices else []
+    return Content("\n  ".join(lines))
+
+
+def task_lines(tasks: "Sequence[FleetTaskLine]") -> Content:
+    """Tasks, those that need a look first."""
+    ordered = sorted(tasks, key=lambda task: _ORDER.index(task.state))[:_TASKS]
+    return Content("\n").join(
+        Content.assemble(
+            (f"{task.state:<9} ", _TONES.get(task.state, "$text-muted")),
+            f"{task.id}  ",
+            (one_line(task.text.partition("\n")[0], 300), "$text-muted"),
+        )
+        for task in ordered
+    )
