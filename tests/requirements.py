@@ -389,6 +389,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "hooks:protected": Requirement("Neither tools nor commands of the agent change the person's hooks.", "issue 4.8"),
     "hooks:reread": Requirement("Hooks that come, change or go count from the next call on.", "issue 4.8"),
     "hooks:sandbox": Requirement("A hook runs in the kernel sandbox: it writes to the workspace and its temporary folder, in plan mode to that alone.", "issue 4.3"),
+    "hooks:compaction": Requirement("A hook hears of a compaction before it; it may refuse one that the person asked for, or add to its instructions.", "issue 18.6"),
     "hooks:session": Requirement("The beginning of a session is told once, and whether it is a new one.", "issue 4.8, peers 3"),
     "hooks:stop": Requirement("A hook may send the agent on instead of letting it end, a bounded number of times.", "issue 4.8, peers 3"),
     "hooks:subagents": Requirement("Calls and ends of subagents are hooked too; their tasks are no messages of the person.", "architecture 2"),

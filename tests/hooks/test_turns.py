@@ -5,8 +5,10 @@ import os
 
 import pytest
 
+from sam_tui.core.agent.notes.planned import WhatLeaves
 from sam_tui.core.agent.turn_hooks import MOST_STOPS
-from sam_tui.core.events import HookFinished
+from sam_tui.core.errors import UsageError
+from sam_tui.core.events import HistoryShortened, HookFinished
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.messages import ReminderMessage, UserMessage
 from tests.hooks.conftest import Place, gone, keeps, one_call, says, turn
@@ -60,6 +62,30 @@ async def test_a_session_begins_once_and_says_how(place: Place) -> None:
     await runtime.open_session(session.conversation).run("three")
     assert (place.workspace / "told").read_text().count('"source": "resume"') == 1
     assert (place.workspace / "resumed").exists()
+
+
+@pytest.mark.requirement("hooks:compaction")
+async def test_a_hook_hears_of_a_compaction_and_may_refuse_one_that_was_asked_for(
+    place: Place,
+) -> None:
+    refusing = "! grep -q refuse told.json || { echo not today >&2; exit 2; }"
+    place.user(f"{keeps('told.json')}; {refusing}", event="PreCompact", matcher="manual")
+    place.user("cat >> auto.json; exit 2", event="PreCompact", matcher="auto")
+    steps = [{"text": "what was said long ago " * 100} for _ in range(12)]
+    runtime = place.build(*steps, context_tokens=6000)
+    session, heard = runtime.open_session(), runtime.bus.subscribe()
+    for _ in steps:
+        assert (await session.run("go on")).reason == "finished"
+    told = (place.workspace / "auto.json").read_text()
+    shortened = [event for event in heard.drain() if isinstance(event, HistoryShortened)]
+    assert told.count('"trigger": "auto"') == len(shortened) > 0
+    leaving = WhatLeaves(instructions="keep the names")
+    planned, _ = await session.planner.plan(None, leaving)
+    assert planned.compacted.dropped
+    said = place.told("told.json")
+    assert (said["trigger"], said["custom_instructions"]) == ("manual", "keep the names")
+    with pytest.raises(UsageError, match="It is not summarised: not today"):
+        await session.planner.plan(None, WhatLeaves(instructions="refuse"))
 
 
 @pytest.mark.requirement("hooks:stop")

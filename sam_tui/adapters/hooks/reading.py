@@ -14,7 +14,9 @@ LONGEST_TIMEOUT = 600.0
 MOST_HOOKS = 100
 LONGEST_MATCHER = 500
 
-MATCHED: tuple[HookEvent, ...] = ("PreToolUse", "PostToolUse", "SessionStart", "Notification")
+MATCHED: tuple[HookEvent, ...] = (
+    "PreToolUse", "PostToolUse", "SessionStart", "Notification", "PreCompact",
+)  # fmt: skip
 """Events that have something to match."""
 
 

@@ -166,6 +166,11 @@ class Room:
         context = self.context(model)
         return None if context is None else room(context, fixed=fixed, output=OUTPUT_TOKENS)
 
+    def share(self, history: History, model: Model, *, fixed: int) -> float:
+        """How much of the limit messages take; 0 while no limit is known."""
+        limit = self.limit(model, fixed=fixed)
+        return history.tokens / limit if limit else 0.0
+
     def fit(self, history: History, model: Model, *, fixed: int) -> bool:
         """Shorten the history by rules where it would not fit. True when something left."""
         limit = self.limit(model, fixed=fixed)

@@ -46,8 +46,11 @@ class Session:
     def planner(self) -> "CompactionPlanner":
         """Compactions that the person asks for."""
         from sam_tui.core.agent.notes.planned import CompactionPlanner
+        from sam_tui.core.agent.turn_hooks import HookedTurn
 
-        return CompactionPlanner(self._engine.room, self._history, self._engine.notetaker)
+        engine, hooking = self._engine, self._engine.executor.hooks()
+        hooked = hooking and HookedTurn(hooking, self.conversation, engine.executor.asker)
+        return CompactionPlanner(engine.room, self._history, engine.notetaker, hooked)
 
     def close(self) -> None:
         """Let other programs write to the conversation; this session cannot be used after that."""

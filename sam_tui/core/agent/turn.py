@@ -234,16 +234,14 @@ class Turn:
 
     async def _sent_on(self, answer: str) -> bool:
         """Whether hooks do not let the turn end with this answer."""
-        hooked = self._hooked()
-        if hooked is None:
+        if (hooked := self._hooked()) is None:
             return False
         why, notes = await hooked.sent_on(answer)
         self._note((*notes, why) if why else notes)
         return bool(why)
 
     async def _ask(self) -> tuple[AssistantMessage, bool]:
-        """One answer, however many tries it takes, and whether it was truncated; each try is a step of
-        the budget."""
+        """One answer and whether it was truncated; each try is a step of the budget."""
         attempt = 1
         while True:
             step = self._budget.take_step()
@@ -298,6 +296,9 @@ class Turn:
     async def _make_room(self) -> None:
         """What had to leave took reminders with it: those that still hold are told anew."""
         room, shorter = self._engine.room, False
+        if (hooked := self._hooked()) is not None:
+            share = room.share(self._history, self._model, fixed=self._fixed)
+            await hooked.before_compaction(share, self._room and self._room.threshold(self._model))
         if self._room is not None and not self._budget.spent:
             shorter = await self._room.fit(self._model, fixed=self._fixed)
         if room.fit(self._history, self._model, fixed=self._fixed) or shorter:
@@ -311,10 +312,9 @@ class Turn:
         delay = self._engine.retry.delay(attempt, error)
         if delay is None or self._budget.spent:
             raise error
-        attempts = self._engine.retry.attempts(error)
+        tries = (attempt, self._engine.retry.attempts(error))
         why = self._engine.executor.shield.redact(str(error))  # it may have the key in it
-        retried = ModelRetried(self._conversation, attempt, attempts, delay, why, error.status)
-        self._engine.bus.publish(retried)
+        self._engine.bus.publish(ModelRetried(self._conversation, *tries, delay, why, error.status))
         self._fold = Fold()
         await self._engine.clock.sleep(delay)
 

@@ -1,9 +1,9 @@
-"""What hooks may do to a turn: refuse its message, add to it, and not let it end yet."""
+"""What hooks may do to a turn and to a compaction: refuse it, add to it, and not let it end yet."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sam_tui.core.errors import StoppedByHook
+from sam_tui.core.errors import StoppedByHook, UsageError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.hooks import HookEvent
 from sam_tui.core.tooling.hooks import Asker, Hooking, Said
@@ -21,6 +21,8 @@ class HookedTurn:
     who: str
     stops: int = 0
     """How often its end was put off."""
+    compacting: bool = False
+    """Whether hooks were told that the context is nearly full."""
 
     async def admit(self, text: str, opening: str) -> tuple[str, ...]:
         """What the model is told beside a message. Raises ``StoppedByHook`` for one that is refused.
@@ -53,11 +55,34 @@ class HookedTurn:
             verdict.notes,
         )
 
+    async def before_compaction(self, share: float, threshold: float | None) -> None:
+        """Tell of one that comes by itself, once so much of the limit is full; nothing refuses it."""
+        near = share > (threshold or 1.0)
+        if near and not self.compacting:
+            await self._ask("PreCompact", _compaction("auto", ""), subject="auto")
+        self.compacting = near
+
+    async def admit_compaction(self, instructions: str) -> str:
+        """The instructions for one that the person asked for, with what hooks add to them.
+
+        Raises ``UsageError`` where a hook refuses it.
+        """
+        facts = _compaction("manual", instructions)
+        verdict = await self._ask("PreCompact", facts, subject="manual")
+        if verdict.word == "deny" or verdict.halt:
+            why = verdict.halt or verdict.reason
+            raise UsageError(f"It is not summarised: {why}", hint=f"The hook: {verdict.rule}")
+        return "\n".join(text for text in (instructions, *verdict.notes) if text)
+
     async def _ask(
         self, event: HookEvent, facts: Mapping[str, object], *, subject: str = ""
     ) -> Said:
         asker = Asker.of_turn(self.conversation, self.who)
         return await self.hooking.ask(event, asker, facts, subject=subject)
+
+
+def _compaction(trigger: str, instructions: str) -> dict[str, str]:
+    return {"trigger": trigger, "custom_instructions": instructions}
 
 
 def _require(verdict: Said, what: str, *, refusable: bool) -> None:

@@ -12,6 +12,7 @@ HookEvent = Literal[
     "PreToolUse",
     "PostToolUse",
     "Notification",
+    "PreCompact",
     "Stop",
     "SubagentStop",
 ]
@@ -21,6 +22,7 @@ HOOK_EVENTS: tuple[HookEvent, ...] = (
     "PreToolUse",
     "PostToolUse",
     "Notification",
+    "PreCompact",
     "Stop",
     "SubagentStop",
 )

@@ -125,6 +125,10 @@ class TurnRoom:
         self._spend = spend
         self._work: asyncio.Task[_Prepared] | None = None
 
+    def threshold(self, model: Model) -> float:
+        """The share of the limit from which on something is going to leave."""
+        return PREPARE_AT if takes_notes(model, self._room.context(model)) else 1.0
+
     async def fit(self, model: Model, *, fixed: int) -> bool:
         """Use what was prepared, or wait for it where nothing more fits. True when something left.
 

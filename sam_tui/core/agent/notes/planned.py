@@ -9,6 +9,7 @@ from sam_tui.core.agent.context_window import Room
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.notes.notetaker import Notetaker, WrittenNotes, takes_notes
 from sam_tui.core.agent.tokens import SMALLEST, estimate, total
+from sam_tui.core.agent.turn_hooks import HookedTurn
 from sam_tui.core.errors import ContextExceeded, UsageError
 from sam_tui.core.messages import Message, ReminderMessage, UserMessage
 from sam_tui.core.ports.model import Model
@@ -84,10 +85,17 @@ class WhatLeaves:
 class CompactionPlanner:
     """Plans compactions of one conversation, and does them."""
 
-    def __init__(self, room: Room, history: History, notetaker: Notetaker | None) -> None:
+    def __init__(
+        self,
+        room: Room,
+        history: History,
+        notetaker: Notetaker | None,
+        hooked: HookedTurn | None = None,
+    ) -> None:
         self._room = room
         self._history = history
         self._notetaker = notetaker
+        self._hooked = hooked
         self.restore = history.restore_dropped
 
     @property
@@ -103,11 +111,14 @@ class CompactionPlanner:
     async def plan(
         self, model: Model | None, leaving: WhatLeaves, *, by_rules: bool = False
     ) -> tuple[PlannedCompaction, Usage]:
-        """What it comes to. Raises ``UsageError`` where nothing can leave."""
+        """What it comes to. Raises ``UsageError`` where nothing can leave, or a hook refuses it."""
         messages = list(self._history.messages)
         compacted = self._compacted(messages, leaving)
         if not compacted.dropped:
             raise UsageError("There is nothing that could leave: the conversation is short.")
+        instructions = leaving.instructions
+        if self._hooked is not None:
+            instructions = await self._hooked.admit_compaction(instructions)
         context = self._room.context(model) if model is not None else None
         written = WrittenNotes(None, Usage(), "As you asked.")
         if model is None or self._notetaker is None or not takes_notes(model, context):
@@ -117,7 +128,7 @@ class CompactionPlanner:
                 model,
                 compacted.leaving(messages),
                 context=context,
-                instructions=leaving.instructions,
+                instructions=instructions,
             )
         if written.notes is not None:
             compacted = compacted.with_notes(written.notes, max(compacted.tokens, total(messages)))
