@@ -105,6 +105,8 @@ class Copy:
         is left ``aside``, or ``BrokenError`` is raised.
         """
         notes = self.folder / ".trace"
+        for file in notes.iterdir():  # of the area before
+            file.unlink()
         (notes / "modules").write_text("\n".join(str(self.folder / m) for m in modules), "utf-8")
         start = self.site / "tracing.pth"
         start.write_text("import scripts.tracing\n", "utf-8")

@@ -103,6 +103,17 @@ def test_pointers_stay_in_the_repository_and_branches_may_have_any_name(tmp_path
     todo = ".git/rebase-merge/git-rebase-todo"
     assert judged(tmp_path, todo, "pick a b\nx touch y\n")
     assert judged(tmp_path, todo, "pick a b\n") == ""
+    options = "[options]\n\tsignoff = true\n\tstrategy = {}\n\tstrategy-option = theirs\n"
+    for name, text in (("rebase-merge/strategy", "{}\n"), ("sequencer/opts", options)):
+        for folder in (".git/", ".git/worktrees/a/", ".git/modules/a/", "bare/"):
+            assert judged(tmp_path, f"{folder}{name}", text.format("ort")) == "", name
+            assert judged(tmp_path, f"{folder}{name}", text.format("x/evil")), name
+    for text in (
+        'strategy = "x/evil"',
+        "[options] strategy = x/evil",
+        "[options]\nStrategy = x/\\\nevil",
+    ):
+        assert judged(tmp_path, ".git/sequencer/opts", text), text
 
 
 @pytest.mark.requirement("guard:places-grammar")
@@ -126,7 +137,9 @@ PLACES = """
     .semaphore/a.yml .builds/a.yml .readthedocs.yaml cloudbuild.yaml azure-pipelines.yaml bunfig.toml
     uv.toml nuget.config NuGet.Config .bundle/config .mvn/extensions.xml .pnpmfile.mjs
     .config/autostart/a.desktop .config/systemd/user/a.service Library/LaunchAgents/a.plist .xprofile
-    .sl/config .hg/hgrc .jj/repo/config.toml
+    .sl/config .hg/hgrc .jj/repo/config.toml .aiassistant/rules/a.md .gitlab/duo/chat-rules.md .amp/a
+    .rvmrc sub/.autoenv.zsh .envrc.local .config/starship.toml .local/bin/git .config/zsh/.zshrc
+    .lintstagedrc.json lint-staged.config.mjs rust-analyzer.toml
 """
 ORDINARY = """
     Makefile justfile Taskfile.yml package.json pyproject.toml setup.py conftest.py build.rs

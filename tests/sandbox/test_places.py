@@ -69,6 +69,9 @@ SHELL = {
     "build servers": "mkdir -p .github/workflows; echo evil > .github/workflows/a.yml",
     "a pipe": "mkfifo .envrc",
     "a rebase": "mkdir .git/rebase-merge; echo exec evil > .git/rebase-merge/git-rebase-todo",
+    "a rebase's way to merge": "mkdir .git/rebase-merge; echo x/evil > .git/rebase-merge/strategy",
+    "a pick's way to merge": "mkdir s; echo '[options] strategy = x/evil' > s/opts; mv s .git/sequencer",
+    "a rebase's folder linked": "mkdir s; ln -s ../s .git/rebase-merge; echo x/evil > s/strategy",
     "later": "(sleep 0.1; echo evil > .envrc) & wait",
     "through a link": "ln -s .git g; echo '[core] pager = evil' >> g/config",
 }  # fmt: skip
@@ -141,13 +144,14 @@ def evil_places(folder: Path) -> list[str]:
         plain = path.is_file() and not path.is_symlink()
         if (plain and b"evil" in path.read_bytes()) or path.is_symlink() or path.is_fifo():
             found.append(relative)
-    ordinary = (
+    ordinary = [
         "c",
         "c2",
         "h",
         "g",
         "t",
         "u",
+        "s",
         "attempts.py",
         "away",
         "r/config",
@@ -155,13 +159,8 @@ def evil_places(folder: Path) -> list[str]:
         "a",
         "v",
         "node_modules",
-    )
-    return [
-        name
-        for name in found
-        if not any(name == o or (name.startswith(f"{o}/")) for o in ordinary)
-        and ".git/rebase" not in name
-    ]  # fmt: skip
+    ]
+    return [n for n in found if not any(n == o or n.startswith(f"{o}/") for o in ordinary)]
 
 
 @pytest.mark.requirement("sandbox:places")

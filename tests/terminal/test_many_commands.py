@@ -1,4 +1,4 @@
-"""Many commands in the background at once, held by no sandbox. Costs about 1 s of processor time."""
+"""Many commands in the background at once, held by no sandbox. Costs about 1.4 s of processor time."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from sam_tui.core.ports.processes.terminals import CommandRequest
 from tests.sandbox.test_abandoned import ends
 
 ME = ConversationId("me")
-MANY, EVERY = 30, 10
+MANY, EVERY, HURRIED = 30, 10, 8
 
 
 @pytest.mark.requirement(
@@ -73,3 +73,47 @@ async def test_many_are_all_listed_end_each_by_itself_and_together_with_the_prog
     assert (
         len(os.listdir("/dev/fd")) <= before + 2
     )  # one leads to the process that ends what is left
+
+
+@pytest.mark.requirement("terminal:background-looks")
+async def test_who_is_hurried_kills_many_together_with_what_they_left_running(
+    hand: Any, background: PortedCommands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stubborn = "trap '' TERM; sleep {0} & echo $!; "
+    lines = [stubborn + "wait; sleep {0}"] * HURRIED + [stubborn + "exit 3"] * HURRIED
+    started = [
+        await background.start(
+            ME,
+            CommandRequest(
+                line.format(700 + at), str(hand.workspace), False, (), 900, lambda _: None
+            ),
+        )
+        for at, line in enumerate(lines)
+    ]
+    await asyncio.gather(*(one.wait(within=60) for one in started[HURRIED:]))
+    for one in started[:HURRIED]:
+        printed = asyncio.Event()
+        waiting = asyncio.get_running_loop().create_task(one.wait(within=60, on_output=printed.set))
+        await asyncio.sleep(0)
+        if not one.output(0).text:
+            await printed.wait()
+        waiting.cancel()
+    pids = [int(one.output(0).text) for one in started]
+    looks = list[str]()
+    listdir, begun = os.listdir, asyncio.Event()
+
+    def looked(path: str = ".") -> list[str]:
+        looks.append(path)
+        begun.set()
+        return listdir(path)
+
+    monkeypatch.setattr(os, "listdir", looked)
+    closing = asyncio.get_running_loop().create_task(background.close_all())
+    await begun.wait()
+    looks.clear()
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert looks.count("/proc") < HURRIED
+    monkeypatch.undo()
+    assert [pid for pid in pids if not ends(pid, 20)] == []

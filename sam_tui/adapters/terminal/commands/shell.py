@@ -311,11 +311,18 @@ class _Execution:
         """End all of its session. A cancellation on the way makes it immediate, and never skips it."""
         if self._ending is None:
             self._ending = self._loop.create_task(self._end_all())
+        hurried = False
         while not self._ending.done():
             try:
+                if hurried:
+                    table = await self._run.look()
+                    if self._ending.done():
+                        break  # nobody holds its number any longer
+                    strike(self._process.pid, signal.SIGKILL, table=table)
+                    hurried = False
                 await asyncio.shield(self._ending)
             except asyncio.CancelledError:
-                strike(self._process.pid, signal.SIGKILL)
+                hurried = True
         await self._drain()
 
     async def _end_all(self) -> None:

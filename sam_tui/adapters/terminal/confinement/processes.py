@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import TypeVar
@@ -190,16 +190,22 @@ class TrackedRun:
             while living and (left := deadline - loop.time()) > 0:
                 await all_ended(living, left)
                 living = await self._living()
-            for _ in range(_MOST_LOOKS):
-                if not living:
-                    break
-                send(living, signal.SIGKILL)
-                living = await self._living()
+            await self._kill_all(living)
         except asyncio.CancelledError:
-            self._looked(self._census.end)
+            try:
+                await self._kill_all(await self._living())
+            except asyncio.CancelledError:
+                self._looked(self._census.end)
             raise
         finally:
             self._over()
+
+    async def _kill_all(self, living: Sequence[int]) -> None:
+        for _ in range(_MOST_LOOKS):
+            if not living:
+                break
+            send(living, signal.SIGKILL)
+            living = await self._living()
 
     async def _living(self) -> list[int]:
         """What runs of it, looked for anew while some left for sessions of their own."""
@@ -212,6 +218,10 @@ class TrackedRun:
             if len(self._told) == count:
                 break
         return living
+
+    async def look(self) -> ProcessTable:
+        """Look at all processes, together with whoever else wants to now."""
+        return await self._tracking.look()
 
     async def end_session(self, stages: Stages) -> None:
         """Signal the session of its shell, which is not reaped yet, until nobody is left there."""

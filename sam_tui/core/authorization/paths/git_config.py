@@ -58,6 +58,7 @@ HARMLESS_VALUES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     )
 )
 """Keys that start or lead, and the values with which they do not. `.husky` is a place itself."""
+_STRATEGIES = ("ort", "recursive", "resolve", "octopus", "ours", "subtree")
 _URL = re.compile(r"remote\..*\.url", re.DOTALL)
 _WORKTREE = "core.worktree"
 _ESCAPES = {"\n": "", '"': '"', "\\": "\\", "n": "\n", "t": "\t", "b": "\b"}
@@ -85,6 +86,16 @@ def entries(text: str) -> list[Entry]:
         else:
             raise ValueError("not a git configuration")
     return settings
+
+
+def merges_by_a_program(name: str, content: bytes) -> bool:
+    """Whether git's note of how it merges (``strategy``, or options of a cherry-pick) names a program."""
+    text = content.decode(errors="replace")
+    try:
+        given = entries(text) if name == "opts" else [("options.strategy", text.strip())]
+    except ValueError:
+        return True
+    return any(k == "options.strategy" and v not in _STRATEGIES for k, v in given)
 
 
 def _value(text: str, at: int) -> tuple[str, int]:

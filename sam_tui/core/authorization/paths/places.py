@@ -14,7 +14,9 @@ from typing import Literal
 
 from sam_tui.core.authorization.paths import git_config
 
-Grammar = Literal["", "git config", "git pointer", "git head", "git todo", "husky", "hook"]
+Grammar = Literal[
+    "", "git config", "git pointer", "git head", "git todo", "git strategy", "husky", "hook"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ _GIT_CONFIG = Place("decides which programs git starts", "git config")
 _GIT_POINTER = Place("leads git to another folder", "git pointer")
 _GIT_HEAD = Place("makes a repository of a folder", "git head")
 _GIT_TODO = Place("lists what a rebase runs", "git todo")
+_GIT_STRATEGY = Place("names the program that merges when a rebase goes on", "git strategy")
 _GIT_HOOK = Place("is run by git", "hook")
 
 FOLDERS: dict[str, Place] = {
@@ -57,7 +60,9 @@ FOLDERS: dict[str, Place] = {
     ".clinerules": _AGENT, ".kilocode": _AGENT, ".trae": _AGENT, ".qwen": _AGENT_SETTINGS,
     ".augment": _AGENT, ".openhands": _AGENT, ".goose": _AGENT, ".agent": _AGENT, ".crush": _AGENT,
     ".factory": _AGENT_SETTINGS, ".vibe": _AGENT_SETTINGS, ".copilot": _AGENT_SETTINGS,
-    ".claude-plugin": _AGENT,
+    ".claude-plugin": _AGENT, ".aiassistant": _AGENT, ".amp": _AGENT_SETTINGS, ".cline": _AGENT,
+    ".zencoder": _AGENT, ".rovodev": _AGENT_SETTINGS, ".tabnine": _AGENT, ".codebuddy": _AGENT_SETTINGS,
+    ".devin": _AGENT, ".gitlab/duo": _AGENT,
     ".vscode": _EDITOR, ".idea": _EDITOR, ".zed": _EDITOR, ".fleet": _EDITOR, ".vim": _EDITOR,
     ".helix": _EDITOR, ".emacs.d": _EDITOR, ".config/nvim": _EDITOR, ".externaltoolbuilders": _EDITOR,
     ".github/workflows": _CI, ".github/actions": _CI, ".gitea/workflows": _CI,
@@ -69,6 +74,8 @@ FOLDERS: dict[str, Place] = {
     ".devcontainer": _CONTAINER, ".idx": _CONTAINER,
     ".config/git": _GIT_CONFIG, ".config/fish": _SHELL, ".config/nushell": _SHELL,
     ".config/powershell": _SHELL, ".bashrc.d": _SHELL, ".direnv": _SHELL, ".ipython": _DEBUGGER,
+    ".config/zsh": _SHELL, ".config/bash": _SHELL, ".config/tmux": _SHELL, ".config/direnv": _SHELL,
+    ".oh-my-zsh": _SHELL, ".local/bin": _SHELL,
     ".mise": _TOOLS, ".config/mise": _TOOLS, ".rtx": _TOOLS,
     ".config/autostart": _SESSION, ".config/systemd": _SESSION, ".config/environment.d": _SESSION,
     "library/launchagents": _SESSION,
@@ -76,29 +83,23 @@ FOLDERS: dict[str, Place] = {
 }  # fmt: skip
 """Everything below these, wherever they lie."""
 FILES: dict[str, Place] = {
-    **dict.fromkeys(
-        (".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml", "crush.json", ".crush.json"),
-        _AGENT_SETTINGS,
-    ),
+    **dict.fromkeys((".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml", "crush.json",
+                     ".crush.json"), _AGENT_SETTINGS),
     **dict.fromkeys(
         ("agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", ".goosehints",
          ".cursorrules", ".windsurfrules", ".clinerules", ".roorules", ".roomodes", ".kilocodemodes",
          ".augment-guidelines", ".rules", "agent.md", "qwen.md", "warp.md", "crush.md",
-         ".github/copilot-instructions.md"),
-        _AGENT,
-    ),
+         ".github/copilot-instructions.md"), _AGENT),
     **dict.fromkeys(
         (".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".lvimrc", ".dir-locals.el", ".dir-locals-2.el",
-         ".emacs", ".wezterm.lua"),
-        _EDITOR,
-    ),
+         ".emacs", ".wezterm.lua", "rust-analyzer.toml", ".rust-analyzer.toml"), _EDITOR),
     **dict.fromkeys(
         (".envrc", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
          ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc", ".tmux.conf", ".screenrc",
+         ".envrc.local", ".envrc.private", ".rvmrc", ".powrc", ".powenv", ".autoenv", ".autoenv.zsh",
+         ".autoenv_leave.zsh", ".config/starship.toml",
          ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".zlogout", ".bash_completion",
-         ".lessfilter"),
-        _SHELL,
-    ),
+         ".lessfilter"), _SHELL),
     **dict.fromkeys(
         ("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".config/mise.toml",
          ".tool-versions", ".rtx.toml"),
@@ -118,7 +119,9 @@ FILES: dict[str, Place] = {
         _CI,
     ),
     **dict.fromkeys(
-        (".pre-commit-config.yaml", "prek.toml", ".overcommit.yml",
+        (".pre-commit-config.yaml", "prek.toml", ".overcommit.yml", ".lintstagedrc",
+         *(f".lintstagedrc.{kind}" for kind in ("json", "yaml", "yml", "js", "cjs", "mjs", "ts")),
+         *(f"lint-staged.config.{kind}" for kind in ("js", "cjs", "mjs", "ts")),
          *(f"{dot}lefthook{local}.{kind}" for dot in ("", ".") for local in ("", "-local")
            for kind in ("yml", "yaml", "toml", "json"))),
         _HOOKS,
@@ -127,9 +130,7 @@ FILES: dict[str, Place] = {
     **dict.fromkeys(
         (".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo/config",
          ".cargo/config.toml", "bunfig.toml", "uv.toml", ".condarc", ".gemrc", "nuget.config", ".curlrc",
-         ".wgetrc"),
-        _PACKAGES,
-    ),
+         ".wgetrc"), _PACKAGES),
     ".hg/hgrc": _VERSIONS, ".sl/config": _VERSIONS, ".jj/repo/config.toml": _VERSIONS,
     ".gitconfig": _GIT_CONFIG,
 }  # fmt: skip
@@ -143,7 +144,9 @@ INSTALLED = frozenset((
 """Folders that installers fill with whole packages, their settings included: only git counts there."""
 _GIT_FREE = ("objects", "refs", "logs", "lfs", "rr-cache")
 _PLAIN_IN_GIT = re.compile(r"(?:^|/)\.git(?:$|/(?!modules(?:/|$)))")
-_REPOSITORIES = frozenset(("hooks", "modules", "worktrees"))
+_STRATEGIES = {"rebase-merge": "strategy", "sequencer": "opts"}
+"""Where git keeps what it has begun, and the file there that names how it merges."""
+_REPOSITORIES = frozenset(("hooks", "modules", "worktrees", *_STRATEGIES))
 """Folders in a repository's own in which links lead git to what it starts."""
 _CONFIGS = ("config", "config.worktree")
 _LINKING = frozenset(
@@ -241,6 +244,8 @@ def _in_git(below: str) -> Place | None:
         return _GIT_POINTER
     if name == "git-rebase-todo":
         return _GIT_TODO
+    if folders and _STRATEGIES.get(folders[-1]) == name:
+        return _GIT_STRATEGY
     if folders and folders[0] == "hooks" and not name.endswith(".sample"):
         return _GIT_HOOK
     return None
@@ -251,6 +256,8 @@ def _of_repository(real: str, name: str, folder: str) -> Place | None:
     above = os.path.dirname(real)
     if name == "git-rebase-todo":
         return _GIT_TODO
+    if _STRATEGIES.get(folder.rpartition("/")[2]) == name:
+        return _GIT_STRATEGY
     if name in (*_CONFIGS, "commondir") and os.path.lexists(f"{above}/HEAD"):
         return _GIT_POINTER if name == "commondir" else _GIT_CONFIG
     if name == "head":
@@ -276,7 +283,7 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
         below = parts[parts.index(".git") + 1 :]
         beside = "/" not in text and text not in (".", "..") and below[-1] not in _REPOSITORIES
         return not beside and not _REPOSITORIES.isdisjoint(below)
-    if parts[-1] in (*_CONFIGS, "commondir", "hooks"):
+    if parts[-1] in (*_CONFIGS, "commondir", "hooks", *_STRATEGIES):
         return os.path.lexists(f"{os.path.dirname(real)}/HEAD")
     linking = parts[-1] in _LINKING or "/".join(parts[-2:]) in _LINKING
     return linking and not _installed(relative)
@@ -306,7 +313,7 @@ def higher(real: str, root: str) -> Iterator[str]:
 def surroundings(folder: str, root: str) -> str:
     """What of a folder's path decides about the places below it: folders whose is the same are alike."""
     parts = _below(folder, root).lower().split("/")
-    special = INSTALLED | _LINKING | {".config", ".github", ".gitea", ".forgejo", "repo"}
+    special = INSTALLED | _LINKING | _STRATEGIES.keys() | {"repo"}
     first = next((at for at, part in enumerate(parts) if part in special), None)
     if first is None:
         return _about_hooks("/".join(parts), root)
@@ -344,6 +351,8 @@ def reason(
             starts = not _leads_home(real, after, roots)
         case "git todo":
             starts = bool(set(_EXECUTES.findall(after)) - set(_EXECUTES.findall(before or b"")))
+        case "git strategy":
+            starts = git_config.merges_by_a_program(os.path.basename(real).lower(), after)
         case "git head":
             starts = False
         case "husky":
