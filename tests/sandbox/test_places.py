@@ -158,8 +158,8 @@ def evil_places(folder: Path) -> list[str]:
         "p/g",
         "a",
         "v",
-        "node_modules",
     ]
+    ordinary.append("node_modules")
     return [n for n in found if not any(n == o or n.startswith(f"{o}/") for o in ordinary)]
 
 
