@@ -39,7 +39,9 @@ WORK = {
     "git": (
         """git init -q .; git config user.name a; git config user.email a@b; git add -A
         git commit -qm one; git checkout -qb topic; echo 2 > f; git stash -q -u; git stash pop -q
-        git add f; git commit -qm two; git worktree add -q w; git worktree remove w
+        git add f; git commit -qm two; git checkout -qb o HEAD~1; git commit -qm x --allow-empty
+        git rebase -q topic; git rebase -q -s ort --onto topic HEAD~1; git cherry-pick --allow-empty o
+        git checkout -q topic; git worktree add -q w; git worktree remove w
         git clone -q --bare . o.git; git remote add o $PWD/o.git; git push -q -u o topic""",
         0,
     ),

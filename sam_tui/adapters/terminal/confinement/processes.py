@@ -137,6 +137,7 @@ class TrackedRun:
     def __init__(self, tracking: Tracking, confined_run: ConfinedRun | None, mark: str) -> None:
         self._tracking = tracking
         self._confined_run = confined_run
+        self.look = tracking.look
         self._marked = confined_run is None or not confined_run.supervised
         self._census = Census(mark=mark if self._marked else "")
         self._told: set[int] = set()
@@ -218,10 +219,6 @@ class TrackedRun:
             if len(self._told) == count:
                 break
         return living
-
-    async def look(self) -> ProcessTable:
-        """Look at all processes, together with whoever else wants to now."""
-        return await self._tracking.look()
 
     async def end_session(self, stages: Stages) -> None:
         """Signal the session of its shell, which is not reaped yet, until nobody is left there."""

@@ -343,27 +343,30 @@ def reason(
     if before == after or not (after or kind.removal):
         return ""  # an empty file starts nothing
     why, starts = "", True
-    match kind.grammar:
-        case "git config":
-            why = git_config.harm(before, after, real=real, inside=roots)
-            starts = bool(why)
-        case "git pointer":
-            starts = not _leads_home(real, after, roots)
-        case "git todo":
-            starts = bool(set(_EXECUTES.findall(after)) - set(_EXECUTES.findall(before or b"")))
-        case "git strategy":
-            starts = git_config.merges_by_a_program(os.path.basename(real).lower(), after)
-        case "git head":
-            starts = False
-        case "husky":
-            below = os.path.basename(os.path.dirname(real)) == "_"
-            starts = not (below and _is_husky(after))
-        case "hook":
-            starts = re.fullmatch(rb"[0-9a-f]{40,64}\n", after) is None
-        case _:
-            pass
+    if kind.grammar == "git config":
+        why = git_config.harm(before, after, real=real, inside=roots)
+        starts = bool(why)
+    elif kind.grammar:
+        starts = _starts(kind.grammar, real, before or b"", after, roots)
     words = f"{real} {kind.what}"
     return "" if not starts else f"{words}: {why}" if why else words
+
+
+def _starts(grammar: Grammar, real: str, before: bytes, after: bytes, roots: Sequence[str]) -> bool:
+    match grammar:
+        case "git pointer":
+            return not _leads_home(real, after, roots)
+        case "git todo":
+            return bool(set(_EXECUTES.findall(after)) - set(_EXECUTES.findall(before)))
+        case "git strategy":
+            return git_config.merges_by_a_program(os.path.basename(real).lower(), after)
+        case "husky":
+            below = os.path.basename(os.path.dirname(real)) == "_"
+            return not (below and _is_husky(after))
+        case "hook":
+            return re.fullmatch(rb"[0-9a-f]{40,64}\n", after) is None
+        case _:  # a head: what stands beside it is judged by itself
+            return False
 
 
 def _is_husky(content: bytes) -> bool:
