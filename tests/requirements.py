@@ -1158,6 +1158,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:mentions": Requirement("An @ in the prompt offers the files of the workspace, the closest first and none that searches leave out; the chosen path goes to the model.", "peers 1 B"),
     "ui:mini-prompts": Requirement("A mini prompt is turned on with /prompts and reaches the model from the second message on.", "issue 3.9"),
     "ui:mode": Requirement("The permission mode changes by command, picker and key, and the status bar shows it.", "architecture 4"),
+    "ui:model-facts": Requirement("The picker of models says what each takes, can and costs where that is known, what a switch costs this conversation, and keeps favourites and the model that a folder begins with.", "issue 17.1"),
     "ui:model-host": Requirement("Switching the model sends a conversation to another host only after a question that names both.", "issue 12 B.13"),
     "ui:model-named": Requirement("/model NAME uses any model by its name; the picker says so, and where keys come from.", "issue 2.3"),
     "ui:model-picker": Requirement("Without a model the person chooses one from the catalogue, and what waited is sent.", "issue 2.3"),

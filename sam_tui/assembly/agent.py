@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from sam_tui.core.prompt.attachments import Attachments
     from sam_tui.core.tooling.hooks import Hooking
     from sam_tui.core.tooling.offer import Offer
-    from sam_tui.core.usage import Price
 
 
 class Agent(Providers):
@@ -144,7 +143,7 @@ class Agent(Providers):
             lambda text: worded(text, self._offered_skills, lambda: self.definitions("commands")),
             self.configuration.layers.limits.answers,
             notetaker=Notetaker(self.shield.redact) if self._notes_wanted else None,
-            recorder=CallRecorder(self.calls, self.clock, self._prices(), self.shield.redact),
+            recorder=CallRecorder(self.calls, self.clock, self.prices(), self.shield.redact),
             attachments=lambda: self._attachments,
         )
 
@@ -154,14 +153,6 @@ class Agent(Providers):
         from sam_tui.core.prompt.attachments import Attachments
 
         return Attachments(self.files, self.budgets.model)
-
-    def _prices(self) -> "Mapping[str, Price]":
-        """The person's own prices; their reader is loaded where there is a file."""
-        if not os.path.lexists(os.path.join(self.configuration.folders.config_dir, "prices.toml")):
-            return {}
-        from sam_tui.adapters.prices import read_prices
-
-        return read_prices(self.configuration.folders.config_dir)
 
     @property
     def _notes_wanted(self) -> bool:

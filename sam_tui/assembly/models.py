@@ -1,5 +1,6 @@
 """The models and the web of a runtime, as options and environment configure them."""
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from sam_tui.core.services import Online
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.model import Model, ModelCatalog
+    from sam_tui.core.usage import Price
     from sam_tui.core.workflow.drivers.models import Purpose
 
 
@@ -27,7 +29,16 @@ class Providers(Processes):
         options = self.configuration.options
         timeout = options.request_timeout or DEFAULT_TIMEOUT
         wish = Wish(options.model, options.api_base, options.api_key, options.provider, timeout)
-        return ProviderCatalog(self.environ, wish=wish)
+        return ProviderCatalog(self.environ, wish=wish, prices=self.prices)
+
+    def prices(self) -> "Mapping[str, Price]":
+        """The person's own prices; their reader is loaded where there is a file."""
+        folder = self.configuration.folders.config_dir
+        if not os.path.lexists(os.path.join(folder, "prices.toml")):
+            return {}
+        from sam_tui.adapters.prices import read_prices
+
+        return read_prices(folder)
 
     @property
     def purposes(self) -> "Mapping[Purpose, str]":

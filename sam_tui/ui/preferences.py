@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from sam_tui.settings.user import UserSettings
+
+_MODELS = "models"
+"""The section of favourites and first models."""
+_MOST_FOLDERS = 200
 
 
 class Preferences(Protocol):
@@ -42,3 +46,46 @@ class ScreenTerms:
     settings: UserSettings = field(default_factory=UserSettings)
     first_run: bool = False
     """Whether there is nothing of an earlier run."""
+
+
+@dataclass(slots=True)
+class ModelWishes:
+    """Favourite models, and the one that each folder begins with: model string and address."""
+
+    favourites: list[str] = field(default_factory=list[str])
+    folders: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+
+    @classmethod
+    def read(cls, preferences: Preferences) -> "ModelWishes":
+        """What was kept; what is no such thing is left out."""
+        section = preferences.read(_MODELS)
+        favourites, folders = section.get("favourites"), section.get("folders")
+        wishes = cls()
+        if isinstance(favourites, list):
+            names = cast("list[object]", favourites)
+            wishes.favourites += [name for name in names if isinstance(name, str)]
+        if isinstance(folders, dict):
+            for folder, wish in cast("dict[str, object]", folders).items():
+                match wish:
+                    case [str() as model, str() as api_base]:
+                        wishes.folders[folder] = (model, api_base)
+                    case _:
+                        pass
+        return wishes
+
+    def favour(self, model: str) -> None:
+        """Make a model a favourite, or no longer."""
+        if model in self.favourites:
+            self.favourites.remove(model)
+        else:
+            self.favourites.append(model)
+
+    def prefer(self, folder: str, model: str, api_base: str) -> None:
+        """Have a folder begin with a model, or no longer."""
+        if self.folders.pop(folder, None) != (model, api_base):
+            self.folders[folder] = (model, api_base)
+
+    def write(self, preferences: Preferences) -> None:
+        """Keep them; of the folders the latest. Raises ``ConfigurationError``."""
+        folders = dict(list(self.folders.items())[-_MOST_FOLDERS:])
+        preferences.write(_MODELS, {"favourites": self.favourites, "folders": folders})

@@ -64,7 +64,7 @@ class Workbench:
         self._context = context = Context(front.app, front.screen, runtime, front.settings)
         patience = front.keyboard.patience
         self.current = CurrentConversation()
-        self._models = ModelChoice(context, self.current, patience)
+        self._models = ModelChoice(context, self.current, patience, front.preferences)
         self.conversations = Conversations(context, self.current, self._models, front.queue)
         self.turns = TurnRunner(context, self.conversations, self._models, front.queue)
         self._workflows = WorkflowRuns(context, self.current, self.conversations)

@@ -1,14 +1,21 @@
 """Which host a conversation goes to, and which key goes with it, when the model is switched."""
 
-from collections.abc import AsyncGenerator
+import asyncio
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.widgets import Input, OptionList
 
+from sam_tui.adapters.preferences import PreferenceFile
 from sam_tui.assembly import Options, build
+from sam_tui.cli.commands import workbench
+from sam_tui.cli.main import main
+from sam_tui.core.errors import UsageError
 from sam_tui.core.messages import UserMessage
+from sam_tui.ui.preferences import ModelWishes
 from sam_tui.ui.screens.dialogs import Picker
 from sam_tui.ui.screens.forms import HostQuestion, KeyForm
 from tests.fakes.engine_kit import RawModel
@@ -105,7 +112,11 @@ async def test_the_picker_lists_the_model_in_use_and_those_of_its_server(tmp_pat
         await me.until(lambda: listed.option_count)
         assert f"openai/first  in use at 127.0.0.1:{mine.port}" in me.drawn()
         assert f"second  at 127.0.0.1:{mine.port}" in me.drawn()
-        await me.pilot.press("down", "enter")
+        await me.pilot.press("down")
+        await me.until(lambda: "reads all of this conversation anew" in me.drawn())
+        await me.pilot.press("ctrl+s", "ctrl+d")
+        await me.until(lambda: f"★ second  at 127.0.0.1:{mine.port} · begins here" in me.drawn())
+        await me.pilot.press("enter")
         await me.until(lambda: me.app.chat.status.standing.model == "openai/second")
         sent = await answered(me, "hello", mine)
         assert sent.json["model"] == "second"
@@ -137,3 +148,51 @@ async def test_a_refused_key_is_asked_for_again_and_the_turn_goes_on(tmp_path: P
         await me.until(lambda: isinstance(me.app.screen, KeyForm))
         await me.pilot.press("escape")
         await me.until(lambda: "did not accept the key" in me.transcript())
+
+
+@pytest.mark.requirement("ui:model-facts")
+def test_a_folder_begins_with_its_model_unless_another_or_a_key_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[tuple[str, str]] = []
+
+    class App:
+        return_code = 0
+
+        def __init__(self, start: Callable[[Callable[[str], None]], object], **_: object) -> None:
+            self.start = start
+
+        async def leave(self) -> None:
+            """Nothing to end."""
+
+        def run(self) -> None:
+            with pytest.raises(UsageError):
+                asyncio.run(self.start(str))  # pyright: ignore[reportArgumentType]
+
+    def opened(values: dict[str, Any], **_: object) -> None:
+        begun.append((values["model"] or "", values["api_base"] or ""))
+        raise UsageError("enough")
+
+    folder, data = tmp_path / "ws", tmp_path / "data"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in ("SAM_TUI_MODEL", "SAM_TUI_API_BASE", "SAM_TUI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SAM_TUI_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setattr(workbench, "open_runtime", opened)
+    monkeypatch.setattr(workbench, "_on_a_terminal", lambda: True)
+    monkeypatch.setattr("sam_tui.ui.app.SamApp", App)
+    preferences = PreferenceFile(str(data))
+    wishes = ModelWishes.read(preferences)
+    wishes.favour("a/one")
+    wishes.prefer(str(folder), "a/one", "http://127.0.0.1:9/v1")
+    wishes.prefer(str(tmp_path), "a/two", "")
+    wishes.prefer(str(tmp_path), "a/two", "")
+    wishes.write(preferences)
+    again = ModelWishes.read(preferences)
+    assert again.favourites == ["a/one"] and list(again.folders) == [str(folder)]
+    for arguments in ((), ("--model", "b"), ("--api-key", "k"), ("--api-base", "http://h/v1")):
+        main(["--data-dir", str(data), *arguments])
+    assert begun == [("a/one", "http://127.0.0.1:9/v1"), ("b", ""), ("", ""), ("", "http://h/v1")]
+    preferences.write("models", {"favourites": [1, "x"], "folders": {"/a": ["b"], "/c": 3}})
+    assert ModelWishes.read(preferences) == ModelWishes(["x"])

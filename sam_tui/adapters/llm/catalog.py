@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -27,7 +27,8 @@ from sam_tui.adapters.llm.providers import (
     of_bare_name,
 )
 from sam_tui.core.errors import SamError, UsageError
-from sam_tui.core.ports.model import Model, ModelOffer
+from sam_tui.core.ports.model import Model, ModelFacts, ModelOffer
+from sam_tui.core.usage import Price
 
 _PROBE_SECONDS = 0.5
 _GIVEN_SECONDS = 2.0
@@ -61,10 +62,12 @@ class ProviderCatalog:
         *,
         servers: Sequence[LocalServer] = LOCAL_SERVERS,
         wish: Wish | None = None,
+        prices: Callable[[], Mapping[str, Price]] = dict,
     ) -> None:
         self._environment = environment
         self._servers = servers
         self._asked = with_tidy_address(wish or Wish(""))
+        self._prices = prices
         self._home = ""
         """The host that the key of the person is for; empty while they named neither it nor a model."""
         self._keys: dict[str, str] = {}
@@ -79,7 +82,23 @@ class ProviderCatalog:
         distinct: dict[tuple[str, str], ModelOffer] = {}
         for offer in (*offers, *self._with_keys(), _SCRIPT):
             distinct.setdefault((offer.model, self._address(offer)), offer)
-        return list(distinct.values())
+        return await asyncio.to_thread(self._with_facts, list(distinct.values()), current)
+
+    def _with_facts(self, offers: list[ModelOffer], current: Model | None) -> list[ModelOffer]:
+        """What a provider's own models are known for; elsewhere a name may mean another model."""
+        from sam_tui.adapters.llm.model_facts import facts_of
+
+        known = facts_of(offer.model for offer in offers if not self._address(offer))
+        return [replace(offer, facts=self._facts(offer, known, current)) for offer in offers]
+
+    def _facts(
+        self, offer: ModelOffer, known: Mapping[str, ModelFacts], current: Model | None
+    ) -> ModelFacts:
+        facts = known.get(offer.model, ModelFacts())
+        if offer.in_use and current is not None and current.context_tokens is not None:
+            facts = replace(facts, context_tokens=current.context_tokens)
+        price = self._prices().get(offer.model)
+        return facts if price is None else replace(facts, price=price)
 
     def host(self, offer: ModelOffer) -> str:
         """Where requests to the offered model would go. Raises ``UsageError``."""

@@ -83,7 +83,15 @@ def workbench_command(**values: Any) -> int:
 
 def _open(values: Values) -> int:
     """Draw the first frame, and build the runtime behind it."""
+    from sam_tui.adapters.preferences import PreferenceFile
+    from sam_tui.ui.preferences import ModelWishes, ScreenTerms
+
     workspace = Workspace.open(workspace_of(values)).root
+    preferences = PreferenceFile(data_dir_of(values))
+    first = ModelWishes.read(preferences).folders.get(workspace)
+    # A key that is given without a model may be meant for another host.
+    if first and not any(is_given(name, values) for name in ("model", "api_base", "api_key")):
+        values = {**values, "model": first[0], "api_base": first[1]}
     conversation, runtime, how = None, None, opening_of(values)
     chooses = values["resume"] == CHOOSE
     if values["latest"] or (values["resume"] and not chooses):
@@ -106,11 +114,9 @@ def _open(values: Values) -> int:
         app.run_worker(assembly.prepare(built, awaited=bool(app.queue.waiting)), name="prepare")
         return built
 
-    from sam_tui.adapters.preferences import PreferenceFile
     from sam_tui.settings.user import UserSettings
     from sam_tui.ui.app import SamApp
     from sam_tui.ui.driver.output import heed_signals, unheed_signals
-    from sam_tui.ui.preferences import ScreenTerms
 
     settings = user_settings()  # a folder has no say in any of these
     app = SamApp(
@@ -120,7 +126,7 @@ def _open(values: Values) -> int:
         conversation=conversation,
         resume=chooses,
         terms=ScreenTerms(
-            PreferenceFile(data_dir_of(values)),
+            preferences,
             settings.text("screen.notify"),
             settings.text("screen.notify_command"),
             UserSettings(os.environ, data_dir_of(values), overlay_settings()),

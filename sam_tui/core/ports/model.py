@@ -1,11 +1,11 @@
 """The model: what it is sent, what comes back, where others can be had; and models that embed texts."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sam_tui.core.messages import Message
-from sam_tui.core.usage import Usage
+from sam_tui.core.usage import Price, Usage
 
 
 class Embedder(Protocol):
@@ -125,6 +125,19 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of a model before it is used; None where it is not known.
+
+    ``context_tokens``: of request and answer together; ``images``, ``tools``: whether it takes them.
+    """
+
+    context_tokens: int | None = None
+    images: bool | None = None
+    tools: bool | None = None
+    price: Price | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelOffer:
     """A model that could be used now. ``source`` says where it was found, in words for people."""
 
@@ -133,6 +146,7 @@ class ModelOffer:
     source: str
     api_base: str = ""
     in_use: bool = False
+    facts: ModelFacts = field(default=ModelFacts(), compare=False)
 
 
 class ModelCatalog(Protocol):

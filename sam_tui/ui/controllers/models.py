@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sam_tui.core.agent.tokens import total
@@ -10,26 +11,29 @@ from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import ActionAsked, Signal
-from sam_tui.ui.screens.dialogs import Choice, Picker
+from sam_tui.ui.preferences import ModelWishes, Preferences
+from sam_tui.ui.screens.dialogs import Choice
 from sam_tui.ui.screens.forms import HostQuestion, KeyForm
+from sam_tui.ui.screens.models import ModelPicker, cost_of_switch, known_for
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.model import Model, ModelOffer
 
-_HINT = (
-    "/key keeps the key of a provider; OPENAI_API_KEY and its like in the environment count too, and a "
-    "local server such as Ollama is found while it runs. "
-    "/model provider/name takes any other."
-)
-_NONE_FOUND = f"No model was found. {_HINT}"
 _NONE_CHOSEN = "No model is chosen yet: /model offers some, /model provider/name takes any."
 
 
 class ModelChoice:
     """Offers what the catalogue found, and switches to what is chosen."""
 
-    def __init__(self, context: Context, current: CurrentConversation, patience: Patience) -> None:
+    def __init__(
+        self,
+        context: Context,
+        current: CurrentConversation,
+        patience: Patience,
+        preferences: Preferences,
+    ) -> None:
         self._context = context
+        self._preferences = preferences
         self._runtime = context.runtime
         self._screen = context.screen
         self._current = current
@@ -56,42 +60,62 @@ class ModelChoice:
         offers: list[ModelOffer] = []
 
         async def load() -> Sequence[Choice]:
-            offers.extend(await runtime.catalog.offers(runtime.model))
-            choices = [Choice(offer.label, offer.source) for offer in offers]
+            favourites = ModelWishes.read(self._preferences).favourites
+            found = await runtime.catalog.offers(runtime.model)
+            offers.extend(sorted(found, key=lambda offer: offer.model not in favourites))
             if all(offer.model.startswith("scripted") for offer in offers):
-                choices.insert(0, Choice("Type the key of a provider", "no model was found here"))
-            return choices
+                offers.insert(
+                    0, _named("", "Type the key of a provider", "no model was found here")
+                )
+            return self._choices(offers)
+
+        def change(index: int, *, favour: bool) -> Sequence[Choice]:
+            wishes, offer = ModelWishes.read(self._preferences), offers[index]
+            if favour:
+                wishes.favour(offer.model)
+            else:
+                wishes.prefer(runtime.workspace.root, offer.model, offer.api_base)
+            if offer.model:
+                self._context.attempt(lambda: wishes.write(self._preferences))
+            return self._choices(offers)
 
         def picked(index: int | None) -> None:
             self._asking = False
-            typed = all(offer.model.startswith("scripted") for offer in offers)
-            if index == 0 and typed:
+            if index is not None and not offers[index].model:
                 self._context.app.post_message(ActionAsked("key"))
             elif index is not None:
-                self._consider(offers[index - typed])
+                self._consider(offers[index])
             elif runtime.model is None:
                 self._screen.transcript.add_notice("info", _NONE_CHOSEN)
 
-        self._context.app.push_screen(
-            Picker("choose a model", load, empty=_NONE_FOUND, hint=self._warning() + _HINT), picked
-        )
+        picker = ModelPicker(load, partial(change, favour=True), partial(change, favour=False))
+        self._context.app.push_screen(picker, picked)
 
-    def _warning(self) -> str:
-        """That another model has nothing of this conversation in its cache; empty before it begins."""
+    def _choices(self, offers: "Sequence[ModelOffer]") -> list[Choice]:
+        """The offers as lines: what each is known for, whether it is a favourite or begins here."""
+        wishes = ModelWishes.read(self._preferences)
+        first = wishes.folders.get(self._runtime.workspace.root)
+        choices: list[Choice] = []
+        for offer in offers:
+            begins = "begins here" if first == (offer.model, offer.api_base) else ""
+            details = (offer.source, begins, known_for(offer.facts))
+            label = f"{'★ ' if offer.model in wishes.favourites else ''}{offer.label}"
+            note = "" if offer.in_use else self._cost(offer)
+            choices.append(Choice(label, " · ".join(d for d in details if d), note))
+        return choices
+
+    def _cost(self, offer: "ModelOffer") -> str:
+        """What switching to a model costs this conversation; empty before it begins."""
         session = self._current.session
-        if session is None or not session.messages:
-            return ""
-        return (
-            f"Another model reads all of this conversation anew, about {total(session.messages):,}"
-            " tokens without a cache. "
-        )
+        tokens = total(session.messages) if session is not None and session.messages else 0
+        return cost_of_switch(tokens, offer.facts)
 
     def _consider(self, offer: "ModelOffer") -> None:
         """Use a model; where requests would go to another host, the person is asked first."""
         if offer.in_use:
             return
-        if warning := self._warning():
-            self._context.notice(warning.strip())
+        if cost := self._cost(offer):
+            self._context.notice(cost)
         try:
             host = self._runtime.catalog.host(offer)
         except SamError as error:
@@ -198,8 +222,8 @@ class ModelChoice:
                 form.dismiss("")
 
 
-def _named(name: str) -> "ModelOffer":
+def _named(name: str, label: str = "", source: str = "") -> "ModelOffer":
     # Imported here: the port brings what no first frame needs.
     from sam_tui.core.ports.model import ModelOffer as Named
 
-    return Named(name, name, "")
+    return Named(label or name, name, source)

@@ -22,10 +22,11 @@ from sam_tui.ui.widgets.choice_list import ChoiceList, take_key
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line of a picker: what it is, and more about it."""
+    """One line of a picker: what it is, and more about it; ``note`` is said while it is marked."""
 
     label: str
     detail: str = ""
+    note: str = ""
 
 
 class Dialog(ModalScreen[int | None]):
@@ -43,7 +44,7 @@ class Picker(Dialog):
     """A list to choose from, narrowed by typing. The result is the index among all choices.
 
     ``load`` brings the choices; ``empty`` says what to do when there are none, ``hint`` what else
-    there is to know while some are shown.
+    there is to know while some are shown, ``keys`` which keys do more.
     """
 
     AUTO_FOCUS = "Input"
@@ -55,9 +56,11 @@ class Picker(Dialog):
         *,
         empty: str,
         hint: str = "",
+        keys: str = "",
     ) -> None:
         super().__init__()
         self._title = title
+        self._keys = keys
         self._load = load
         self._empty = empty
         self._hint = hint
@@ -71,6 +74,7 @@ class Picker(Dialog):
         """Filter line, list, note."""
         with Vertical() as frame:
             frame.border_title = Content(self._title)
+            frame.border_subtitle = Content(self._keys)
             yield self._filter
             yield self._list
             yield self._note
@@ -84,7 +88,7 @@ class Picker(Dialog):
             self._choices = await self._load()
         except SamError as error:
             self._empty = f"{error.title}: {error.explain()}"
-        self._narrow("")
+        self._narrow(self._filter.value)
 
     def _narrow(self, typed: str) -> None:
         words = typed.lower().split()
@@ -96,11 +100,30 @@ class Picker(Dialog):
         )
         if self._list.option_count:
             self._list.highlighted = 0
-        note = self._hint
-        if not self._list.option_count:
-            note = f"Nothing fits. {note}".rstrip() if self._choices else self._empty
+        else:
+            self._say(f"Nothing fits. {self._hint}".rstrip() if self._choices else self._empty)
+
+    def renew(self, choices: Sequence[Choice]) -> None:
+        """Show the same choices in other words; the marked one stays marked."""
+        at, self._choices = self._list.highlighted, choices
+        self._narrow(self._filter.value)
+        self._list.highlighted = at
+
+    def _say(self, note: str) -> None:
         self._note.display = bool(note)
         self._note.update(Content(note))
+
+    @property
+    def marked(self) -> int | None:
+        """The index of the marked choice among all; None where none is."""
+        option = self._list.highlighted_option
+        return int(option.id) if option is not None and option.id is not None else None
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Say what there is to know of it."""
+        event.stop()
+        if (marked := self.marked) is not None:
+            self._say(f"{self._choices[marked].note} {self._hint}".strip())
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what fits the words typed."""
