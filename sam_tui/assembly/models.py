@@ -1,7 +1,7 @@
 """The models and the web of a runtime, as options and environment configure them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sam_tui.assembly.lazy import once
@@ -11,7 +11,7 @@ from sam_tui.core.ports.model import ModelOffer
 from sam_tui.core.services import Online
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.model import Model, ModelCatalog
+    from sam_tui.core.ports.model import Model, ModelCatalog, ModelFacts
     from sam_tui.core.usage import Price
     from sam_tui.core.workflow.drivers.models import Purpose
 
@@ -29,14 +29,14 @@ class Providers(Processes):
         options = self.configuration.options
         timeout = options.request_timeout or DEFAULT_TIMEOUT
         wish = Wish(options.model, options.api_base, options.api_key, options.provider, timeout)
-        return ProviderCatalog(self.environ, wish=wish, prices=self.prices)
+        return ProviderCatalog(self.environ, wish=wish, prices=self.prices, facts=_known)
 
     def prices(self) -> "Mapping[str, Price]":
         """The person's own prices; their reader is loaded where there is a file."""
         folder = self.configuration.folders.config_dir
         if not os.path.lexists(os.path.join(folder, "prices.toml")):
             return {}
-        from sam_tui.adapters.prices import read_prices
+        from sam_tui.adapters.model_facts import read_prices
 
         return read_prices(folder)
 
@@ -85,3 +85,9 @@ class Providers(Processes):
     def online_extras(self) -> bool:
         """Whether the environment may name an image endpoint or a SerpApi key."""
         return any(name.startswith(("SAM_TUI_IMAGE_", "SERPAPI_")) for name in self.environ)
+
+
+def _known(models: "Iterable[str]") -> "Mapping[str, ModelFacts]":
+    from sam_tui.adapters.model_facts import facts_of
+
+    return facts_of(models)

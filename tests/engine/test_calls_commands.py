@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sam_tui.adapters.prices import read_prices
+from sam_tui.adapters.model_facts import read_prices
 from sam_tui.cli.commands.sessions.sessions import sessions_group, usage_command
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.messages import ReminderMessage, UserMessage

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -63,11 +63,13 @@ class ProviderCatalog:
         servers: Sequence[LocalServer] = LOCAL_SERVERS,
         wish: Wish | None = None,
         prices: Callable[[], Mapping[str, Price]] = dict,
+        facts: Callable[[Iterable[str]], Mapping[str, ModelFacts]] = lambda _: {},
     ) -> None:
         self._environment = environment
         self._servers = servers
         self._asked = with_tidy_address(wish or Wish(""))
         self._prices = prices
+        self._facts_of = facts
         self._home = ""
         """The host that the key of the person is for; empty while they named neither it nor a model."""
         self._keys: dict[str, str] = {}
@@ -86,15 +88,13 @@ class ProviderCatalog:
 
     def _with_facts(self, offers: list[ModelOffer], current: Model | None) -> list[ModelOffer]:
         """What a provider's own models are known for; elsewhere a name may mean another model."""
-        from sam_tui.adapters.llm.model_facts import facts_of
-
-        known = facts_of(offer.model for offer in offers if not self._address(offer))
-        return [replace(offer, facts=self._facts(offer, known, current)) for offer in offers]
+        facts = self._facts_of(offer.model for offer in offers if not self._address(offer))
+        return [replace(offer, facts=self._facts(offer, facts, current)) for offer in offers]
 
     def _facts(
-        self, offer: ModelOffer, known: Mapping[str, ModelFacts], current: Model | None
+        self, offer: ModelOffer, by_model: Mapping[str, ModelFacts], current: Model | None
     ) -> ModelFacts:
-        facts = known.get(offer.model, ModelFacts())
+        facts = by_model.get(offer.model, ModelFacts())
         if offer.in_use and current is not None and current.context_tokens is not None:
             facts = replace(facts, context_tokens=current.context_tokens)
         price = self._prices().get(offer.model)

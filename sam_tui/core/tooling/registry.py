@@ -4,15 +4,15 @@ import fnmatch
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from sam_tui.core.errors import ConfigurationError, InvalidArguments, ToolError
-from sam_tui.core.tooling.arguments import Arguments, UnknownArguments
 from sam_tui.core.tooling.contract import Operation, Tool
 from sam_tui.core.tooling.offer import Advert, Offer, example_call
 from sam_tui.core.tooling.short_list import CALL, FIND, find_schema, short_list, with_search
+
+if TYPE_CHECKING:
+    from sam_tui.core.tooling.arguments import Arguments
 
 _DESCRIBED = 400
 """Characters of a description in a list of all tools."""
@@ -222,11 +222,16 @@ def close_matches(name: str, names: Sequence[str], n: int) -> list[str]:
 
 def validate_arguments(
     tool: Tool, operation: Operation[Any], fields: Mapping[str, Any]
-) -> tuple[Arguments, tuple[str, ...]]:
+) -> "tuple[Arguments, tuple[str, ...]]":
     """Typed arguments, and in words those of ``fields`` that there are none of.
 
     Raises ``InvalidArguments`` naming each wrong one, with a correct example.
     """
+    # Imported here: until a call comes nothing needs pydantic.
+    from pydantic import ValidationError
+
+    from sam_tui.core.tooling.arguments import UnknownArguments
+
     # Which tool and which operation is meant may stand among the arguments: seed 004.
     routing = {"operation"} | ({"tool"} if fields.get("tool") == tool.name else set[str]())
     unknown = UnknownArguments(routing)

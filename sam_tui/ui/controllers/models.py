@@ -61,8 +61,8 @@ class ModelChoice:
 
         async def load() -> Sequence[Choice]:
             favourites = ModelWishes.read(self._preferences).favourites
-            found = await runtime.catalog.offers(runtime.model)
-            offers.extend(sorted(found, key=lambda offer: offer.model not in favourites))
+            at_hand = await runtime.catalog.offers(runtime.model)
+            offers.extend(sorted(at_hand, key=lambda offer: offer.model not in favourites))
             if all(offer.model.startswith("scripted") for offer in offers):
                 offers.insert(
                     0, _named("", "Type the key of a provider", "no model was found here")

@@ -1,15 +1,51 @@
-"""What litellm's table says of models, read without loading the library, and the person's own prices."""
+"""What is known of models: litellm's table, read without the library, and the person's own prices.
+
+The prices stand in ``prices.toml`` in the settings folder.
+"""
 
 import importlib.util
 import json
 import os
+import tomllib
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import Annotated, cast
 
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.model import ModelFacts
 from sam_tui.core.usage import Price
 
+PRICES_FILE = "prices.toml"
 _TABLE = "model_prices_and_context_window_backup.json"
+_Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _PriceTable(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    input: _Dollars
+    output: _Dollars
+    cached: _Dollars | None = None
+
+
+def read_prices(config_dir: str) -> Mapping[str, Price]:
+    """Model name -> price; empty without a file. Raises ``ConfigurationError`` for one that is wrong."""
+    path = os.path.join(config_dir, PRICES_FILE)
+    try:
+        with open(path, "rb") as file:
+            tables = TypeAdapter(dict[str, _PriceTable]).validate_python(tomllib.load(file))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigurationError(f"{path} could not be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError) as error:
+        raise ConfigurationError(
+            f"{path} is no list of prices: {str(error).splitlines()[-1].strip()}",
+            hint='Write ["openai/my-model"], and below it input, output and cached in dollars for a'
+            " million tokens.",
+        ) from error
+    return {name: Price(table.input, table.output, table.cached) for name, table in tables.items()}
 
 
 def facts_of(models: Iterable[str]) -> Mapping[str, ModelFacts]:
@@ -24,10 +60,10 @@ def facts_of(models: Iterable[str]) -> Mapping[str, ModelFacts]:
             table = cast("Mapping[str, object]", json.load(file))
     except (OSError, ValueError):
         return {}
-    found = {model: table.get(model) or table.get(model.partition("/")[2]) for model in models}
+    entries = {model: table.get(model) or table.get(model.partition("/")[2]) for model in models}
     return {
         model: _facts(cast("Mapping[str, object]", entry))
-        for model, entry in found.items()
+        for model, entry in entries.items()
         if isinstance(entry, dict)
     }
 
