@@ -45,7 +45,7 @@ BENCHES: Mapping[str, Bench] = {
     "sandbox": Bench("commands held beside the same ones free", ("--rounds", "3")),
     "long": Bench("turns after two thousand others: time and memory"),
     "workflow": Bench("a transition and queries", ("--executions", "200")),
-    "research": Bench("a search in the list of APIs, twenty sources held against each other"),
+    "plans": Bench("a step of a plan, a search in the list of APIs, twenty sources side by side"),
     "checkpoints": Bench(
         "a snapshot of the workspace beside plain git, programs killed while they take some",
         ("--kills", "20", "--rounds", "11"),
@@ -53,7 +53,8 @@ BENCHES: Mapping[str, Bench] = {
     "kills": Bench("running workflows whose drivers are killed at random", ("--kills", "50")),
     "conversations": Bench("programs killed while they write conversations", ("--kills", "50")),
     "fleet": Bench(
-        "queues of fleets, and a fleet two of whose workers are killed", ("--tasks", "20")
+        "queues of fleets, and a fleet two of whose workers are killed",
+        ("--tasks", "20", "--through", "8"),
     ),
     "soak": Bench(
         "the workbench's terminals under seeded scripts beside busy loops: what goes wrong",

@@ -1,9 +1,9 @@
 """Measures fleets: the queues alone, and a fleet of headless tasks two of whose workers are killed.
 
-``python -m bench.fleet [--tasks N] [--queue N] [--url URL] [--json FILE] [--strict]``. The first rows are
-sub-tasks that do nothing, with 1, 2 and 4 workers: what dbos costs. The last is a real fleet by the
-program, each task in its own copy of a repository, with a scripted model; every task makes one file, and
-the files are counted.
+``python -m bench.fleet [--tasks N] [--through N] [--queue N] [--url URL] [--json FILE] [--strict]``. The
+first rows are sub-tasks that do nothing, with 1, 2 and 4 workers: what dbos costs. Then come whole headless
+tasks a minute with as many. The last is a real fleet by the program, each task in its own copy of a
+repository, with a scripted model; every task makes one file, and the files are counted.
 """
 
 import json
@@ -99,8 +99,11 @@ def used(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def fleet(folder: Path, count: int, url: str) -> tuple[float, dict[str, Any]]:
-    """Seconds and the report of a fleet with 4 workers, two of them killed while they work."""
+def fleet(
+    folder: Path, count: int, url: str, *, workers: int = 4, kills: int = 2
+) -> tuple[float, dict[str, Any]]:
+    """Seconds and the report of a fleet, some of whose workers are killed while they work."""
+    folder.mkdir(exist_ok=True)
     workspace, data = folder / "ws", folder / "data"
     workspace.mkdir()
     (workspace / "a.txt").write_text("one\n", encoding="utf-8")
@@ -119,7 +122,15 @@ def fleet(folder: Path, count: int, url: str) -> tuple[float, dict[str, Any]]:
         task = {"id": f"t{number}", "prompt": "Make it.", "model": f"scripted:{script}"}
         lines.append(json.dumps(task))
     (folder / "tasks.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    words = ["--workers", "4", "--at-once", "8", "--json", "-C", str(workspace)]
+    words = [
+        "--workers",
+        str(workers),
+        "--at-once",
+        str(2 * workers),
+        "--json",
+        "-C",
+        str(workspace),
+    ]
     command = [sys.executable, "-m", "sam_tui", "fleet", "run", str(folder / "tasks.jsonl"), *words]
     begun = time.perf_counter()
     with (folder / "err").open("wb") as err:
@@ -130,7 +141,7 @@ def fleet(folder: Path, count: int, url: str) -> tuple[float, dict[str, Any]]:
             stderr=err,
             text=True,
         )
-        for quarter in (1, 2):
+        for quarter in range(1, kills + 1):
             while (
                 len(list(workspace.glob("f*.txt"))) < count * quarter // 4
                 and process.poll() is None
@@ -157,6 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and judge the figures."""
     parser = options("Measure fleets.")
     parser.add_argument("--tasks", type=int, default=200, help="of the fleet; 0 leaves it out")
+    parser.add_argument("--through", type=int, default=40, help="of fleets with 1, 2, 4 workers")
     parser.add_argument("--queue", type=int, default=50, help="sub-tasks that do nothing")
     parser.add_argument("--url", default="", help="a PostgreSQL database instead of SQLite")
     parser.add_argument("--worker", action="store_true")
@@ -174,6 +186,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 Figure(f"{given.queue} sub-tasks, 4 at once, {workers} workers", seconds, "s", most)
             )
             figures.append(Figure(f"an idle worker of {workers}", 1000 * idle, "ms/s"))
+        for workers in (1, 2, 4) if given.through else ():
+            at = folder / f"through-{workers}"
+            seconds, _ = fleet(at, given.through, given.url, workers=workers, kills=0)
+            name = f"headless tasks a minute, {workers} workers"
+            figures.append(Figure(name, 60 * given.through / seconds, ""))
         if given.tasks:
             seconds, report = fleet(folder, given.tasks, given.url)
             tasks = report["tasks"]

@@ -55,7 +55,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Break the critical modules, one place at a time.")
     parser.add_argument("--sample", type=int, default=60, help="how many to play; 0 for all")
     parser.add_argument("--seed", type=int, default=1, help="which ones")
-    parser.add_argument("--only", default="", help="modules whose path contains this")
+    parser.add_argument("--only", default="", help="modules, or rows, whose name contains this")
     parser.add_argument("--all", action="store_true", help="every module, area after area")
     parser.add_argument("--list", action="store_true", help="name the sample and play nothing")
     parser.add_argument("--rows", action="store_true", help="play the rows of the specification")
@@ -72,7 +72,7 @@ def chosen(options: argparse.Namespace) -> int:
     """Play what the command line asks for, in a copy that is removed afterwards."""
     if options.rows:
         with tempfile.TemporaryDirectory(prefix="sam-tui-mutants-") as folder:
-            return rows_played(Copy(Path(folder)))
+            return rows_played(Copy(Path(folder)), options.only)
     plan: dict[str, Any] = tomllib.loads(
         Path(__file__).with_name("mutants.toml").read_text("utf-8")
     )
@@ -118,9 +118,9 @@ def modules_of(areas: dict[str, list[str]]) -> dict[str, list[str]]:
     return {name: paths for name, paths in tests.items() if paths}
 
 
-def rows_played(copy: Copy) -> int:
+def rows_played(copy: Copy, only: str) -> int:
     """Break what each row names and run its test, before and after. 0 where each notices, else 1."""
-    rows = tomllib.loads(ROWS.read_text("utf-8"))["row"]
+    rows = [row for row in tomllib.loads(ROWS.read_text("utf-8"))["row"] if only in row["name"]]
     tests = sorted({row["test"] for row in rows})
     copy.choose(tests)
     code, said = copy.run(files_of(tests), None, "-x")

@@ -62,7 +62,12 @@ def values(row: Any) -> list[Any]:
 def load(kind: type[R], row: Sequence[Any]) -> R:
     """A row from its columns; flags come back as such."""
     flags = _flags(kind)
-    return kind(*(bool(v) if i in flags else v for i, v in enumerate(row)))
+    if not flags:
+        return kind(*row)
+    values = list(row)
+    for position in flags:
+        values[position] = bool(values[position])
+    return kind(*values)
 
 
 def load_all(kind: type[R], cursor: sqlite3.Cursor) -> list[R]:
@@ -126,6 +131,10 @@ class SqliteReader:
     def steps(self, execution: str) -> Sequence[StepRow]:
         """All steps by position."""
         return self._all(StepRow, "steps", "execution = ? ORDER BY position, id", execution)
+
+    def step(self, execution: str, step: str) -> StepRow | None:
+        """One step by its id."""
+        return self._one(StepRow, "steps", "execution = ? AND id = ?", execution, step)
 
     def attempts(self, execution: str, *, step: str = "", status: str = "") -> Sequence[AttemptRow]:
         """Attempts in the order they began."""

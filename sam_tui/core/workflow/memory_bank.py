@@ -1,7 +1,7 @@
 """The memory bank of seed 002 (3.9): files of what the one store has, written in the order of 4.1."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from sam_tui.core.ports.workflows import EventQuery, EventRow
@@ -183,5 +183,9 @@ def _entry(event: EventRow) -> dict[str, object]:
     }
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+def _json(value: Sequence[object] | Mapping[str, object]) -> str:
+    """JSON with a line for each entry: deeper indentation costs three times as much at every step."""
+    if isinstance(value, Mapping):
+        lines = [f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in value.items()]
+        return "{\n " + ",\n ".join(lines) + "\n}\n"
+    return "[\n " + ",\n ".join(json.dumps(v, ensure_ascii=False) for v in value) + "\n]\n"

@@ -161,6 +161,11 @@ class WorkflowRecords:
         attempts = self._reader.attempts(execution, step=step, status="open")
         return self._reader.evidence(execution, attempt=attempts[0].id) if attempts else ()
 
+    def is_at_work(self, conversation: str) -> bool:
+        """Whether a conversation works on a step or drives an execution."""
+        reader = self._reader
+        return bool(reader.attempt_of(conversation) or reader.driven_by(conversation))
+
     def phase(self, conversation: str) -> Phase | None:
         """What a conversation works on: its claimed attempt, or the execution that it drives."""
         if not conversation:
@@ -255,8 +260,8 @@ class WorkflowRecords:
     def _phase(self, row: ExecutionRow, attempts: Sequence[AttemptRow]) -> Phase:
         """The open step, or all of them when several are open in one conversation."""
         definition = pinned_definition(self._reader, row.version)
-        rows = {step.id: step for step in self._reader.steps(row.id)}
-        specs = [spec_of(definition, rows[attempt.step]) for attempt in attempts]
+        rows = [self._reader.step(row.id, attempt.step) for attempt in attempts]
+        specs = [spec_of(definition, step) for step in rows if step is not None]
         names = ", ".join(attempt.step for attempt in attempts) or "(none)"
         lists = [spec.allowed for spec in specs]
         tools = None if any(entries is None for entries in lists) else _joined(lists)

@@ -84,11 +84,11 @@ class ModelDigest:
 
     def _is_told_context(self, ticket: Ticket) -> bool:
         """Whether a planner that revises, or who writes the answer to a plan, is about to read it."""
+        if ticket.kind != "plan" and (ticket.kind != "llm" or ticket.persona != SYNTHESIZER):
+            return False
         steps = self._records.steps(self._execution)
         if ticket.kind == "plan":
             return any(step.parent == ticket.step for step in steps)
-        if ticket.kind != "llm" or ticket.persona != SYNTHESIZER:
-            return False
         needs = next((step.needs for step in steps if step.id == ticket.step), ())
         return any(step.parent in needs and step.parent for step in steps)
 

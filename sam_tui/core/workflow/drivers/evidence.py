@@ -35,10 +35,10 @@ class EvidenceRecorder:
     def watch(self, conversation: str) -> None:
         """Keep what was heard so far, and go on listening if the conversation is at work."""
         self.flush()
-        if self._workflows.records.phase(conversation) is None:
-            self._watched.discard(conversation)
-        else:
+        if self._workflows.records.is_at_work(conversation):
             self._watched.add(conversation)
+        else:
+            self._watched.discard(conversation)
         if self._watched and self._subscription is None:
             self._subscription = self._bus.subscribe()
         elif not self._watched and self._subscription is not None:

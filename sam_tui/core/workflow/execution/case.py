@@ -238,14 +238,20 @@ class ExecutionCase:
         """What a step is."""
         return spec_of(self.definition, self.steps[step])
 
-    def needs(self) -> dict[str, tuple[str, ...]]:
-        """What each step of the present revisions waits for; a join waits for a plan's steps too."""
+    def needs(self, status: str = "") -> dict[str, tuple[str, ...]]:
+        """What each step of the present revisions waits for; a join waits for a plan's steps too.
+
+        With ``status`` only the steps that have it.
+        """
         children: dict[str, list[str]] = {}
-        for row in self.living():
+        rows = list(self.living())
+        for row in rows:
             if row.parent:
                 children.setdefault(row.parent, []).append(row.id)
         needs: dict[str, tuple[str, ...]] = {}
-        for row in self.living():
+        for row in rows:
+            if status not in ("", row.status):
+                continue
             direct = needs_of(self.definition, row)
             joined = [c for n in direct if n != row.parent for c in children.get(n, ())]
             needs[row.id] = (*direct, *joined)

@@ -37,9 +37,8 @@ def _settle_once(case: ExecutionCase) -> bool:
 
 def _ready(case: ExecutionCase) -> list[StepRow]:
     """The pending steps of which everything that they wait for is done."""
-    needs = case.needs()
-    pending = [row for row in case.living() if row.status == "pending"]
-    return [row for row in pending if all(_done(case, need) for need in needs[row.id])]
+    waiting = case.needs("pending").items()
+    return [case.steps[step] for step, needs in waiting if all(_done(case, n) for n in needs)]
 
 
 def _done(case: ExecutionCase, step: str) -> bool:
