@@ -43,7 +43,7 @@ async def test_a_providers_own_models_are_known_and_the_persons_prices_count() -
 @pytest.mark.requirement("ui:model-facts")
 def test_what_is_known_and_what_a_switch_costs_is_said_in_words() -> None:
     facts = ModelFacts(128_000, images=True, tools=True, price=Price(2.5, 10.0))
-    assert known_for(facts) == "128k tokens · images · tools · $2.5 in, $10 out per million"
+    assert known_for(facts) == "128k tokens · images · tools · $2.5 in, $10 out per M"
     assert known_for(ModelFacts(1_048_576, tools=False)) == "1.05M tokens · no tools"
     assert known_for(ModelFacts()) == ""
     assert cost_of_switch(0, facts) == ""

@@ -98,7 +98,7 @@ class ModelChoice:
         choices: list[Choice] = []
         for offer in offers:
             begins = "begins here" if first == (offer.model, offer.api_base) else ""
-            details = (offer.source, begins, known_for(offer.facts))
+            details = (begins, known_for(offer.facts), offer.source)
             label = f"{'★ ' if offer.model in wishes.favourites else ''}{offer.label}"
             note = "" if offer.in_use else self._cost(offer)
             choices.append(Choice(label, " · ".join(d for d in details if d), note))

@@ -60,7 +60,7 @@ def known_for(facts: "ModelFacts") -> str:
     if facts.tools is False:
         parts.append("no tools")
     if facts.price is not None:
-        parts.append(f"${facts.price.input:g} in, ${facts.price.output:g} out per million")
+        parts.append(f"${facts.price.input:g} in, ${facts.price.output:g} out per M")
     return " · ".join(parts)
 
 
