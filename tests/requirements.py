@@ -1154,7 +1154,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:layouts": Requirement("What comes and goes on a screen is drawn and told of, also where somebody looked at the layout meanwhile.", "issue 13 Show"),
     "ui:new-sizes": Requirement("The workbench is drawn for the size that its window has, however fast that changes and also where it is the same again.", "issue 13 Show"),
     "ui:late-timers": Requirement("What the workbench does after a while it does also where the loop was busy: a terminal never stops being drawn.", "issue 13.2"),
-    "ui:mentions-many": Requirement("Where a workspace has hundred thousands of files, it is told that not all are offered, and each key looks at those that still fit.", "issue 12 A19"),
+    "ui:mentions-many": Requirement("Where a workspace has hundred thousands of files, it is told that not all are listed, what is typed finds the others, and each key looks at those that still fit.", "issue 12 A19"),
     "ui:mentions": Requirement("An @ in the prompt offers the files of the workspace, the closest first and none that searches leave out; the chosen path goes to the model.", "peers 1 B"),
     "ui:mini-prompts": Requirement("A mini prompt is turned on with /prompts and reaches the model from the second message on.", "issue 3.9"),
     "ui:mode": Requirement("The permission mode changes by command, picker and key, and the status bar shows it.", "architecture 4"),

@@ -9,6 +9,8 @@ from urllib.parse import unquote
 
 LISTED = 50
 """Most files that are offered at once."""
+_DEEPEST = 4
+"""Parts of a path between which other folders may lie."""
 _BEGUN = re.compile(r"(?:^|(?<=[\s(\"'`]))@([^\s@]*)$")
 
 
@@ -56,6 +58,25 @@ def fitting(paths: Iterable[str], part: str) -> tuple[Sequence[str], Sequence[st
         ranked.append((rank, len(path), path))
     closest = [path for _, _, path in heapq.nsmallest(LISTED, ranked)]
     return closest, [path for _, _, path in ranked]
+
+
+def naming(part: str) -> str:
+    """A glob for what ``fitting`` takes the letters of ``part`` for, each of its parts in one name.
+
+    Folders count with all that lies below them.
+    """
+    names = part.split("/")
+    spelled = ["".join(f"*{_either_case(letter)}" for letter in name) for name in names]
+    between = "/**/" if len(spelled) < _DEEPEST else "/"
+    pattern = "**/" + between.join(f"{name}*" for name in spelled)
+    return f"{{{pattern},{pattern}/**}}"
+
+
+def _either_case(letter: str) -> str:
+    low, high = letter.lower(), letter.upper()
+    if low == high or len(low) != len(high):
+        return letter if letter.isalnum() or letter in "-_. " else f"\\{letter}"
+    return f"[{low}{high}]"
 
 
 def dropped_image(text: str) -> str:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from sam_tui.adapters.search.globs import Glob
 from sam_tui.core.ports.model import TextDelta
-from sam_tui.ui.mentions import LISTED, Candidates, fitting, partial_mention
+from sam_tui.ui.mentions import LISTED, Candidates, fitting, naming, partial_mention
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
 
@@ -123,3 +124,29 @@ async def test_a_click_takes_a_file(stage: Stage) -> None:
         await me.until(lambda: "b.py" in me.drawn())  # where it is laid out is known from then on
         await me.pilot.click(me.app.chat.prompt.area.files, offset=(4, 1))
         await me.until(lambda: me.app.chat.prompt.area.text == "b.py ")
+
+
+@pytest.mark.requirement("ui:mentions-many")
+async def test_in_a_large_workspace_what_is_typed_finds_what_is_not_listed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sam_tui.ui.controllers.completion._MOST", 3)
+    fill(
+        stage, *(f"a/{n}.py" for n in range(5)), "z/Deep [1]/Zebra.py", "z/{1}/other.py", "zoo/q.md"
+    )
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        area = me.app.chat.prompt.area
+        await me.pilot.press("@")
+        await me.until(lambda: "first 3 of 8 files" in me.drawn())
+        for typed, path in (
+            ("zbr", "z/Deep [1]/Zebra.py"),  # letters in their order
+            ("oo/q", "zoo/q.md"),
+            ("deep", "z/Deep [1]/Zebra.py"),  # what lies in a folder
+        ):
+            await me.pilot.press(*typed)
+            await offered(me, path)
+            await me.pilot.press(*["backspace"] * len(typed))
+        assert area.text == "@"
+    assert all(Glob(naming(part)).matches("z/{1}/other.py") for part in ("{1}", "/o", "Z/OT"))
+    assert not Glob(naming("[1]")).matches("z/{1}/other.py")

@@ -1,49 +1,83 @@
 """What the prompt offers while one types: files, skills, and what was asked before."""
 
+import asyncio
 from collections.abc import Sequence
 
 from sam_tui.core.errors import SamError
 from sam_tui.ui.actions import WorkbenchAction
 from sam_tui.ui.controllers.context import Context
-from sam_tui.ui.mentions import Candidates
+from sam_tui.ui.mentions import Candidates, naming
 from sam_tui.ui.plain import one_line
 
 _MOST = 50_000
 """Files of a workspace that are looked through."""
+_PAUSE = 0.2
+"""Seconds without a further key before a large workspace is looked through."""
 _RECALLED = 200
 """Prompts of earlier conversations that Up goes back to."""
 
 
 class Completion:
-    """Implements ``PromptSource``. Files are listed anew with every ``@``, as ``file_search`` would."""
+    """Implements ``PromptSource``. Files are listed anew with every ``@``, as ``file_search`` would.
+
+    Where there are too many to list, those that fit what is typed are looked for.
+    """
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._area = context.screen.prompt.area
-        self._candidates = Candidates()
+        self._listed = self._candidates = Candidates()
         self._naming = False
         """Whether a file is being named."""
+        self._sought: str | None = None
+        """What the candidates were looked for by; None where all files are listed."""
 
     def files(self, part: str | None) -> Sequence[str]:
         """The files that fit what is typed of a name; None where none is being named."""
         begins = part is not None and not self._naming
         self._naming = part is not None
         if begins:
+            self._sought = None
             self._context.app.run_worker(self._list(), group="mentions", exclusive=True)
+        elif (
+            part
+            and self._sought is not None
+            and not (self._sought and part.startswith(self._sought))
+        ):
+            self._sought, self._candidates = part, self._listed
+            self._context.app.run_worker(self._find(part), group="mentions", exclusive=True)
         return self._candidates.fitting(part) if part is not None else ()
 
     async def _list(self) -> None:
-        runtime = self._context.runtime
-        root, search = runtime.workspace.locate("."), runtime.parts.search
-        try:
-            paths, count = await search.files(root, "**/*", limit=_MOST, offset=0)
-            self._candidates = Candidates(paths)
+        if (result := await self._search("**/*")) is not None:
+            paths, count = result
+            self._listed = self._candidates = Candidates(paths)
             if count > len(paths):
-                words = f"Of {count:,} files the first {len(paths):,} are offered."
+                self._sought = ""
+                words = (
+                    f"The first {len(paths):,} of {count:,} files; what you type finds the others."
+                )
                 self._context.screen.status.flash(words)
+        self._area.offer_files()
+
+    async def _find(self, part: str) -> None:
+        await asyncio.sleep(_PAUSE)
+        if (result := await self._search(naming(part))) is not None:
+            paths, count = result
+            if paths:
+                self._candidates = Candidates(paths)
+            if count > len(paths):
+                self._sought = ""  # what is typed next is looked for as well
+        self._area.offer_files()
+
+    async def _search(self, pattern: str) -> tuple[Sequence[str], int] | None:
+        runtime = self._context.runtime
+        try:
+            root = runtime.workspace.locate(".")
+            return await runtime.parts.search.files(root, pattern, limit=_MOST, offset=0)
         except SamError as error:
             self._context.screen.status.flash(str(error))
-        self._area.offer_files()
+            return None
 
     def skills(self) -> Sequence[WorkbenchAction]:
         """The commands of files and the skills, to be called like commands."""
