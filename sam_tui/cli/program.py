@@ -24,6 +24,7 @@ COMMANDS = {
     "prompts": ("extensions", "prompts_group"),
     "demo": ("demo", "demo_command"),
     "sessions": ("sessions.sessions", "sessions_group"),
+    "replay": ("sessions.replay", "replay_command"),
     "usage": ("sessions.sessions", "usage_command"),
     "term": ("term", "term_group"),
     "workflow": ("workflows.workflow", "workflow_group"),

@@ -130,18 +130,22 @@ def as_junit(review: ChangeReview) -> str:
 
 
 def _case(finding: ReviewFinding) -> str:
-    name = _attribute(f"{finding.title} ({finding.file}:{finding.line})")
-    words = _xml(finding.message)
-    failure = f"<failure type={_attribute(finding.severity)} message={_attribute(finding.title)}>"
-    classname = _attribute(finding.file)
+    name = xml_attribute(f"{finding.title} ({finding.file}:{finding.line})")
+    words = xml_text(finding.message)
+    failure = (
+        f"<failure type={xml_attribute(finding.severity)} message={xml_attribute(finding.title)}>"
+    )
+    classname = xml_attribute(finding.file)
     return f"  <testcase classname={classname} name={name}>{failure}{words}</failure></testcase>"
 
 
-def _attribute(text: str) -> str:
-    return f'"{_xml(text)}"'
+def xml_attribute(text: str) -> str:
+    """A text as the value of an attribute, in quotes."""
+    return f'"{xml_text(text)}"'
 
 
-def _xml(text: str) -> str:
+def xml_text(text: str) -> str:
+    """A text as XML, what it cannot have replaced."""
     return html.escape(_NO_XML.sub("\ufffd", text))
 
 

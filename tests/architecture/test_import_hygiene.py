@@ -82,7 +82,7 @@ ENTRIES = {
         500,
     ),
     "a headless run": Entry("import sam_tui.headless.run", OUTSIDE | {"pydantic"}, 281),
-    "all of headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 300),
+    "all of headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 305),
     "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),
     "--help": Entry(run("--help"), OUTSIDE - {"click"}, 475),
     "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 310),

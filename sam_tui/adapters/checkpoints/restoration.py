@@ -15,6 +15,7 @@ from sam_tui.adapters.checkpoints.git import GitStore
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import CheckpointError, ToolError
 from sam_tui.core.ports.code import Drop, EditableFiles, EditStep, Put, Snapshot
+from sam_tui.core.ports.files import StoredFile
 
 _MOST_TEXT = 200_000
 """Bytes of a file up to which its lines are compared."""
@@ -58,6 +59,24 @@ def differences(store: GitStore, before: str, after: str) -> dict[str, Differenc
         old_mode, new_mode, old, new, _ = about.decode("ascii").lstrip(":").split(" ")
         by_path[os.fsdecode(path)] = _entry(old_mode, old), _entry(new_mode, new)
     return by_path
+
+
+def files_of_tree(store: GitStore, tree: str) -> dict[str, StoredFile]:
+    """All files of a tree. Raises ``CheckpointError`` where they are too much to be held."""
+    files: dict[str, StoredFile] = {}
+    left = _TOGETHER_BYTES
+    for line in store.run("ls-tree", "-r", "-l", "-z", tree).split(b"\0"):
+        about, _, path = line.partition(b"\t")
+        words = about.decode("ascii").split()
+        if len(words) != 4 or words[1] != "blob":
+            continue
+        left -= int(words[3])
+        if left < 0:
+            raise CheckpointError("The files of this checkpoint are too large to be played again.")
+        entry = Entry(words[0], words[2])
+        kind = "link" if entry.link else "program" if entry.executable else "file"
+        files[os.fsdecode(path)] = StoredFile(store.read("blob", entry.object), kind)
+    return files
 
 
 def _entry(mode: str, name: str) -> Entry | None:

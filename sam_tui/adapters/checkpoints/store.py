@@ -18,6 +18,7 @@ from sam_tui.adapters.checkpoints.restoration import (
     Difference,
     Restoration,
     differences,
+    files_of_tree,
     line_difference,
 )
 from sam_tui.adapters.checkpoints.timeline import Moment, Timeline, intervals
@@ -26,6 +27,7 @@ from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import CheckpointError
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.ports.code import EditableFiles
+from sam_tui.core.ports.files import FilesByPath
 from sam_tui.core.ports.storage import (
     REWIND,
     ChangedFile,
@@ -117,6 +119,11 @@ class GitCheckpoints:
         """Restore these paths of a plan. Returns the id of the checkpoint made before."""
         return await self._work(partial(self._restore, plan, paths, hunk))
 
+    async def span(self, conversation: ConversationId) -> tuple[FilesByPath, FilesByPath]:
+        """All files before a conversation changed some, and after it did; twice those of now where it did
+        not."""
+        return await self._work(partial(self._span, conversation))
+
     async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:
         """Drop what is too old or too much, or all of it, and what belongs to folders that are gone."""
         return await self._work(partial(self._prune_now, everything=everything))
@@ -170,6 +177,16 @@ class GitCheckpoints:
         store, _, timeline = self._parts()
         with store.locked():
             return [m.checkpoint for m in timeline.moments() if m.of is None]
+
+    def _span(self, conversation: ConversationId) -> tuple[FilesByPath, FilesByPath]:
+        store, files, timeline = self._parts()
+        with store.locked():
+            trees = [
+                moment.checkpoint.tree
+                for moment in timeline.moments()
+                if moment.checkpoint.made_by.conversation == conversation
+            ] or [files.snapshot().tree]
+            return files_of_tree(store, trees[0]), files_of_tree(store, trees[-1])
 
     def _plan(self, number: int, conversations: Collection[ConversationId]) -> RewindPlan:
         store, files, timeline = self._parts()

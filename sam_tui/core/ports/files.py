@@ -1,6 +1,6 @@
 """Files and search: every location was decided before it comes here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -16,6 +16,18 @@ class FileStat:
     size: int
     mtime: float
     mode: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file's bytes, of a link where it leads; a ``program`` can be run."""
+
+    data: bytes
+    kind: Literal["file", "program", "link"] = "file"
+
+
+FilesByPath = Mapping[str, StoredFile]
+"""Files by their paths below one folder."""
 
 
 class Files(Protocol):

@@ -8,6 +8,7 @@ from sam_tui.core.display import Display
 from sam_tui.core.errors import ConversationTakenOver
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import Message
+from sam_tui.core.ports.files import FilesByPath
 from sam_tui.core.ports.memory import ArchivedChunk
 from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
@@ -33,8 +34,7 @@ class ConversationRecord:
 class SearchMatch:
     """A conversation with messages that hold what was searched for.
 
-    ``position`` and ``kind`` are of the best of them, ``excerpt`` a piece of it with the words between
-    the characters 2 and 3; ``count`` tells how many there are.
+    ``position`` and ``kind`` are of the best; ``excerpt`` has the words between characters 2 and 3.
     """
 
     record: ConversationRecord
@@ -389,6 +389,10 @@ class CheckpointStore(Protocol):
         Refuses what changed since the plan was made; others are restored nevertheless and then named.
         ``hunk`` restores of one path that part of its difference alone, counted from 0.
         """
+        ...
+
+    async def span(self, conversation: ConversationId) -> tuple[FilesByPath, FilesByPath]:
+        """All files before a conversation changed some, and after it did."""
         ...
 
     async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:

@@ -17,6 +17,7 @@ from sam_tui.cli.commands.sessions.files import (
     repair_command,
     worktree_group,
 )
+from sam_tui.cli.commands.sessions.replay import to_test_command
 from sam_tui.cli.options import closing_runtime, conversation_of, place_options
 from sam_tui.cli.streams import require_output
 from sam_tui.core.agent.lease import followed
@@ -134,7 +135,7 @@ def sessions_group() -> None:
 
 
 for _command in (
-    export_command, import_command, repair_command, xray_command, worktree_group,
+    export_command, import_command, to_test_command, repair_command, xray_command, worktree_group,
 ):  # fmt: skip
     sessions_group.add_command(_command)
 

@@ -1,0 +1,195 @@
+"""``sam-tui replay`` and ``sessions to-test``: recorded conversations played again, and as files."""
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sam_tui.cli.options import closing_runtime, conversation_of, open_runtime, place_options
+from sam_tui.cli.settings import data_dir_of
+from sam_tui.cli.streams import require_output
+from sam_tui.core.errors import UsageError
+from sam_tui.core.local_files.bounded import UnusableFile, read_named, write_named
+from sam_tui.headless.output import terminal_safe
+
+if TYPE_CHECKING:
+    from sam_tui.core.runtime import Runtime
+    from sam_tui.headless.replay.comparison import Deviation
+    from sam_tui.headless.replay.scenario import PathPlaceholders, Scenario
+
+DIFFERS = 4
+"""The exit code of --check where something is not as it was."""
+
+
+@click.command("replay", short_help="Play a conversation again, and compare.")
+@click.argument("recordings", metavar="ID|FILE...", nargs=-1, required=True)
+@click.option("--check", is_flag=True, help="End with 4 where something is not as it was.")
+@click.option("--junit", metavar="FILE", help="Write the outcome there as JUnit XML.")
+@click.option("--keep", is_flag=True, help="Keep the scratch folders, and say where they are.")
+@place_options
+def replay_command(**values: Any) -> int:
+    """Play recorded conversations again: recorded answers, real tools, a scratch copy of the folder.
+
+    Told is what differs of requests, results and files. A FILE is one of “sessions to-test”. Nothing
+    outside of the scratch folder is allowed, whatever was allowed then.
+    """
+    from sam_tui.headless.replay.comparison import as_junit, as_text
+
+    require_output()
+    played: list[tuple[str, Sequence[Deviation]]] = []
+    for name in values["recordings"]:
+        with _recording(name, values) as scenario:
+            deviations, notes = _play(scenario, keep=values["keep"])
+        played.append((scenario.title or name, deviations))
+        click.echo(terminal_safe(as_text(name, deviations)))
+        for note in notes:
+            click.echo(terminal_safe(f"  {note}"))
+    if values["junit"]:
+        _write(values["junit"], as_junit(played))
+    return DIFFERS if values["check"] and any(deviations for _, deviations in played) else 0
+
+
+@click.command("to-test", short_help="Write a conversation as a test.")
+@click.argument("conversation", metavar="ID")
+@click.option("-o", "--output", metavar="FILE", help="Where to; without it standard output.")
+@click.option("--files", multiple=True, metavar="GLOB", help="Only these files; repeatable.")
+@place_options
+def to_test_command(**values: Any) -> int:
+    """Write the conversation ID as a file that “sam-tui replay FILE --check” plays.
+
+    It has the answers, results and decisions, and the files before and after; secrets are masked, and
+    folders of this machine are placeholders.
+    """
+    from sam_tui.headless.replay.scenario import write_scenario
+
+    require_output()
+    with closing_runtime(values) as runtime:
+        text = write_scenario(_recorded(runtime, values, values["conversation"], mask=True))
+    if values["output"]:
+        _write(values["output"], text)
+        click.echo(terminal_safe(f"Written: {values['output']}"))
+    else:
+        click.echo(text, nl=False)
+    return 0
+
+
+@contextmanager
+def _recording(name: str, values: dict[str, Any]) -> "Generator[Scenario, None, None]":
+    """What an id or a file names. Raises ``UsageError``."""
+    from sam_tui.headless.replay.scenario import LARGEST, read_scenario
+
+    if os.path.exists(name) or name.endswith(".json"):
+        try:
+            data = read_named(name, most=LARGEST)
+        except UnusableFile as error:
+            raise UsageError(f"{name} {error}.") from error
+        yield read_scenario(name, data)
+        return
+    with closing_runtime(values) as runtime:
+        scenario = _recorded(runtime, values, name, mask=False)
+    yield scenario
+
+
+def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bool) -> "Scenario":
+    """A stored conversation as a scenario. Raises ``UsageError``."""
+    from sam_tui.core.ports.policy import DecisionFilter
+    from sam_tui.headless.replay.scenario import (
+        Scenario,
+        decisions_of,
+        files_of,
+        turns_of,
+    )
+
+    conversation = conversation_of({"resume": name}, runtime.conversations, "")
+    assert conversation is not None
+    record = runtime.conversations.find(conversation)
+    assert record is not None
+    if record.workspace != runtime.workspace.root:
+        with closing_runtime(values, workspace=record.workspace) as runtime:
+            return _recorded(runtime, values, name, mask=mask)
+    placeholders = _placeholders(record.workspace, data_dir_of(values))
+    redact = runtime.executor.shield.redact
+
+    def change(text: str) -> str:
+        return placeholders.portable(redact(text) if mask else text)
+
+    chosen = values.get("files") or ("*",)
+    before, after = (
+        {path: file for path, file in files.items() if any(fnmatch(path, g) for g in chosen)}
+        for files in asyncio.run(runtime.checkpoints.span(conversation))
+    )
+    messages = runtime.conversations.everything(conversation)
+    entries = runtime.decisions.page(DecisionFilter(conversation=conversation), limit=100_000)
+    files, changed = files_of(before, after, change)
+    turns = turns_of(messages, change)
+    if not turns:
+        raise UsageError(f"Conversation {name} has no prompt to play.")
+    return Scenario(
+        format="sam-tui replay",
+        version=1,
+        title=change(str(record.title)),
+        turns=turns,
+        decisions=decisions_of(reversed(entries), messages, change),
+        files=files,
+        changed=changed,
+    )
+
+
+def _placeholders(workspace: str, data: str) -> "PathPlaceholders":
+    from sam_tui.headless.replay.scenario import PathPlaceholders
+
+    home, parent = os.path.expanduser("~"), os.path.dirname(workspace)
+    return PathPlaceholders({home: "home", parent: "parent", data: "data", workspace: "workspace"})
+
+
+def _play(scenario: "Scenario", *, keep: bool) -> "tuple[list[Deviation], list[str]]":
+    """What is not as it was once a scenario was played in a folder of its own, and what else to say."""
+    from sam_tui.headless.replay.comparison import compare
+    from sam_tui.headless.replay.playback import RecordedReplies, lay_out, play
+
+    with _scratch(keep=keep) as folder:
+        root, data = os.path.join(folder, "workspace"), os.path.join(folder, "data")
+        os.mkdir(root)
+        placeholders = _placeholders(root, data)
+        lay_out(scenario, root, placeholders)
+        replies = RecordedReplies(scenario, placeholders, root)
+        values = {
+            "workspace": root, "data_dir": data, "mode": "ask", "network": "off",
+            "sandbox": "default", "strict_mcp_config": True, "disallowed_tools": (),
+        }  # fmt: skip
+
+        async def played() -> "tuple[Scenario, list[str]]":
+            runtime = open_runtime(values, responder=replies, program="sam-tui replay")
+            try:
+                return await play(runtime, scenario, placeholders)
+            finally:
+                await runtime.close()
+
+        again, faults = asyncio.run(played())
+    notes = [*faults]
+    notes += [f"was allowed then, and is not repeated: {what}" for what in replies.not_repeated]
+    return compare(scenario, again), [*notes, f"kept: {folder}"] if keep else notes
+
+
+@contextmanager
+def _scratch(*, keep: bool) -> Generator[str, None, None]:
+    """A private folder that is gone afterwards, unless it is kept."""
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="sam-tui-replay-"))
+    try:
+        yield folder
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        write_named(path, text.encode("utf-8", "replace"))
+    except UnusableFile as error:
+        raise UsageError(f"{path} {error}.") from error

@@ -1,0 +1,1 @@
+"""Recorded conversations, played again and compared."""

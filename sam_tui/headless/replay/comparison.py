@@ -1,0 +1,142 @@
+"""What is not as it was in a conversation that was played again, told as text and as JUnit XML."""
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Literal
+
+from sam_tui.headless.findings import xml_attribute, xml_text
+from sam_tui.headless.replay.scenario import RecordedFile, RecordedResult, RecordedStep, Scenario
+
+Subject = Literal["requests", "results", "files"]
+SUBJECTS: tuple[Subject, ...] = ("requests", "results", "files")
+_MOST_LINES = 40
+"""Of one difference that are told."""
+_VARIES = (
+    (r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \w+ \d{4}", "time"),
+    (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?", "time"),
+    (r"\d{4}-\d\d-\d\d", "date"),
+    (r"\b\d{8}-\d{6}-[0-9a-f]{8}\b", "id"),
+    (r"\b[a-z]+_[0-9a-f]{12,}\b", "id"),
+    (r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "id"),
+    (r"\b\d+(?:\.\d+)?(?=\s?(?:ms|s|seconds?|minutes?)\b)", "number"),
+    (r"(?<=\"duration\": )\d+(?:\.\d+)?|(?<=\"elapsed\": )\d+(?:\.\d+)?", "number"),
+    (r"\b(?:pid|process) \d+", "process"),
+    (r"\d\d:\d\d:\d\d(?:\.\d+)?", "time"),
+)
+"""What is another in each run, and the word that stands for it."""
+_PATTERNS = [(re.compile(pattern), f"⟦{word}⟧") for pattern, word in _VARIES]
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """One thing that is not as it was: where, what of it, and how in lines."""
+
+    subject: Subject
+    where: str
+    words: str
+    lines: tuple[str, ...] = ()
+
+
+def compare(recorded: Scenario, played: Scenario) -> list[Deviation]:
+    """All that is not as it was, in the order it happened."""
+    deviations: list[Deviation] = []
+    for number, (then, now) in enumerate(zip_longest(recorded.turns, played.turns), 1):
+        before, after = (then.steps if then else []), (now.steps if now else [])
+        for position, (step, again) in enumerate(zip_longest(before, after), 1):
+            where = f"turn {number}, step {position}"
+            if step is None or again is None:
+                words = "was not reached" if again is None else "was not present"
+                deviations.append(Deviation("requests", where, words))
+            else:
+                deviations += _of_step(where, step, again)
+    return [*deviations, *_of_files(recorded, played)]
+
+
+def _of_step(where: str, then: RecordedStep, now: RecordedStep) -> Iterator[Deviation]:
+    if then.request != now.request:
+        lines = _difference(then.request, now.request)
+        yield Deviation("requests", where, "the request is made up in another way", lines)
+    for result, again in zip_longest(then.results, now.results):
+        if result is None or again is None:
+            present = result or again
+            assert present is not None
+            words = "has no result" if again is None else "had no result"
+            yield Deviation("results", where, f"{present.operation} {words}")
+        elif (lines := _result_lines(result)) != (again_lines := _result_lines(again)):
+            ends = "" if result.ok == again.ok else f" {'fails' if result.ok else 'succeeds'},"
+            words = f"{result.operation}{ends} has another result"
+            yield Deviation("results", where, words, _difference(lines, again_lines))
+
+
+def _result_lines(result: RecordedResult) -> list[str]:
+    return [result.operation, *steady(result.text).splitlines(), "ok" if result.ok else "failed"]
+
+
+def _of_files(recorded: Scenario, played: Scenario) -> Iterator[Deviation]:
+    for path in sorted(recorded.changed.keys() | played.changed.keys()):
+        then = recorded.changed.get(path, recorded.files.get(path))
+        now = played.changed.get(path, played.files.get(path))
+        if then is None or now is None:
+            if then is not now:
+                yield Deviation("files", path, "is gone" if now is None else "is there")
+        elif _content(then) != _content(now) or then.kind != now.kind:
+            kind = "" if then.kind == now.kind else f", and is a {now.kind}, not a {then.kind}"
+            lines = _difference(_lines(then), _lines(now))
+            yield Deviation("files", path, f"has another content{kind}", lines)
+
+
+def _content(file: RecordedFile) -> str | bytes:
+    return file.data if file.text is None else steady(file.text)
+
+
+def _lines(file: RecordedFile) -> list[str]:
+    return steady(file.text or "").splitlines()
+
+
+def steady(text: str) -> str:
+    """A text with words for what is another in each run."""
+    for pattern, word in _PATTERNS:
+        text = pattern.sub(word, text)
+    return text
+
+
+def _difference(then: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
+    lines = list(difflib.unified_diff(then, now, lineterm="", n=1))[2:]
+    more = len(lines) - _MOST_LINES
+    return (*lines[:_MOST_LINES], *((f"({more} more lines)",) if more > 0 else ()))
+
+
+def as_text(name: str, deviations: Sequence[Deviation]) -> str:
+    """What is not as it was, for people: - is then, + is now."""
+    if not deviations:
+        return f"{name}: as recorded"
+    lines = [f"{name}: {len(deviations)} differences"]
+    for deviation in deviations:
+        lines.append(f"  {deviation.where}: {deviation.words}")
+        lines += [f"    {line}" for line in deviation.lines]
+    return "\n".join(lines)
+
+
+def as_junit(played: Sequence[tuple[str, Sequence[Deviation]]]) -> str:
+    """For build servers: for each recording a case of its requests, of its results and of its files."""
+    cases: list[str] = []
+    failures = 0
+    for name, deviations in played:
+        for subject in SUBJECTS:
+            chosen = [deviation for deviation in deviations if deviation.subject == subject]
+            head = f"  <testcase classname={xml_attribute(name)} name={xml_attribute(subject)}"
+            if not chosen:
+                cases.append(f"{head}/>")
+                continue
+            failures += 1
+            message = xml_attribute(f"{len(chosen)} differences")
+            words = xml_text(as_text(name, chosen))
+            failure = f'<failure type="difference" message={message}>{words}</failure>'
+            cases.append(f"{head}>{failure}</testcase>")
+    counts = f'tests="{len(cases)}" failures="{failures}" errors="0" skipped="0"'
+    head = '<?xml version="1.0" encoding="UTF-8"?>'
+    suite = f'<testsuite name="sam-tui replay" {counts}>'
+    return "\n".join([head, suite, *cases, "</testsuite>"]) + "\n"

@@ -1,0 +1,177 @@
+"""Plays a scenario in a scratch folder: recorded answers, real tools, no more leave than was recorded."""
+
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from sam_tui.core.errors import ModelUnavailable, SamError, UsageError
+from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry
+from sam_tui.core.messages import UserMessage
+from sam_tui.core.ports.files import FilesByPath, StoredFile
+from sam_tui.core.ports.model import (
+    CallDelta,
+    Delta,
+    ModelRequest,
+    ReasoningDelta,
+    TextDelta,
+)
+from sam_tui.core.runtime import Runtime
+from sam_tui.headless.replay.scenario import (
+    LARGEST,
+    PathPlaceholders,
+    RecordedFile,
+    RecordedStep,
+    Scenario,
+    files_of,
+    turns_of,
+)
+
+
+class RecordedModel:
+    """A model that answers with the steps of a scenario, each once."""
+
+    name = "recorded"
+    host = ""
+    context_tokens = None
+
+    def __init__(self, scenario: Scenario, placeholders: PathPlaceholders) -> None:
+        self._scenario, self._placeholders = scenario, placeholders
+        self._steps: list[RecordedStep] = []
+        self._told = -1
+
+    def begin(self, turn: int) -> None:
+        """A turn begins: what was left of the one before is not played."""
+        self._steps = list(self._scenario.turns[turn].steps)
+
+    def joining(self) -> Sequence[str]:
+        """The messages that joined the turn ahead of its next step, once."""
+        if not self._steps or self._told == len(self._steps):
+            return ()
+        self._told = len(self._steps)
+        return [self._placeholders.local(text) for text in self._steps[0].joined]
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """The next recorded answer. Raises ``ModelUnavailable`` where there is none."""
+        first = next((m.text for m in request.messages if isinstance(m, UserMessage)), "")
+        if first != self._placeholders.local(self._scenario.turns[0].prompt):
+            raise ModelUnavailable("The recording has the answers of its own conversation alone.")
+        if not self._steps:
+            raise ModelUnavailable("The recording has no further answer in this turn.")
+        step = self._steps.pop(0)
+        self._told = -1
+        if step.reasoning:
+            yield ReasoningDelta(self._placeholders.local(step.reasoning))
+        if step.text:
+            yield TextDelta(self._placeholders.local(step.text))
+        for index, call in enumerate(step.calls):
+            yield CallDelta(index, call.id, call.name, self._placeholders.local(call.arguments))
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+class RecordedReplies:
+    """Answers approvals as they were decided then, as far as all that is asked for lies in a folder."""
+
+    def __init__(self, scenario: Scenario, placeholders: PathPlaceholders, root: str) -> None:
+        self._root = os.path.realpath(root)
+        self.not_repeated: list[str] = []
+        """What was allowed then, and is not allowed by a replay, in words."""
+        self._decided = {
+            (d.call, d.operation, tuple(map(placeholders.local, d.targets))): d
+            for d in scenario.decisions
+        }
+
+    def __call__(self, inquiry: Inquiry) -> Answer | None:
+        """The recorded answer; None leaves it to nobody."""
+        request = inquiry.request
+        if not isinstance(request, ApprovalRequest):
+            return None
+        decided = self._decided.get((inquiry.call, request.operation, request.targets))
+        if decided is None:
+            return None
+        if decided.outcome == "deny":
+            return Approval("deny", decided.comment)
+        if request.targets and all(map(self._inside, request.targets)):
+            return Approval("once", decided.comment)
+        self.not_repeated.append(f"{request.operation} {', '.join(request.targets)}")
+        return None
+
+    def _inside(self, target: str) -> bool:
+        return os.path.isabs(target) and os.path.realpath(target).startswith(self._root + os.sep)
+
+
+def lay_out(scenario: Scenario, root: str, placeholders: PathPlaceholders) -> None:
+    """Write the files of a scenario below an empty folder. Raises ``UsageError``."""
+    for path, file in scenario.files.items():
+        parts = path.split("/")
+        if "\0" in path or any(part in ("", ".", "..", ".git") for part in parts):
+            raise UsageError(f"The recording has a file of an unusable name: {path!a}.")
+        target = os.path.join(root, *parts)
+        try:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            # A link that the recording brings along leads nowhere out of the folder while it is written.
+            if os.path.realpath(os.path.dirname(target)) != os.path.dirname(target):
+                raise UsageError(f"The recording has a file behind a link: {path!a}.")
+            _write(file, target, placeholders)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{path!a} of the recording cannot be made: {error}.") from error
+
+
+def _write(file: RecordedFile, target: str, placeholders: PathPlaceholders) -> None:
+    data = file.data if file.text is None else placeholders.local(file.text).encode()
+    if file.kind == "link":
+        os.symlink(data, target.encode())
+        return
+    mode = 0o755 if file.kind == "program" else 0o644
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    with open(descriptor, "wb") as opened:
+        opened.write(data)
+
+
+def files_below(root: str) -> FilesByPath:
+    """All files of a folder by their paths, but those of git's own folder."""
+    files: dict[str, StoredFile] = {}
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != ".git"]
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        for name in (*names, *links):
+            path = os.path.join(folder, name)
+            with suppress(OSError):
+                if os.path.islink(path):
+                    file = StoredFile(os.fsencode(os.readlink(path)), "link")
+                elif os.path.isfile(path):
+                    with open(path, "rb") as opened:
+                        data = opened.read(LARGEST)
+                    file = StoredFile(data, "program" if os.access(path, os.X_OK) else "file")
+                else:
+                    continue
+                files[os.path.relpath(path, root)] = file
+    return files
+
+
+async def play(
+    runtime: Runtime, scenario: Scenario, placeholders: PathPlaceholders
+) -> tuple[Scenario, list[str]]:
+    """Play all turns; what came of it as a scenario, and what went wrong with turns, in words."""
+    root = runtime.workspace.root
+    before = files_below(root)
+    model = RecordedModel(scenario, placeholders)
+    runtime.use_model(model)
+    session = runtime.open_session()
+    faults: list[str] = []
+    for number, turn in enumerate(scenario.turns):
+        model.begin(number)
+        try:
+            finished = await session.run(placeholders.local(turn.prompt), model.joining)
+        except SamError as error:
+            faults.append(f"turn {number + 1} was not run: {error}")
+            continue
+        if finished.reason != "finished":
+            faults.append(f"turn {number + 1} {finished.reason}: {finished.error}")
+    await runtime.parts.end_processes()
+    messages = runtime.conversations.everything(session.conversation)
+    files, changed = files_of(before, files_below(root), placeholders.portable)
+    turns = turns_of(messages, placeholders.portable)
+    return replace(scenario, turns=turns, files=files, changed=changed), faults

@@ -1,0 +1,280 @@
+"""A recorded conversation as one file: prompts, answers, results, decisions, files before and after."""
+
+import base64
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from sam_tui.core.errors import UsageError
+from sam_tui.core.ids import CallId
+from sam_tui.core.messages import (
+    AssistantMessage,
+    Message,
+    ReminderMessage,
+    ToolCall,
+    ToolMessage,
+    UserMessage,
+)
+from sam_tui.core.ports.files import FilesByPath, StoredFile
+from sam_tui.core.ports.policy import DecisionEntry
+from sam_tui.core.verdict import Decision
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+MOST_BYTES = 2_000_000
+"""Of all files of a fixture."""
+LARGEST = 16_000_000
+"""Bytes of a fixture."""
+Change = Callable[[str], str]
+
+
+_STRICT: Any = {"extra": "forbid"}
+"""How pydantic reads each part of a file."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordedResult:
+    """What came of a call."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT
+
+    call: str
+    operation: str
+    ok: bool
+    text: str
+
+
+@dataclass(slots=True, kw_only=True)
+class CallRecord:
+    """A call as the model wrote it."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordedStep:
+    """A request, its answer and what came of that. ``request`` says what was new in it; ``joined``
+    are messages that the person sent while the turn ran."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT
+
+    request: list[str] = field(default_factory=list[str])
+    joined: list[str] = field(default_factory=list[str])
+    text: str = ""
+    reasoning: str = ""
+    calls: list[CallRecord] = field(default_factory=list[CallRecord])
+    results: list[RecordedResult] = field(default_factory=list[RecordedResult])
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordedTurn:
+    """A prompt and the steps that followed on it."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT
+
+    prompt: str
+    steps: list[RecordedStep] = field(default_factory=list[RecordedStep])
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordedDecision:
+    """What was decided of a call."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT
+
+    call: str
+    operation: str
+    targets: list[str]
+    outcome: Literal["allow", "deny"]
+    comment: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordedFile:
+    """A file's text, else its bytes as Base64; ``kind`` says whether it can be run, or is a link."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT
+
+    text: str | None = None
+    base64: str | None = None
+    kind: Literal["file", "program", "link"] = "file"
+
+    @classmethod
+    def of(cls, file: StoredFile, change: Change) -> "RecordedFile":
+        """A stored file, its text changed."""
+        try:
+            return cls(text=change(file.data.decode()), kind=file.kind)
+        except UnicodeDecodeError:
+            return cls(base64=base64.b64encode(file.data).decode(), kind=file.kind)
+
+    @property
+    def data(self) -> bytes:
+        """Its bytes. Raises ``ValueError`` where they are no Base64."""
+        if self.text is not None:
+            return self.text.encode("utf-8", "surrogatepass")
+        return base64.b64decode(self.base64 or "", validate=True)
+
+
+@dataclass(slots=True, kw_only=True)
+class Scenario:
+    """A whole recording. ``changed`` are the files that were not as before at its end; None is gone."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT
+
+    format: Literal["sam-tui replay"]
+    version: Literal[1]
+    title: str = ""
+    turns: list[RecordedTurn]
+    decisions: list[RecordedDecision] = field(default_factory=list[RecordedDecision])
+    files: dict[str, RecordedFile] = field(default_factory=dict[str, RecordedFile])
+    changed: dict[str, RecordedFile | None] = field(default_factory=dict[str, RecordedFile | None])
+
+
+@cache
+def _adapter() -> "TypeAdapter[Scenario]":
+    """Built on first use: only who reads or writes a recording needs pydantic."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Scenario)
+
+
+class PathPlaceholders:
+    """Folders of this machine and the words that stand for them in a recording."""
+
+    def __init__(self, folders: Mapping[str, str]) -> None:
+        self._words = {path: f"⟦{name}⟧" for path, name in folders.items() if len(path) > 1}
+        longest = sorted(self._words, key=len, reverse=True)
+        self._paths = re.compile("|".join(map(re.escape, longest)) or r"(?!)")
+
+    def portable(self, text: str) -> str:
+        """A text with words for folders."""
+        return self._paths.sub(lambda path: self._words[path[0]], text)
+
+    def local(self, text: str) -> str:
+        """A text with folders for words."""
+        for path, word in self._words.items():
+            text = text.replace(word, path)
+        return text
+
+
+def turns_of(messages: Iterable[Message], change: Change) -> list[RecordedTurn]:
+    """A conversation's messages by prompts and steps; calls are numbered anew."""
+    turns: list[RecordedTurn] = []
+    request, joined = list[str](), list[str]()
+    numbers: dict[CallId, str] = {}
+    for message in messages:
+        match message:
+            case UserMessage(text=text):
+                request.append("prompt")
+                if not turns or (turns[-1].steps and not turns[-1].steps[-1].calls):
+                    turns.append(RecordedTurn(prompt=change(text)))
+                else:
+                    joined.append(change(text))
+            case ReminderMessage(name=name):
+                request.append(f"reminder {name}")
+            case AssistantMessage() if turns:
+                calls = [_call(call, numbers, change) for call in message.calls]
+                turns[-1].steps.append(
+                    RecordedStep(
+                        request=request,
+                        joined=joined,
+                        text=change(message.text),
+                        reasoning=change(message.reasoning),
+                        calls=calls,
+                    )
+                )
+                request, joined = [], []
+            case ToolMessage() if turns and turns[-1].steps:
+                operation = message.operation or message.name
+                request.append(f"result {operation}")
+                call = numbers.get(message.call_id, "")
+                result = RecordedResult(
+                    call=call, operation=operation, ok=message.ok, text=change(message.text)
+                )
+                turns[-1].steps[-1].results.append(result)
+            case _:
+                continue
+    return turns
+
+
+def _call(call: ToolCall, numbers: dict[CallId, str], change: Change) -> CallRecord:
+    number = numbers.setdefault(call.id, f"call_{len(numbers) + 1}")
+    return CallRecord(id=number, name=call.name, arguments=change(call.arguments))
+
+
+def decisions_of(
+    entries: Iterable[DecisionEntry], messages: Iterable[Message], change: Change
+) -> list[RecordedDecision]:
+    """What was decided of the calls of a conversation."""
+    ids = (c.id for m in messages if isinstance(m, AssistantMessage) for c in m.calls)
+    numbers = {call: f"call_{number}" for number, call in enumerate(dict.fromkeys(ids), 1)}
+    return [
+        RecordedDecision(
+            call=numbers[entry.call],
+            operation=entry.decision.operation,
+            targets=[change(target) for target in entry.decision.targets],
+            outcome="allow" if entry.decision.allowed else "deny",
+            comment=change(entry.decision.comment),
+        )
+        for entry in entries
+        if entry.call in numbers and _answers(entry.decision)
+    ]
+
+
+def _answers(decision: Decision) -> bool:
+    """Whether a decision is an answer, should it be asked about: a rule's refusal is not."""
+    return decision.allowed or (decision.outcome == "deny" and decision.by == "user")
+
+
+def files_of(
+    before: FilesByPath, after: FilesByPath, change: Change
+) -> tuple[dict[str, RecordedFile], dict[str, RecordedFile | None]]:
+    """The files at the beginning, and those that were not so at the end."""
+    files = {path: RecordedFile.of(file, change) for path, file in sorted(before.items())}
+    changed: dict[str, RecordedFile | None] = {
+        path: RecordedFile.of(after[path], change) if path in after else None
+        for path in sorted(before.keys() | after.keys())
+        if before.get(path) != after.get(path)
+    }
+    return files, changed
+
+
+def read_scenario(name: str, data: bytes) -> Scenario:
+    """The scenario in a file of that name. Raises ``UsageError``."""
+    from pydantic import ValidationError
+
+    try:
+        scenario = _adapter().validate_json(data)
+    except (ValidationError, RecursionError) as error:
+        where = ""
+        if isinstance(error, ValidationError):
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = f": {'.'.join(map(str, first['loc']))} {first['msg']}"[:300]
+        hint = "“sam-tui sessions to-test” writes one."
+        raise UsageError(f"{name} is no recording to play{where}.", hint=hint) from None
+    if not scenario.turns:
+        raise UsageError(f"{name} has no prompt to play.")
+    return scenario
+
+
+def write_scenario(scenario: Scenario) -> str:
+    """A scenario as one JSON text. Raises ``UsageError`` where its files are too much."""
+    size = sum(len(file.data) for file in _all_files(scenario))
+    if size > MOST_BYTES:
+        raise UsageError(
+            f"The files of this conversation's folder have {size:,} bytes; a recording takes at most"
+            f" {MOST_BYTES:,}.",
+            hint="Name those that it needs with --files, such as --files 'src/*.py'.",
+        )
+    return _adapter().dump_json(scenario, indent=1, exclude_defaults=True).decode() + "\n"
+
+
+def _all_files(scenario: Scenario) -> Sequence[RecordedFile]:
+    return [*scenario.files.values(), *filter(None, scenario.changed.values())]
