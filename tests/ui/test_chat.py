@@ -26,18 +26,18 @@ def says(text: str) -> list[TextDelta]:
 
 
 @pytest.mark.requirement("ui:send", "ui:no-markup")
-@pytest.mark.parametrize("size", SIZES)
-async def test_a_prompt_is_sent_and_answered_as_plain_text(
-    stage: Stage, model: RawModel, size: tuple[int, int]
-) -> None:
-    model.answers.append([TextDelta("It is "), TextDelta("[bold]42[/bold] [/nope]")])
-    async with driven(app_over(stage), size) as me:
+async def test_a_prompt_is_sent_and_answered_as_plain_text(stage: Stage, model: RawModel) -> None:
+    async with driven(app_over(stage), SIZES[0]) as me:
         await me.ready()
-        await me.send("What is [red]it[/red]?")
-        await me.until(lambda: "42" in me.transcript() and not me.bench.turns.running)
-        assert "[red]it[/red]" in me.transcript()
-        assert "[bold]42[/bold] [/nope]" in me.transcript()
-        assert me.app.chat.prompt.area.text == ""
+        for number, size in enumerate(SIZES):
+            model.answers.append([TextDelta(f"{number} is "), TextDelta("[bold]42[/bold] [/nope]")])
+            await me.pilot.resize_terminal(*size)
+            await me.send(f"What is [red]{number}[/red]?")
+            answer = f"{number} is [bold]42[/bold] [/nope]"
+            await me.until(lambda answer=answer: answer in me.transcript())
+            await me.until(lambda: not me.bench.turns.running)
+            assert f"[red]{number}[/red]" in me.transcript()
+            assert me.app.chat.prompt.area.text == ""
 
 
 @pytest.mark.requirement("ui:early-prompt")

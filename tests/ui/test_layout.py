@@ -89,24 +89,28 @@ async def test_a_notice_is_seen_while_the_side_column_stands_over_the_transcript
 
 
 @pytest.mark.requirement("ui:too-small")
-@pytest.mark.parametrize("size", [(20, 5), (39, 30), (100, 9), (1, 1)])
 async def test_a_terminal_too_small_is_told_so_and_nothing_breaks(
-    stage: Stage, model: RawModel, size: tuple[int, int]
+    stage: Stage, model: RawModel
 ) -> None:
-    model.answers += [[TextDelta("Heard.")]]
-    async with driven(app_over(stage), size) as me:
+    sizes = ((20, 5), (39, 30), (100, 9), (1, 1))
+    model.answers += [[TextDelta("Heard.")] for _ in sizes]
+    async with driven(app_over(stage), sizes[0]) as me:
         await me.ready()
-        assert me.app.chat.query_one("#too-small").display
-        assert not me.app.chat.prompt.area.region.area
-        await me.pilot.press("a", "enter", "f1", "escape", "f2", "f3", "f4", "shift+tab", "ctrl+p")
-        await me.pilot.press("escape", "up", "down")
-        await me.pilot.resize_terminal(80, 24)
-        await me.until(lambda: inside(me, me.app.chat.prompt.area))
-        await me.pilot.resize_terminal(*size)
-        await me.pilot.resize_terminal(120, 40)
-        await me.until(lambda: me.app.chat.prompt.area.has_focus)
-        await me.pilot.press(*"back")
-        assert me.app.chat.prompt.area.text.endswith("back")
+        for size in sizes:
+            await me.pilot.resize_terminal(*size)
+            await me.until(lambda: me.app.chat.query_one("#too-small").display)
+            await me.until(lambda: not me.app.chat.prompt.area.region.area)
+            await me.pilot.press("a", "enter", "f1", "escape", "f2", "f3", "f4", "shift+tab")
+            await me.pilot.press("ctrl+p", "escape", "up", "down")
+            await me.pilot.resize_terminal(80, 24)
+            await me.until(lambda: inside(me, me.app.chat.prompt.area))
+            await me.pilot.resize_terminal(*size)
+            await me.pilot.resize_terminal(120, 40)
+            await me.until(lambda: me.app.chat.prompt.area.has_focus)
+            await me.pilot.press(*"back")
+            assert me.app.chat.prompt.area.text.endswith("back")
+            await me.until(lambda: not me.bench.turns.running)
+            me.app.chat.prompt.area.text = ""
 
 
 @pytest.mark.requirement("ui:sizes")

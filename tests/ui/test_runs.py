@@ -241,15 +241,17 @@ async def test_a_run_s_transcript_opens_in_the_chat(stage: Stage, model: RawMode
 
 
 @pytest.mark.requirement("ui:runs")
-@pytest.mark.parametrize("size", [(40, 12), (80, 24), (120, 40)])
-async def test_the_keys_of_the_screen_fit_and_say_how_to_leave(
-    stage: Stage, size: tuple[int, int]
-) -> None:
-    async with driven(app_over(stage), size) as me:
+async def test_the_keys_of_the_screen_fit_and_say_how_to_leave(stage: Stage) -> None:
+    async with driven(app_over(stage), (40, 12)) as me:
         await me.ready()
-        await me.send("/workflow")
-        await me.until(lambda: isinstance(me.app.screen, RunsScreen))
-        await me.until(lambda: me.drawn().rstrip().endswith("Esc"))
+        for size in ((40, 12), (80, 24), (120, 40)):
+            await me.pilot.resize_terminal(*size)
+            await me.send("/workflow")
+            await me.until(lambda: isinstance(me.app.screen, RunsScreen))
+            await me.until(lambda size=size: tuple(me.app.screen.size) == size)
+            await me.until(lambda: me.drawn().rstrip().endswith("Esc"))
+            await me.pilot.press("escape")
+            await me.until(lambda: me.app.screen is me.app.chat)
 
 
 @pytest.mark.requirement("plans:workbench")

@@ -37,6 +37,16 @@ REQUEST = ApprovalRequest(
     "op", "Doing", ("/x",), "why", "/", timed_scope="op on /x", choices=CHOICES
 )
 
+TAKEN: tuple[tuple[tuple[str, ...], Approval], ...] = (
+    (("6",), Approval("scope", scope="rehearse")),
+    (("5", "down", "enter"), Approval("once")),
+    (("5", "2", "enter"), Approval("timed")),
+    (("5", "up", "enter"), Approval("scope", scope="rehearse")),
+    (("5", "3", "escape", "5", "enter", "escape", "3"), Approval("deny")),
+    (("5", "9", "enter", "escape", "escape"), Approval("deny")),
+)
+"""Keys, and the answer that they give."""
+
 
 async def shown(me: Driver) -> ApprovalPanel:
     """Wait until the panel is up and has the keys."""
@@ -58,61 +68,53 @@ def ask(me: Driver, request: ApprovalRequest = REQUEST) -> asyncio.Task[InquiryO
 
 
 @pytest.mark.requirement("ui:scopes")
-@pytest.mark.parametrize("size", [(40, 12), (40, 20), (60, 16), (60, 20), (80, 24), (120, 40)])
 async def test_wider_scopes_stand_in_words_and_list_the_past_calls_they_would_have_covered(
-    stage: Stage, size: tuple[int, int]
+    stage: Stage,
 ) -> None:
-    async with driven(app_over(stage), size) as me:
+    async with driven(app_over(stage), (40, 12)) as me:
         await me.ready()
-        asking = ask(me)
-        found = await shown(me)
-        assert [b.id for b in found.query(Button)] == [
-            "once", "timed", "deny", "comment", "wider", "rehearse",
-        ]  # fmt: skip
-        for button in found.query(Button):
-            assert found.region.contains_region(button.region)
-            assert me.app.chat.query_one("#bottom").region.contains_region(found.region)
-            assert len(str(button.label)) <= button.region.width
-        await me.pilot.press("5")
-        await me.until(lambda: found.query("#scopes"))
-        await me.pilot.press("3")
-        await me.until(lambda: "▸ 3" in me.drawn())
-        if size[1] >= 24:
-            await me.until(lambda: "you refused this" in me.drawn())
-            text = me.drawn()
-            assert "all below /\\u202ex" in text and "2 of 7 past calls, 1 refused" in text
-            assert "/x/[b]yes\\n" in text
-        assert not asking.done()
-        for button in found.query("#scope-choices Button"):
-            assert me.app.chat.region.contains_region(button.region) and button.region.area
-        await me.pilot.press("enter")
-        assert (await asking).answer == Approval("scope", scope="session")
+        for size in ((40, 12), (40, 20), (60, 16), (60, 20), (80, 24), (120, 40)):
+            await me.pilot.resize_terminal(*size)
+            await me.until(lambda size=size: tuple(me.app.chat.size) == size)
+            asking = ask(me)
+            found = await shown(me)
+            assert [b.id for b in found.query(Button)] == [
+                "once", "timed", "deny", "comment", "wider", "rehearse",
+            ]  # fmt: skip
+            for button in found.query(Button):
+                assert found.region.contains_region(button.region)
+                assert me.app.chat.query_one("#bottom").region.contains_region(found.region)
+                assert len(str(button.label)) <= button.region.width
+            await me.pilot.press("5")
+            await me.until(lambda: me.app.chat.query("#scopes"))
+            await me.pilot.press("3")
+            await me.until(lambda: "▸ 3" in me.drawn())
+            if size[1] >= 24:
+                await me.until(lambda: "you refused this" in me.drawn())
+                text = me.drawn()
+                assert "all below /\\u202ex" in text and "2 of 7 past calls, 1 refused" in text
+                assert "/x/[b]yes\\n" in text
+            assert not asking.done()
+            for button in found.query("#scope-choices Button"):
+                assert me.app.chat.region.contains_region(button.region) and button.region.area
+            await me.pilot.press("enter")
+            assert (await asking).answer == Approval("scope", scope="session")
+            await me.until(lambda: panel(me) is None)
 
 
 @pytest.mark.requirement("ui:scopes")
-@pytest.mark.parametrize(
-    ("keys", "answer"),
-    [
-        (["6"], Approval("scope", scope="rehearse")),
-        (["5", "down", "enter"], Approval("once")),
-        (["5", "2", "enter"], Approval("timed")),
-        (["5", "up", "enter"], Approval("scope", scope="rehearse")),
-        (["5", "3", "escape", "5", "enter", "escape", "3"], Approval("deny")),
-        (["5", "9", "enter", "escape", "escape"], Approval("deny")),
-    ],
-)
-async def test_a_scope_is_marked_first_and_taken_by_enter(
-    stage: Stage, keys: list[str], answer: Approval
-) -> None:
+async def test_a_scope_is_marked_first_and_taken_by_enter(stage: Stage) -> None:
     async with driven(app_over(stage), (80, 24)) as me:
         await me.ready()
-        asking = ask(me)
-        await shown(me)
-        for key in keys:
-            assert not asking.done()
-            await me.pilot.press(key)
-            await me.pilot.pause()
-        assert (await asking).answer == answer
+        for keys, answer in TAKEN:
+            asking = ask(me)
+            await shown(me)
+            for key in keys:
+                assert not asking.done(), keys
+                await me.pilot.press(key)
+                await me.pilot.pause()
+            assert (await asking).answer == answer, keys
+            await me.until(lambda: panel(me) is None)
 
 
 @pytest.mark.requirement("ui:scopes", "ui:stray-keys")

@@ -105,12 +105,12 @@ async def test_a_conversation_whose_last_turn_was_cut_says_so(stage: Stage, answ
 
 
 @pytest.mark.requirement("ui:undo")
-@pytest.mark.parametrize("command", ["/undo", "/agents", "/prompts", "/topic shop"])
 async def test_before_the_first_prompt_a_command_on_a_conversation_says_what_it_needs(
-    stage: Stage, command: str
+    stage: Stage,
 ) -> None:
     async with driven(app_over(stage)) as me:
         await me.ready()
-        await me.send(command)
-        words = f"{command.split()[0]} is about a conversation: send a first prompt"
-        await me.until(lambda: words in me.transcript())
+        for command in ("/undo", "/agents", "/prompts", "/topic shop"):
+            await me.send(command)
+            words = f"{command.split()[0]} is about a conversation: send a first prompt"
+            await me.until(lambda words=words: words in me.transcript())

@@ -25,17 +25,18 @@ from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, type_line
 
 
 @pytest.mark.requirement("ui:terminal")
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
-async def test_the_shell_is_typed_into_drawn_and_knows_its_size(
-    stage: Stage, size: tuple[int, int]
-) -> None:
-    async with driven(app_over(stage), size) as me:
+async def test_the_shell_is_typed_into_drawn_and_knows_its_size(stage: Stage) -> None:
+    async with driven(app_over(stage), (80, 24)) as me:
         view = await in_shell(me)
         assert view.session is not None
-        view.session.write(b"stty size; echo a$((40+2))b\n")
-        await me.until(lambda: "a42b" in drawn(view))
-        assert f"{view.size.height} {view.size.width}" in drawn(view)
-        assert (view.session.screen.columns, view.session.screen.rows) == tuple(view.size)
+        for number, size in enumerate(((80, 24), (120, 40), (200, 50))):
+            await me.pilot.resize_terminal(*size)
+            await me.until(lambda size=size: tuple(me.app.chat.size) == size)
+            screen = view.session.screen
+            await me.until(lambda screen=screen: (screen.columns, screen.rows) == tuple(view.size))
+            view.session.write(b"clear; stty size; echo a$((40+%d))b\n" % number)
+            await me.until(lambda number=number: f"a{40 + number}b" in drawn(view))
+            assert f"{view.size.height} {view.size.width}" in drawn(view)
 
 
 @pytest.mark.requirement("ui:terminal-keys")
