@@ -71,6 +71,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self._search: SearchBar | None = None
         self._side_over = False
         self._zoomed = False
+        self._resumed = False
 
     def compose(self) -> ComposeResult:
         """The layout; ``app.tcss`` gives the sizes."""
@@ -132,8 +133,10 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self._layout = layout
         self.on_column_changed(ColumnChanged())
 
-    def on_screen_resume(self) -> None:
-        """A dialog went away."""
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """A dialog went away; or it comes first, and its styles were worked out as it was mounted."""
+        event.refresh_styles = event.refresh_styles and self._resumed
+        self._resumed = True
         self.post_message(Returned())
 
     def show_side(self, visible: bool) -> None:
