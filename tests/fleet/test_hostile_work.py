@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import pickle
 import sqlite3
 import subprocess
@@ -239,3 +240,35 @@ def test_the_variable_names_the_database(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError):
         database_url({"SAM_TUI_DATABASE_URL": "mysql://h/n"}, str(tmp_path))
     assert json.dumps(database_url({}, "/d")) == '"sqlite:////d/fleet.sqlite"'
+
+
+@pytest.mark.requirement("fleet:workspace")
+def test_a_clone_is_of_the_commit_that_a_task_names_at_an_address_that_is_allowed(
+    hangar: Hangar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = hangar.folder / "bin"
+    programs.mkdir()
+    ssh = programs / "ssh"
+    ssh.write_text(
+        '#!/bin/sh\nwhile [ "$1" != host.test ]; do shift; done\nshift\nexec sh -c "$*"\n'
+    )
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    head = ["git", "-C", str(hangar.workspace), "rev-parse", "HEAD"]
+    commit = subprocess.run(head, capture_output=True, text=True, check=True).stdout.strip()
+    address = f"ssh://host.test{hangar.workspace}"
+    place = hangar.folder / "there"
+    place.mkdir()
+    task = clone(address, commit, place, ["ssh://host.test/"])
+    (task.path / "a.txt").write_text("one\nzwei\nthree\n")
+    assert "+zwei" in task.patch()
+    assert [p.name for p in task.path.iterdir() if p.name != ".git"] == ["a.txt"]
+    for wrong, allowed, why in (
+        (address, ["ssh://host.test/elsewhere"], "does not clone"),
+        (address.replace("host", "other"), ["ssh://host.test"], "does not clone"),
+    ):
+        with pytest.raises(WorkspaceTravel, match=why):
+            clone(wrong, commit, hangar.folder / "no", allowed)
+    (hangar.folder / "gone").mkdir()
+    with pytest.raises(WorkspaceTravel, match="git failed: .*not our ref"):
+        clone(address, "0" * 40, hangar.folder / "gone", ["ssh://host.test"])

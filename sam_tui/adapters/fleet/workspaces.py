@@ -199,7 +199,7 @@ def _git(
         raise WorkspaceTravel(f"git did not run: {error}.") from error
     if done.returncode:
         message = done.stderr.decode(errors="replace").strip()[-2000:]
-        raise WorkspaceTravel(f"git {arguments[0]} failed: {message or done.returncode}")
+        raise WorkspaceTravel(f"git failed: {message or done.returncode}")
     return done.stdout
 
 
