@@ -270,5 +270,5 @@ def test_a_clone_is_of_the_commit_that_a_task_names_at_an_address_that_is_allowe
         with pytest.raises(WorkspaceTravel, match=why):
             clone(wrong, commit, hangar.folder / "no", allowed)
     (hangar.folder / "gone").mkdir()
-    with pytest.raises(WorkspaceTravel, match="git failed: .*not our ref"):
+    with pytest.raises(WorkspaceTravel, match="not our ref"):
         clone(address, "0" * 40, hangar.folder / "gone", ["ssh://host.test"])
