@@ -47,6 +47,9 @@ XDG = {"CONFIG": ".config", "DATA": ".local/share", "STATE": ".local/state", "CA
 for _name in [name for name in os.environ if FOREIGN.fullmatch(name)]:
     del os.environ[_name]
 os.environ.update(FIXED)
+# ``python3`` is this one: where it is a script that finds out which, each call costs ten times as much.
+_own = str(Path(sys.executable).resolve().parent)
+os.environ["PATH"] = f"{_own}{os.pathsep}{os.environ['PATH']}"
 sys.dont_write_bytecode = False  # else each of many processes would compile the program anew
 _before_tests = tempfile.mkdtemp(prefix="sam-tui-home-")
 os.environ["HOME"] = _before_tests  # for fixtures of a whole module; each test gets its own
