@@ -6,16 +6,19 @@ It stands between the adapters, which do not know each other, and knows nothing 
 import fcntl
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from sam_tui.core.text.plain import printable
 
 _WRITE_LOCK = "120"
 """The byte of the shared memory beside a file that its writer locks (SQLite, walindex format)."""
+_COPYING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +112,21 @@ def prepare(connection: sqlite3.Connection, steps: Sequence[MigrationStep], lock
     if mode == "wal" and not _pending(connection, steps):
         return
     with alone(lock):
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:
+            with _COPYING:
+                _made(tuple(steps)).backup(connection)
         connection.execute("PRAGMA journal_mode = WAL")
         with transaction(connection):
             _migrate(connection, steps)
+
+
+@lru_cache(maxsize=4)
+def _made(steps: tuple[MigrationStep, ...]) -> sqlite3.Connection:
+    """A database in memory that new ones are copied from: one step takes longer than the copy."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    with transaction(connection):
+        _migrate(connection, steps)
+    return connection
 
 
 def _migrate(connection: sqlite3.Connection, steps: Sequence[MigrationStep]) -> None:
