@@ -4,9 +4,8 @@ Most tests that start ``python -P -m sam_tui`` look at what it does, not at how 
 was most of their cost. What is forked is a process of its own all the same, a child of the worker, with
 its own arguments, environment, folder and streams. ``SCRIPT`` and a text of Python start what the
 program's own code is played by, in the same way. What watches over the commands of a worker, or of a forked
-program, is forked too, and nobody's child as ever. Whatever is started in another way, by a ``SCRIPT``,
-or with another locale or another setting of Python itself, is started as ever, and so is everything but
-on Linux.
+program, is forked too, and nobody's child as ever; and so is what the commands of a fleet start of it.
+Whatever is started in another way, or with another locale or setting of Python, is started as ever.
 """
 
 import atexit
@@ -18,6 +17,7 @@ import importlib
 import inspect
 import json
 import os
+import pathlib
 import pkgutil
 import select
 import signal
@@ -39,6 +39,8 @@ AT_START = ("PYTHON", "LC_", "LANG", "TEXTUAL", "LITELLM", "LD_", "MALLOC_")
 """Variables that count while Python starts or a package is imported."""
 LATER = ("sam_tui.ui", "sam_tui.__main__", "sam_tui.demo.sample", "sam_tui.adapters.llm.litellm")
 """What a process imports itself: it draws, or takes seconds, and few tests need it."""
+STARTING = [[*COMMAND, "fleet"], [*COMMAND, "worker"]]
+"""Commands that start the program themselves: each has a process of its own that is ready."""
 _MESSAGE = 1 << 18
 _HUGE_PAGE = 2 << 20
 _COLLAPSE = 25
@@ -83,24 +85,21 @@ def _can(started: dict[str, Any]) -> bool:
     plain = ("preexec_fn", "gid", "gids", "uid", "shell", "startupinfo")
     if any(started[name] for name in plain) or started["process_group"] not in (-1, None):
         return False
-    words = list(started["args"])
+    words, names = list(started["args"]), ",".join(map(str, started["pass_fds"]))
     if _is(words, APART):
-        return words[-1] == ",".join(map(str, started["pass_fds"]))
-    if started["umask"] != -1 or started["pass_fds"]:
+        return words[-1] == names
+    if started["umask"] != -1 or names not in ("", words[-1]):
         return False
-    if not (_is(words, COMMAND) or _is(words, SCRIPT)):
+    if not _is(words, COMMAND, SCRIPT) or not os.path.isdir(started["cwd"] or "."):
         return False
-    folder, environment = started["cwd"], started["env"]
-    if folder is not None and not os.path.isdir(folder):
-        return False
-    if environment is not None and _at_start(environment) != _at_start(os.environ):
-        return False
-    # Asked last: whoever starts nothing of this, as what hands out tests, needs no process that is ready.
-    return not isinstance(_server(), Neighbour)
+    environment = started["env"]
+    alike = environment is None or _at_start(environment) == _at_start(os.environ)
+    # Asked last: who starts nothing of this needs no server.
+    return alike and not isinstance(_server(), Neighbour)
 
 
-def _is(words: list[Any], way: list[str]) -> bool:
-    return words[: len(way)] == way
+def _is(words: list[Any], *ways: list[str]) -> bool:
+    return any(words[: len(way)] == way for way in ways)
 
 
 def _at_start(environment: Any) -> dict[str, str]:
@@ -111,21 +110,28 @@ def _at_start(environment: Any) -> dict[str, str]:
 class Server:
     """The worker's side of the process that is ready."""
 
-    def __init__(self) -> None:
+    def __init__(self, control: socket.socket) -> None:
         self._lock = threading.Lock()
         self._prctl = ctypes.CDLL(None, use_errno=True).prctl
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control = control
         self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MESSAGE)
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 # closed by `close`
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def started(cls) -> "Server":
+        """One that the worker starts."""
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        server = cls(control)
         with theirs:
-            argv = [sys.executable, "-P", __file__, str(theirs.fileno())]
-            self._said = tempfile.TemporaryFile()  # noqa: SIM115 # closed by `close`
-            self._process = _Popen(
-                argv,
+            server._process = _Popen(
+                [sys.executable, "-P", __file__, str(theirs.fileno()), " " * 4096],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
-                stderr=self._said,
+                stderr=server._said,
                 cwd="/",
             )
+        return server
 
     def fork(self, streams: list[int], **wanted: Any) -> int:
         """A new process; its id. It becomes a child of this one, if not nobody's: see ``_fork``.
@@ -144,7 +150,7 @@ class Server:
                 self._prctl(_SUBREAPER, 0, 0, 0, 0)
         if answer:
             return int(answer)
-        code = self._process.wait()
+        code = self._process.wait() if self._process else None
         self._said.seek(0)
         said = self._said.read().decode(errors="replace")
         raise ChildProcessError(f"what programs are forked of in tests ended with {code}: {said}")
@@ -152,7 +158,8 @@ class Server:
     def close(self) -> None:
         """End it."""
         self._control.close()
-        self._process.wait()
+        if self._process:
+            self._process.wait()
         self._said.close()
 
 
@@ -178,7 +185,7 @@ _servers: list[Server | Neighbour] = []
 
 def _server() -> Server | Neighbour:
     if not _servers:
-        _servers.append(Server())
+        _servers.append(Server.started())
     return _servers[0]
 
 
@@ -217,16 +224,17 @@ def _preload() -> None:
         module = importlib.import_module(waiting.pop())
         below = pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}.")
         waiting += [found.name for found in below if not found.name.startswith(LATER)]
+    with tempfile.TemporaryDirectory() as folder:
+        importlib.import_module("sam_tui.adapters.storage").open_storage(
+            pathlib.Path(folder)
+        ).close()
     gc.collect()
     gc.freeze()
     _collapse()
 
 
 def _collapse() -> None:
-    """Have what was imported lie in huge pages: a fork copies an entry for each page.
-
-    A kernel that cannot do so leaves it as it is.
-    """
+    """Have what was imported lie in huge pages, if possible: a fork copies an entry for each page."""
     advise = ctypes.CDLL(None).madvise
     advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     with open("/proc/self/maps", encoding="utf-8") as maps:
@@ -249,16 +257,33 @@ def _serve(control: socket.socket) -> dict[str, Any]:
             os._exit(0)
         wanted = json.loads(message)
         answers = descriptors.pop() if source is asked else os.dup(control.fileno())
+        if starts := _is(wanted["words"], *STARTING):
+            importlib.import_module("sam_tui.adapters.fleet.database").load()
         new = _fork(leads=_is(wanted["words"], APART))
         if new is None:
             for end in (control, asked):
                 end.close()
             os.close(answers)
+            if starts and (served := _branch()) is not None:
+                for descriptor in (*descriptors, asks.detach()):
+                    os.close(descriptor)
+                return _serve(served)
             _take(wanted, descriptors, asks)
             return wanted
         os.write(answers, str(new).encode())
         for descriptor in (*descriptors, answers):
             os.close(descriptor)
+
+
+def _branch() -> socket.socket | None:
+    """Fork what is ready once more, as the child of a program that starts others; in it, its control."""
+    control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork():
+        theirs.close()
+        _servers.append(Server(control))
+        return None
+    control.close()
+    return theirs
 
 
 def _take(wanted: dict[str, Any], descriptors: list[int], asks: socket.socket) -> None:
@@ -268,19 +293,18 @@ def _take(wanted: dict[str, Any], descriptors: list[int], asks: socket.socket) -
         os.close(descriptors[number])
     if descriptors[3:]:
         wanted["words"][-1] = str(descriptors[3])
-    if _is(wanted["words"], COMMAND):
-        _servers.append(Neighbour(asks))
-        install()
-    else:
+    if not _is(wanted["words"], COMMAND):
         asks.close()
+        return
+    _servers[:] = _servers or [Neighbour(asks)]
+    install()
 
 
 def _fork(*, leads: bool) -> int | None:
     """Fork twice; the new process's id, or None in it. The one between may lead a session.
 
-    A process whose parent ended is given to the next one above that takes in orphans: that is the
-    worker, while it waits for the answer to what shall be its child. The new one goes on when it has
-    been given away.
+    A process whose parent ended is given to the next one above that takes in orphans: whoever asked
+    for a child of its own. The new one goes on when it has been given away.
     """
     told, tells = os.pipe()
     gate, held = os.pipe()
@@ -305,6 +329,15 @@ def _fork(*, leads: bool) -> int | None:
     return new or None
 
 
+def _show(words: list[str]) -> None:
+    """Have these words be the command line that others see, as far as there is room."""
+    fields = pathlib.Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2].split()
+    first, end = (int(field) for field in fields[45:47])  # arg_start and arg_end of proc(5)
+    ctypes.memmove(
+        first, "\0".join(words).encode()[: end - first].ljust(end - first, b"\0"), end - first
+    )
+
+
 def _become(wanted: dict[str, Any]) -> Callable[[], object]:
     """Be the process that was wanted: its folder, environment, arguments and streams; its program."""
     os.umask(wanted["umask"])
@@ -317,11 +350,13 @@ def _become(wanted: dict[str, Any]) -> Callable[[], object]:
     os.environ.clear()
     os.environ.update(wanted["environment"])
     time.tzset()
+    tempfile.tempdir = None  # it may be another one
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = _stream(number, getattr(sys, name))
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     words = wanted["words"]
+    _show(words)
     for way in (SCRIPT, APART):
         if _is(words, way):
             sys.argv = ["-c", *words[len(way) + 1 :]]
@@ -333,15 +368,8 @@ def _become(wanted: dict[str, Any]) -> Callable[[], object]:
 
 def _stream(number: int, ready: TextIO) -> TextIO:
     """A standard stream as Python would have made it now, told by the one it made at its start."""
-    return open(
-        number,
-        "w" if number else "r",
-        buffering=1 if number == 2 or os.isatty(number) else -1,
-        encoding=ready.encoding,
-        errors=ready.errors,
-        newline="\n",
-        closefd=False,
-    )
+    mode, buffering = "w" if number else "r", 1 if number == 2 or os.isatty(number) else -1
+    return open(number, mode, buffering, ready.encoding, ready.errors, "\n", closefd=False)
 
 
 def _end(code: object) -> NoReturn:
