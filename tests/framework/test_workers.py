@@ -137,6 +137,10 @@ async def test_files_of_a_task_stay_in_its_folder_and_reading_makes_none(
     get = {"url": online.url("/d"), "filename": "../we ird/na;me.bin"}
     assert (await bench.data("FileDownloaderTool", get))["path"] == "task_files/na_me.bin"
     assert "exists already" in await bench.bad("FileDownloaderTool", get)
+    online.routes["/none"] = Answer(b"sorry", 404)
+    none = {"url": online.url("/none"), "filename": "none.bin"}
+    assert "404" in await bench.bad("FileDownloaderTool", none)
+    assert "none.bin" not in await act("list_files")
     private = {"url": "http://10.0.0.1/x", "filename": "y"}
     assert "10.0.0.1" in await bench.bad("FileDownloaderTool", private)
 
