@@ -23,6 +23,7 @@ async def test_files_and_folders_are_renamed_and_a_target_is_never_replaced(mark
     assert (marked.root / "new/dir/t.csv").exists()
     assert not (marked.root / "data/test.csv").exists()
     assert result.text == "Renamed data/test.csv to new/dir/t.csv"
+    assert [shown.heading for shown in result.display] == ["new/dir/t.csv (was data/test.csv)"]
     await marked("rename_file", oldPath="subdir2", newPath="moved")
     assert (marked.root / "moved/nested/deep.txt").exists()
     with pytest.raises(ToolError, match="already exists"):

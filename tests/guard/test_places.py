@@ -98,6 +98,7 @@ def test_pointers_stay_in_the_repository_and_branches_may_have_any_name(tmp_path
     for branch in ("refs/heads/config", "refs/heads/hooks/x", "logs/refs/heads/hooks/x"):
         assert place_of(f"{tmp_path}/.git/{branch}", str(tmp_path)) is None
     assert judged(tmp_path, ".git/modules/a/refs/heads/config", "a" * 40 + "\n") == ""
+    assert judged(tmp_path, ".lfsconfig", "[lfs]\n\turl = https://away.test/lfs\n")
     assert judged(tmp_path, ".git/hooks/pre-commit", "#!/bin/sh\n")
     assert place_of(f"{tmp_path}/.git/hooks/pre-commit.sample", str(tmp_path)) is None
     todo = ".git/rebase-merge/git-rebase-todo"

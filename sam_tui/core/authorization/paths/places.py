@@ -132,7 +132,7 @@ FILES: dict[str, Place] = {
          ".cargo/config.toml", "bunfig.toml", "uv.toml", ".condarc", ".gemrc", "nuget.config", ".curlrc",
          ".wgetrc"), _PACKAGES),
     ".hg/hgrc": _VERSIONS, ".sl/config": _VERSIONS, ".jj/repo/config.toml": _VERSIONS,
-    ".gitconfig": _GIT_CONFIG,
+    ".gitconfig": _GIT_CONFIG, ".lfsconfig": _GIT_CONFIG,
 }  # fmt: skip
 """Files by their name, or by the end of their path."""
 SUFFIXES: dict[str, Place] = {".code-workspace": _EDITOR, ".sublime-project": _EDITOR}

@@ -53,20 +53,19 @@ class Header:
         """Whether it changes a file, with or without hunks."""
         return bool(self.hunks or self.moved or self.modes or self.binary)
 
-    def extend(self, line: str) -> bool:
-        """Take one of git's further header lines; False for any other."""
+    def extend(self, line: str) -> None:
+        """Take one of git's further header lines; any other says nothing."""
         for name in _NAMES:
             if line.startswith(name):
                 key = name.strip()
                 self.moved[_MOVES.get(key, key)] = unquoted(line[len(name) :].rstrip("\r"))
-                return True
+                return
         for name in _MODES:
             if line.startswith(name):
                 self.modes[name.strip()] = line[len(name) :].strip()
-                return True
+                return
         if line.startswith("index "):
             self.index = line.removeprefix("index ").strip()
-        return line.startswith(("index ", "similarity index ", "dissimilarity index "))
 
     def file(self) -> FilePatch:
         """The finished file. Raises ``ToolError`` when it has no usable name."""
