@@ -148,6 +148,15 @@ class Bridge:
             case _:
                 return  # its call is on show already, and /agents opens what it does
 
+    def _count(self, event: Answered) -> None:
+        """What the answer used, in the status bar; a notice where the cache was missed."""
+        standing = self._screen.status.standing
+        standing.usage = standing.usage.plus(event.usage)
+        standing.context = context_share(self._context.runtime, self._current.session, event.usage)
+        standing.cache = cache_share(event.usage)
+        if words := cache_miss(event.prefix, event.usage):
+            self._screen.transcript.add_notice("info", words)
+
     def _apply_turn(self, event: _TurnEvent) -> None:
         transcript, activity = self._screen.transcript, self._screen.status.activity
         match event:
@@ -170,14 +179,7 @@ class Bridge:
             case Answered():
                 activity.turn_to("thinking")
                 transcript.end_answer()
-                standing = self._screen.status.standing
-                standing.usage = standing.usage.plus(event.usage)
-                standing.context = context_share(
-                    self._context.runtime, self._current.session, event.usage
-                )
-                standing.cache = cache_share(event.usage)
-                if words := cache_miss(event.prefix, event.usage):
-                    transcript.add_notice("info", words)
+                self._count(event)
             case ModelRetried():
                 activity.retry(time.monotonic() + event.delay, event.reason)
                 transcript.void_step()

@@ -147,10 +147,7 @@ class Workbench:
         if drawn_to is not None and not charsets.holds_marks(drawn_to.encoding):
             self._context.notice(charsets.WARNING, "warning")
         self._authorization.announce()
-        if invocation.conversation is not None:
-            self.conversations.open(invocation.conversation)
-        elif invocation.resume:
-            self.conversations.choose()
+        self._open(invocation)
         for command in commands:
             self.obey(command)
         if runtime.model is None:
@@ -161,13 +158,24 @@ class Workbench:
         screen.status.show()
         self.turns.pump()
         self._drafts.begin()
-        settings = self._context.settings.settings
-        if words := settings.words("status.command"):
-            line = StatusCommand(words, settings.number("status.seconds"), screen.status)
-            screen.run_worker(line.follow(), name="status command")
+        self._follow_status_command()
         if invocation.first and not self._front.queue.waiting:
             for line in welcome(runtime):
                 self._context.notice(line)
+
+    def _open(self, invocation: Invocation) -> None:
+        """The conversation that was asked for, or the list to choose one from."""
+        if invocation.conversation is not None:
+            self.conversations.open(invocation.conversation)
+        elif invocation.resume:
+            self.conversations.choose()
+
+    def _follow_status_command(self) -> None:
+        """Show what the person's own command says, where the settings name one."""
+        settings, screen = self._context.settings.settings, self._front.screen
+        if words := settings.words("status.command"):
+            line = StatusCommand(words, settings.number("status.seconds"), screen.status)
+            screen.run_worker(line.follow(), name="status command")
 
     def perform(self, name: str, argument: str = "") -> None:
         """Do it. A name that is not an action's does nothing; what cannot be done is said."""

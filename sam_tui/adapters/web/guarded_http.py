@@ -147,16 +147,8 @@ class GuardedWeb:
         seconds: float = 20.0,
     ) -> Page:
         """One page with any status; see ``ports.Web``."""
-        lowered = {k.lower(): v for k, v in (headers or {}).items()}
-        if bad := _FORBIDDEN_HEADERS & lowered.keys():
-            raise ToolError(f"The header {min(bad)} cannot be set.")
-        if not all(name.isascii() and value.isascii() for name, value in lowered.items()):
-            raise ToolError("A header (a key, perhaps) holds characters that no header can.")
-        ask, left, time = (
-            _Ask(canonical(url), method, lowered, data),
-            seconds,
-            asyncio.get_running_loop().time,
-        )
+        ask = _Ask(canonical(url), method, _checked_headers(headers or {}), data)
+        left, time = seconds, asyncio.get_running_loop().time
         for _ in range(MOST_REDIRECTS + 1):
             await self._allowances.take(ask.target.host)
             started = time()
@@ -301,6 +293,16 @@ async def _read(target: UrlTarget, response: "httpx.Response", most_bytes: int) 
         bytes(decoder.body),
         decoder.full,
     )
+
+
+def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """By lower-case name. Raises ``ToolError`` for one that a caller may not set, or that is none."""
+    lowered = {name.lower(): value for name, value in headers.items()}
+    if bad := _FORBIDDEN_HEADERS & lowered.keys():
+        raise ToolError(f"The header {min(bad)} cannot be set.")
+    if not all(name.isascii() and value.isascii() for name, value in lowered.items()):
+        raise ToolError("A header (a key, perhaps) holds characters that no header can.")
+    return lowered
 
 
 def _redirected(ask: _Ask, status: int, location: str) -> _Ask:

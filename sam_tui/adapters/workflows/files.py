@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from importlib.resources import files as package_files
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -98,18 +99,9 @@ class DefinitionFiles:
     def _paths(self, origin: Origin, folder: str) -> Iterator[str]:
         if origin == "project" and not self._inside(folder):
             return
-        count = 0
-        for where, folders, names in os.walk(folder):
-            folders[:] = sorted(name for name in folders if name[0] not in "_.")
-            for name in sorted(names):
-                path = os.path.join(where, name)
-                if name[0] in "_." or not name.endswith(".md"):
-                    continue
-                count += 1
-                if count > MOST_FILES:
-                    return
-                if origin != "project" or self._inside(path):
-                    yield path
+        for path in islice(_definitions(folder), MOST_FILES):
+            if origin != "project" or self._inside(path):
+                yield path
 
     def _inside(self, path: str) -> bool:
         root = os.path.realpath(self._workspace)
@@ -168,3 +160,12 @@ def _parse(empty: DefinitionFile, raw: bytes) -> DefinitionFile:
     except FrontMatterFault as fault:
         return replace(empty, fault=str(fault), fault_line=fault.line)
     return replace(empty, fields=parts.fields, body=parts.body, lines=parts.lines)
+
+
+def _definitions(folder: str) -> Iterator[str]:
+    """The Markdown files below a folder in order; names that begin with _ or . are left out."""
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name[0] not in "_.")
+        for name in sorted(names):
+            if name[0] not in "_." and name.endswith(".md"):
+                yield os.path.join(where, name)

@@ -113,18 +113,18 @@ def lint_command(**values: Any) -> int:
     findings += lint_hosts("user", layers.user.path, mine.hosts or ())
     above = (mine.hosts or ()) if mine.network == "hosts" else None
     findings += lint_hosts("project", layers.project.path, theirs.hosts or (), above=above)
-    if as_json := values["as_json"]:
+    if values["as_json"]:
         rows = [
             {"source": f.rule.source, "rule": f.rule.id, "fault": f.fault, "why": f.why}
             for f in findings
         ]
         click.echo(json.dumps(rows, indent=2))
-    for finding in () if as_json else findings:
-        line = f"{finding.rule.source}: {finding.fault}: {finding.rule.words}: {finding.why}"
-        click.echo(terminal_safe(line))
-    if not findings and not as_json:
-        count = len(layers.rules)
-        click.echo(f"{count} rules, nothing to complain about.", err=True)
+    elif findings:
+        for finding in findings:
+            line = f"{finding.rule.source}: {finding.fault}: {finding.rule.words}: {finding.why}"
+            click.echo(terminal_safe(line))
+    else:
+        click.echo(f"{len(layers.rules)} rules, nothing to complain about.", err=True)
     return 1 if findings else 0
 
 

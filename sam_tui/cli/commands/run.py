@@ -122,10 +122,6 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
         attended, responder = tool.attends, tool.responder(responder)
     runtime = open_runtime(values, attended=attended, responder=responder, program="sam-tui run")
     root = runtime.workspace.root
-    warnings = prompt.warnings
-    if not os.access(root, os.W_OK):
-        warnings = (*warnings, f"{root} cannot be written to: the agent can only read there.")
-    warnings = (*warnings, *_unbelieved(runtime))
     conversation = conversation_of(values, runtime.conversations, root)
     if approvals is not None:
         _go_on(runtime, approvals, conversation)
@@ -140,9 +136,15 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
         goal=values["goal"] or "",
         goal_turns=values["goal_turns"],
         images=tuple(map(_image, values["images"])),
-        warnings=warnings,
+        warnings=(*prompt.warnings, *_unwritable(root), *_unbelieved(runtime)),
     )
     return request, runtime
+
+
+def _unwritable(root: str) -> tuple[str, ...]:
+    if os.access(root, os.W_OK):
+        return ()
+    return (f"{root} cannot be written to: the agent can only read there.",)
 
 
 def _approvals(values: Values) -> "Approvals | None":
@@ -173,14 +175,15 @@ def _go_on(runtime: Runtime, approvals: "Approvals", conversation: ConversationI
 
 def _check(values: Values) -> None:
     """Raise ``UsageError`` for options that do not go together."""
-    streams = values["input_format"] == "stream-json"
-    if streams and values["output_format"] != "stream-json":
-        raise UsageError("--input-format stream-json goes with --output-format stream-json.")
-    if streams and values["prompt"] not in (None, "-"):
-        raise UsageError("With --input-format stream-json every message comes on standard input.")
-    if not streams and values["replay_user_messages"]:
+    if values["input_format"] == "stream-json":
+        if values["output_format"] != "stream-json":
+            raise UsageError("--input-format stream-json goes with --output-format stream-json.")
+        if values["prompt"] not in (None, "-"):
+            why = "With --input-format stream-json every message comes on standard input."
+            raise UsageError(why)
+    elif values["replay_user_messages"]:
         raise UsageError("--replay-user-messages goes with --input-format stream-json.")
-    if not streams and values["permission_prompt_tool"] == "stdio":
+    elif values["permission_prompt_tool"] == "stdio":
         raise UsageError("--permission-prompt-tool stdio goes with --input-format stream-json.")
 
     earlier = values["latest"] or values["resume"] or values["session_id"]

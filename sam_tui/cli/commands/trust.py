@@ -43,16 +43,23 @@ def trust_command(
         return _list(trust, as_json=as_json)
     path = folder or workspace_of({"workspace": None})
     if revoke:
-        if not trust.revoke(path):
-            raise UsageError(
-                f"{path} was not trusted.", hint="“sam-tui trust --list” tells which are."
-            )
-        click.echo(terminal_safe(f"{os.path.realpath(path)} is no longer trusted."), err=True)
-        return 0
+        return _revoke(trust, path)
     root = Workspace.open(path).root
     if show:
         require_output()
         return _show(trust, root, as_json=as_json)
+    return _trust(trust, root)
+
+
+def _revoke(trust: "FileTrust", path: str) -> int:
+    if not trust.revoke(path):
+        raise UsageError(f"{path} was not trusted.", hint="“sam-tui trust --list” tells which are.")
+    click.echo(terminal_safe(f"{os.path.realpath(path)} is no longer trusted."), err=True)
+    return 0
+
+
+def _trust(trust: "FileTrust", root: str) -> int:
+    """Trust a folder, naming what is believed from now on and what changed since it last was."""
     for item in trust.believed(root, deep=True):
         click.echo(terminal_safe(f"believed: {item.name} ({item.meaning})"), err=True)
     for change in trust.changes(root):

@@ -125,17 +125,19 @@ def key_of(text: str) -> str:
 
     A letter without Ctrl or Alt is text, and what edits or moves keeps its meaning.
     """
-    words = [word.lower() for word in re.split(r"(?<=[a-zA-Z])[+-]", text.strip()) if word]
+    words = list(filter(None, re.split(r"(?<=[a-z])[+-]", text.strip().lower())))
     if not words:
         return ""
-    *modifiers, last = words
+    *names, last = words
     last = _SIGNS.get(last, last)
-    known = all(modifiers.count(m) == 1 and m in _MODIFIERS for m in modifiers)
-    held = "ctrl" in modifiers or "alt" in modifiers
-    takes = held and (len(last) == 1 or last in _SIGNS.values() or last in _NAMED)
-    if not known or not (takes or _is_free(last)):
+    modifiers = [modifier for modifier in _MODIFIERS if modifier in names]
+    if len(modifiers) != len(names):  # one is unknown, or there twice
         return ""
-    return "+".join([*(m for m in _MODIFIERS if m in modifiers), last])
+    if not _is_free(last):
+        is_key = len(last) == 1 or last in _SIGNS.values() or last in _NAMED
+        if not is_key or {"ctrl", "alt"}.isdisjoint(modifiers):
+            return ""
+    return "+".join([*modifiers, last])
 
 
 def _is_free(key: str) -> bool:

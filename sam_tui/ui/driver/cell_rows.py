@@ -112,10 +112,9 @@ class CellRow:
             cells = [f"\x1b{name} {at}" for at in range(width)], [PLAIN] * width
         end = min(column + len(cells[0]), len(self.texts))
         for strips in (self.strips, self.whole):
-            for at in [
-                at for at, old in strips.items() if at < end and column < at + old.cell_length
-            ]:
-                del strips[at]
+            for at, old in tuple(strips.items()):
+                if at < end and column < at + old.cell_length:
+                    del strips[at]
         self.strips[column] = strip
         if cells[0] and (cells[0][0] or "").startswith("\x1b"):
             self.whole[column] = strip
@@ -141,22 +140,24 @@ def _cells(strip: Strip, colours: ColorSystem) -> tuple[list[str | None], list[P
     texts: list[str | None] = []
     pens: list[Pen] = []
     for text, style, _ in strip:
-        pen = PLAIN
-        if style is not None:
-            if style.link:
-                return None
-            pen = _pen_of(style, colours)
         if not text.isprintable() or (not text.isascii() and DISPUTED.search(text)):
             return None
-        first = len(texts)
-        if text.isascii():
-            texts.extend(text)
-        else:
-            for start, end, width in split_graphemes(text)[0]:
-                texts += [text[start:end], ""][:width]
+        if style is not None and style.link:
+            return None
+        pen = PLAIN if style is None else _pen_of(style, colours)
+        cells = list(text) if text.isascii() else _graphemes(text)
+        texts += cells
         if " " not in text or pen.blank is pen:
-            pens.extend([pen] * (len(texts) - first))
+            pens += [pen] * len(cells)
         else:
             blank = pen.blank
-            pens.extend(blank if cell == " " else pen for cell in texts[first:])
+            pens += (blank if cell == " " else pen for cell in cells)
     return (texts, pens) if len(texts) == strip.cell_length else None
+
+
+def _graphemes(text: str) -> list[str]:
+    """One for each cell; the second cell of a wide one is empty."""
+    cells: list[str] = []
+    for start, end, width in split_graphemes(text)[0]:
+        cells += [text[start:end], ""][:width]
+    return cells

@@ -51,9 +51,8 @@ class DrawnCells:
             self._size = size
         return CellUpdate(self, update)
 
-    def render(self, pieces: Iterator[Piece], console: Console) -> str:
-        """What to write so that the pieces stand on the terminal."""
-        colours = console._color_system or ColorSystem.TRUECOLOR  # pyright: ignore[reportPrivateUsage]
+    def _changed(self, pieces: Iterator[Piece], colours: ColorSystem) -> dict[int, CellRow]:
+        """The rows that the pieces change, as they are to be."""
         target: dict[int, CellRow] = {}
         for y, x, strip in pieces:
             row = target.get(y) or self._row(y)
@@ -61,6 +60,12 @@ class DrawnCells:
                 if y not in target:
                     target[y] = row = row.copy()
                 row.put(x, strip, colours)
+        return target
+
+    def render(self, pieces: Iterator[Piece], console: Console) -> str:
+        """What to write so that the pieces stand on the terminal."""
+        colours = console._color_system or ColorSystem.TRUECOLOR  # pyright: ignore[reportPrivateUsage]
+        target = self._changed(pieces, colours)
         if not target:
             return ""
         output = Output(console)
@@ -184,17 +189,15 @@ class Output:
             self._cursor = (y, x)
             return
         start = self._cursor[1]
-        between = row.texts[start:x]
-        if len(between) <= _GAP and all(
-            text and text.isascii() and text >= " " and self._draws(text, row.pens[at])
-            for at, text in enumerate(between, start)
-        ):
-            self._parts += [text for text in between if text]
+        between, pens = row.texts[start:x], row.pens[start:x]
+        short = len(between) <= _GAP
+        if short and all(map(_is_plain, between)) and all(map(self._draws, between, pens)):
+            self._parts += filter(None, between)
         else:
             self._parts.append(f"\x1b[{x - start}C" if x - start > 1 else "\x1b[C")
         self._cursor = (y, x)
 
-    def _draws(self, text: str, pen: Pen) -> bool:
+    def _draws(self, text: str | None, pen: Pen) -> bool:
         """Whether a character comes out right with the present pen."""
         return self._pen is pen or (text == " " and self._pen.blank is pen)
 
@@ -255,3 +258,8 @@ def _chops(update: ChopsUpdate) -> Iterator[Piece]:
                 x,
                 strip if first <= x < last and end <= last else strip.crop(0, min(end, last) - x),
             )
+
+
+def _is_plain(text: str | None) -> bool:
+    """Whether a cell holds a character that is written as it is."""
+    return text is not None and text.isascii() and text >= " "

@@ -1,7 +1,7 @@
 """All changes of a conversation on one screen: accepted, undone, commented by file, hunk and line."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -154,18 +154,18 @@ class ReviewScreen(Dialog):
         self._say(note or empty or beyond)
         self._fill()
 
+    def _rows_of(self, change: "ChangedFile") -> Iterator[ReviewRow]:
+        """A file, and where it is opened the lines of its parts."""
+        yield ReviewRow(change)
+        if change.path in self._marks.opened:
+            for number, hunk in enumerate(self._parts[change.path]):
+                for line in hunk:
+                    yield ReviewRow(change, number, None if line.sign == "@" else line)
+
     def _fill(self) -> None:
         at = self._list.highlighted or 0
         changes = self.plan.changes if self.plan is not None else ()
-        self._rows = []
-        for change in changes:
-            self._rows.append(ReviewRow(change))
-            if change.path in self._marks.opened:
-                for number, hunk in enumerate(self._parts[change.path]):
-                    self._rows += [
-                        ReviewRow(change, number, None if line.sign == "@" else line)
-                        for line in hunk
-                    ]
+        self._rows = [row for change in changes for row in self._rows_of(change)]
         self._list.clear_options()
         self._list.add_options(Option(self._content(row)) for row in self._rows)
         if self._rows:
@@ -186,20 +186,23 @@ class ReviewScreen(Dialog):
         chosen = parts if hunk is None else parts[hunk : hunk + 1]
         return {digest(change, part) for part in chosen} or {digest(change, ())}
 
+    def _file_content(self, change: "ChangedFile", mark: tuple[str, str]) -> Content:
+        signs = [line.sign for part in self._parts[change.path] for line in part]
+        opened = "▾" if change.path in self._marks.opened else "▸"
+        foreign = "  something else changed it, too" if change.foreign else ""
+        text = "" if self._parts[change.path] else "  no text to show"
+        return Content.assemble(
+            mark, (f"{opened} {one_line(change.path, 200)}", "bold"),
+            (f"  {_FATES[change.fate]}", "$text-muted"),
+            (f"  +{signs.count('+')}", "$text-success"), (f" -{signs.count('-')}", "$text-error"),
+            (foreign, "$text-warning"), (text, "$text-muted"),
+        )  # fmt: skip
+
     def _content(self, row: ReviewRow) -> Content:
         change, line = row.change, row.line
         mark = ("✓ ", "$text-success") if self._accepted(change, row.hunk) else ("  ", "")
         if row.hunk is None:
-            signs = [line.sign for part in self._parts[change.path] for line in part]
-            opened = "▾" if change.path in self._marks.opened else "▸"
-            foreign = "  something else changed it, too" if change.foreign else ""
-            text = "" if self._parts[change.path] else "  no text to show"
-            return Content.assemble(
-                mark, (f"{opened} {one_line(change.path, 200)}", "bold"),
-                (f"  {_FATES[change.fate]}", "$text-muted"),
-                (f"  +{signs.count('+')}", "$text-success"), (f" -{signs.count('-')}", "$text-error"),
-                (foreign, "$text-warning"), (text, "$text-muted"),
-            )  # fmt: skip
+            return self._file_content(change, mark)
         if line is None:
             head = self._parts[change.path][row.hunk][0].text
             return Content.assemble(mark, (f"  ⋯ {head}".rstrip(), "$text-muted"))

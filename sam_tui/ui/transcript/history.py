@@ -73,16 +73,23 @@ def _blocks(
             if message.text.strip():
                 yield AnswerContent(clean(message.text))
             for call in message.calls:
-                extra = displays.get(call.id)
-                if extra is not None and extra.decision:
-                    yield Decided(extra.decision, extra.allowed)
-                card = _card(call, results.get(call.id))
-                if extra is not None and card.state != "unanswered":
-                    parts = extra.displays or card.displays
-                    card = replace(card, seconds=extra.seconds, displays=parts)
-                yield card
+                yield from _call_blocks(call, results.get(call.id), displays.get(call.id))
         case ToolMessage():
             return
+
+
+def _call_blocks(
+    call: ToolCall, result: ToolMessage | None, extra: "CallDisplay | None"
+) -> Iterator[Content]:
+    """A call with its result; before it what was decided about it."""
+    card = _card(call, result)
+    if extra is not None:
+        if extra.decision:
+            yield Decided(extra.decision, extra.allowed)
+        if card.state != "unanswered":
+            parts = extra.displays or card.displays
+            card = replace(card, seconds=extra.seconds, displays=parts)
+    yield card
 
 
 def _card(call: ToolCall, result: ToolMessage | None) -> Card:

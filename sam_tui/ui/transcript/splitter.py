@@ -8,6 +8,7 @@ alone, never on how it was delivered.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -138,14 +139,10 @@ class Splitter:
         if not complete.strip():
             self._buffer = self._buffer[end:]
             return False
-        lines = complete.split("\n")
-        starts = _starts(complete)
-        tops = [t for t in block_parser().parse(complete) if t.level <= 1]
-        blocks = [i for i, t in enumerate(tops) if t.level == 0 and t.nesting >= 0 and t.map]
-        for count, index in enumerate(blocks):
-            following = blocks[count + 1] if count + 1 < len(blocks) else None
-            last = following is None and not final
-            tokens = tops[index:following]
+        lines, starts = complete.split("\n"), _starts(complete)
+        blocks = _top_blocks(complete)
+        for number, tokens in enumerate(blocks, 1):
+            last = number == len(blocks) and not final
             if self._block(tokens, lines, starts, last=last):
                 return True
         if final:
@@ -199,9 +196,9 @@ class Splitter:
         number = self._number
         if number is None and head.type == "ordered_list_open":
             number = int(head.attrs.get("start", 1))
-        for position, start in enumerate(items):
-            final_item = position == len(items) - 1
-            end = head.map[1] if final_item else items[position + 1]
+        ends = [*items[1:], head.map[1]]
+        for position, (start, end) in enumerate(zip(items, ends, strict=False), 1):
+            final_item = position == len(items)
             source = "\n".join(lines[start:end])
             if len(source) > LONGEST:
                 return self._enter("plain", starts[start])
@@ -209,8 +206,8 @@ class Splitter:
                 self._buffer = self._buffer[starts[start] :]
                 self._number = number
                 return False
-            gap = 1 if final_item else int(not lines[end - 1].strip())
-            self._emit(Markdown(source.rstrip("\n"), number), gap)
+            gap = final_item or not lines[end - 1].strip()
+            self._emit(Markdown(source.rstrip("\n"), number), int(gap))
             number = None if number is None else number + 1
         self._number = None
         return False
@@ -275,6 +272,13 @@ class Splitter:
         for start in range(0, end, LONGEST):
             self._emit(Plain(self._buffer[start : min(end, start + LONGEST)].rstrip("\n")), 0)
         self._buffer = self._buffer[end:]
+
+
+def _top_blocks(text: str) -> list[list["Token"]]:
+    """The tokens of each outermost block, and those right within it."""
+    tops = [token for token in block_parser().parse(text) if token.level <= 1]
+    begins = [i for i, t in enumerate(tops) if t.level == 0 and t.nesting >= 0 and t.map]
+    return [tops[a:b] for a, b in pairwise([*begins, len(tops)])]
 
 
 def _starts(text: str) -> list[int]:

@@ -141,8 +141,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         if self._await_new and new:
             self.selected, self._await_new = new[-1], False
         elif self.selected not in ids:
-            at = before.index(self.selected) if self.selected in before else 0
-            self.selected = ids[min(at, len(ids) - 1)] if ids else None
+            self.selected = _neighbour(self.selected, before, ids)
         if self._armed not in ids:
             self._armed = None
         if self._editing and self._editing not in ids:
@@ -289,3 +288,9 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
                 self.scroll_to_region(Region(0, top, max(1, width), height), animate=False)
                 return
             top += height
+
+
+def _neighbour(id_: int | None, before: list[int], ids: list[int]) -> int | None:
+    """Of the present items that which stands where one that went stood."""
+    at = before.index(id_) if id_ in before else 0
+    return ids[min(at, len(ids) - 1)] if ids else None

@@ -44,16 +44,17 @@ class VimText:
                 return max(begin, self.at - 1)
             case "l":
                 return min(end, self.at + 1)
-            case "0" | "$":
-                return begin if motion == "0" else end
+            case "0":
+                return begin
+            case "$":
+                return end
             case "^":
-                line = self.text[begin:end]
-                return end - len(line.lstrip())
+                return end - len(self.text[begin:end].lstrip())
             case "j" | "k":
-                first, last = self.line(1 if motion == "j" else -1)
+                first, last = self.line({"j": 1, "k": -1}[motion])
                 return min(first + self.at - begin, last)
             case "g" | "G":
-                return 0 if motion == "g" else len(self.text)
+                return {"g": 0, "G": len(self.text)}[motion]
             case _:
                 return self._word(motion)
 
@@ -122,11 +123,12 @@ class VimKeys:
             self._pending = pending + "g"
         elif key in _MOTIONS:
             self._move_or_operate(text, pending, key)
-        elif pending and key == pending:
-            self._operate_lines(text, pending, text.line()[0], text.line()[1])
-        elif not pending and key in "dcy":
+        elif pending:
+            if key == pending:
+                self._operate_lines(text, pending, text.line()[0], text.line()[1])
+        elif key in "dcy":
             self._pending = key
-        elif not pending and key in self._plain:
+        elif key in self._plain:
             self._plain[key](text)
 
     def _move_or_operate(self, text: VimText, operator: str, motion: str) -> None:

@@ -51,23 +51,27 @@ class TypedRedaction:
         begin, finish = part or (0, len(text))
         if not self._runs and not self._short:
             return text[begin:finish]
-        bare, position = _bared(text)
-        hidden: list[tuple[int, int]] = []
-        for first, last in self._found(bare):
-            start, end = position(first), position(last) + 1
-            if last - first + 1 < _RUN and (_joins(text, start - 1) or _joins(text, end)):
-                continue
-            if hidden and start <= hidden[-1][1]:
-                hidden[-1] = (hidden[-1][0], max(end, hidden[-1][1]))
-            else:
-                hidden.append((start, end))
         parts: list[str] = []
         at = begin
-        for start, end in hidden:
+        for start, end in self._typed_spans(text):
             if end > begin and start < finish:
                 parts += (text[at:start], VEIL)
                 at = end
         return "".join((*parts, text[at:finish]))
+
+    def _typed_spans(self, text: str) -> list[tuple[int, int]]:
+        """Where it stands in a text, in order; what overlaps is one."""
+        bare, position = _bared(text)
+        spans: list[tuple[int, int]] = []
+        for first, last in self._found(bare):
+            start, end = position(first), position(last) + 1
+            if last - first + 1 < _RUN and (_joins(text, start - 1) or _joins(text, end)):
+                continue
+            if spans and start <= spans[-1][1]:
+                spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+            else:
+                spans.append((start, end))
+        return spans
 
     def _found(self, bare: str) -> list[tuple[int, int]]:
         """First and last character of each place that is to be hidden, in order."""

@@ -81,13 +81,13 @@ def blocked(pids: Iterable[int], terminal: str) -> Blocked:
         tasks = _tasks(pid)
         before = [_turns(pid, task) for task in tasks]
         calls = [call for task in tasks if (call := _call(pid, task)) is not None]
-        readable = readable or (bool(calls) and bool(_READS))
+        readable |= bool(calls and _READS)
         if any(number in _READS and _is(pid, first, terminal) for number, first in calls):
             return Blocked(reading=True)
         numbers = {number for number, _ in calls}
         if _NO_CALL not in numbers and not _POLLS.isdisjoint(numbers):
             # One may have run since it was looked at, and have left its work to another.
-            polling = polling or before == [_turns(pid, task) for task in tasks]
+            polling |= before == [_turns(pid, task) for task in tasks]
     return Blocked(polling=polling, readable=readable)
 
 

@@ -184,7 +184,8 @@ def _change(path: str, old: str | None, new: str | None) -> FileChange:
 def _note(old: str | None, new: str | None, before: int | None, after: int | None) -> str:
     path, mode = (new, after) if new is not None else (old, before)
     assert path is not None and mode is not None
-    if before is not None and after is not None and stat.S_IFMT(before) != stat.S_IFMT(after):
+    earlier = mode if before is None or after is None else before
+    if stat.S_IFMT(earlier) != stat.S_IFMT(mode):
         return "becomes another kind of file"
     if stat.S_ISDIR(mode):
         return "folder"
@@ -192,8 +193,8 @@ def _note(old: str | None, new: str | None, before: int | None, after: int | Non
         return f"link to {os.readlink(path)}"
     if not stat.S_ISREG(mode):
         return "special file"
-    if before is not None and after is not None and before != after:
-        return f"mode {stat.S_IMODE(before):o} becomes {stat.S_IMODE(after):o}"
+    if earlier != mode:
+        return f"mode {stat.S_IMODE(earlier):o} becomes {stat.S_IMODE(mode):o}"
     return ""
 
 

@@ -89,17 +89,21 @@ class Supervisor:
                 if self._counted and time.monotonic() >= self._count_next:
                     self._count()
                 for descriptor, events in ready:
-                    if descriptor in self._listening:
-                        self._hear(descriptor, events)
-                    elif descriptor == control:
-                        if not self._attend(events):
-                            return Census.joined(watch.census for watch in self._runs.values())
-                    elif descriptor in self._enrolling:
-                        self._enrol(descriptor)
-                    elif descriptor in self._heard:
-                        self._heard[descriptor]()
+                    if descriptor != control:
+                        self._take(descriptor, events)
+                    elif not self._attend(events):
+                        return Census.joined(watch.census for watch in self._runs.values())
         finally:
             self._end()
+
+    def _take(self, descriptor: int, events: int) -> None:
+        """What is ready on a descriptor of a run; nothing for one that went meanwhile."""
+        if descriptor in self._listening:
+            self._hear(descriptor, events)
+        elif descriptor in self._enrolling:
+            self._enrol(descriptor)
+        elif descriptor in self._heard:
+            self._heard[descriptor]()
 
     def _attend(self, events: int) -> bool:
         """Send and read on the control socket; False once it is closed."""

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -56,7 +57,13 @@ def show_command(keys: tuple[str, ...], *, origin: bool, as_json: bool) -> int:
         click.echo(terminal_safe(note), err=True)
     if as_json:
         click.echo(json.dumps({s.key: _row(settings, s) for s in rows}, indent=2))
-        return 0
+    else:
+        _show_lines(settings, rows, origin=origin)
+    return 0
+
+
+def _show_lines(settings: Settings, rows: Sequence[Setting], *, origin: bool) -> None:
+    """As a file writes them, a heading over each section."""
     section = ""
     for setting in rows:
         if setting.section != section:
@@ -66,7 +73,6 @@ def show_command(keys: tuple[str, ...], *, origin: bool, as_json: bool) -> int:
         if origin:
             line = f"{line:<44} # {settings.origin(setting.key)}"
         click.echo(terminal_safe(without_secrets(line)))
-    return 0
 
 
 def _row(settings: Settings, setting: Setting) -> dict[str, Any]:

@@ -170,6 +170,15 @@ def next_command(**values: Any) -> int:
         return _print_advanced(at, at.workflows.advance(values["token"], _output(values["output"])))
 
 
+def _show_newest(at: WorkflowConsole) -> None:
+    """The newest executions."""
+    views = at.workflows.records.executions()
+    if not views:
+        click.echo("No workflow was run yet: “workflow start NAME” begins one.", err=True)
+    lines = [line for view in views for line in execution_lines(view)]
+    at.show([execution_object(view) for view in views], lines)
+
+
 @workflow_group.command("status")
 @click.argument("execution", required=False)
 @click.option("--tokens", is_flag=True, help="With fresh tokens for the open steps.")
@@ -180,11 +189,7 @@ def status_command(**values: Any) -> int:
     with open_console(values) as at:
         name = values["execution"]
         if not name:
-            views = at.workflows.records.executions()
-            if not views:
-                click.echo("No workflow was run yet: “workflow start NAME” begins one.", err=True)
-            lines = [line for view in views for line in execution_lines(view)]
-            at.show([execution_object(view) for view in views], lines)
+            _show_newest(at)
             return DONE
         view, steps = at.workflows.records.execution(name), at.workflows.records.steps(name)
         status, lines = execution_object(view, steps), execution_lines(view, steps)

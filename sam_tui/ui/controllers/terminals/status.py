@@ -1,7 +1,7 @@
 """What goes on in the terminals, for the status bar: looked at after they change, never in turns."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -48,12 +48,9 @@ def session_notice(session: "TerminalSession", name: str, *, watched: bool) -> S
         return None
     state = session.state
     commands = session.commands
-    last = commands[-1] if commands else None
     if state.name == "finished":
-        return None if watched or last is None else _ended(last, name)
-    command = "a program"
-    if last is not None and last.exit_code is None:
-        command = one_line(last.command, _COMMAND)
+        return None if watched or not commands else _ended(commands[-1], name)
+    command = _running_command(commands)
     if state.name != "waiting":
         return _working(state, f"{name}: {command}", agents=agents)
     if watched:
@@ -192,3 +189,10 @@ class TerminalStatus:
         if line != standing.sessions:
             standing.sessions = line
             self._screen.status.show()
+
+
+def _running_command(commands: "Sequence[CommandRecord]") -> str:
+    """The last one, where the shell told it and not its end."""
+    if commands and commands[-1].exit_code is None:
+        return one_line(commands[-1].command, _COMMAND)
+    return "a program"

@@ -48,7 +48,7 @@ def draw_card(canvas: Canvas, card: Card, *, opened: bool | None) -> None:
         _tail(canvas, card.output, MOST_LINES if opened else TAIL)
     elif opened:
         _opened(canvas, card)
-    elif opened is None or not opened:
+    else:
         _folded(canvas, card, chosen=opened is False)
     canvas.pop()
 

@@ -73,17 +73,14 @@ class Highlighter:
         """The spans of each line of ``text``, which consists of whole lines (the last may be open)."""
         lines = text.split("\n")
         if self._lexer is None or any(len(line) > LONGEST_LINE for line in lines):
-            return [[(line, self._palette.block)] if line else [] for line in lines]
+            return [_line(line, self._palette.block) for line in lines]
         rows: list[list[Span]] = [[]]
         for kind, value in self._tokens(text):
             style = self._style(kind)
             first, *others = value.split("\n")
             if first:
                 _add(rows[-1], first, style)
-            for other in others:
-                rows.append([])
-                if other:
-                    rows[-1].append((other, style))
+            rows += (_line(other, style) for other in others)
         rows += [[] for _ in range(len(lines) - len(rows))]
         return rows
 
@@ -123,3 +120,7 @@ def _add(row: list[Span], text: str, style: Style) -> None:
         row[-1] = (row[-1][0] + text, style)
     else:
         row.append((text, style))
+
+
+def _line(text: str, style: Style) -> list[Span]:
+    return [(text, style)] if text else []

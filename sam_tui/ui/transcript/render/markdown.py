@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-_BOLD, _ITALIC, _STRIKE = Style(bold=True), Style(italic=True), Style(strike=True)
+_STYLES = {"strong": Style(bold=True), "em": Style(italic=True), "s": Style(strike=True)}
+"""By the element that has them."""
 _SHOWN_LINK = 100
 
 
@@ -44,8 +45,6 @@ class _Inline:
     def take(self, token: "Token") -> None:
         """One token; unknown ones are shown by their content, never dropped."""
         match token.type:
-            case "text" | "html_inline":
-                self._say(token.content)
             case "softbreak":
                 self._say(" ")
             case "hardbreak":
@@ -53,12 +52,8 @@ class _Inline:
             case "code_inline":
                 top = self._styles[-1]
                 self._say(token.content, self._palette.code + _emphasis(top))
-            case "strong_open":
-                self._styles.append(self._styles[-1] + _BOLD)
-            case "em_open":
-                self._styles.append(self._styles[-1] + _ITALIC)
-            case "s_open":
-                self._styles.append(self._styles[-1] + _STRIKE)
+            case "strong_open" | "em_open" | "s_open":
+                self._styles.append(self._styles[-1] + _STYLES[token.tag])
             case "strong_close" | "em_close" | "s_close":
                 self._styles.pop()
             case "link_open":
@@ -67,7 +62,7 @@ class _Inline:
                 self._close_link()
             case "image":
                 self._open_link(str(token.attrs.get("src", "")))
-                self._say(f"▣ {token.content}" if token.content else "▣ image")
+                self._say(f"▣ {token.content or 'image'}")
                 self._close_link()
             case _:
                 self._say(token.content)

@@ -53,10 +53,8 @@ def wrap(text: str, width: int) -> list[tuple[int, int, str]]:
     position, length, glue = 0, len(text), ""
     while length - position > width:
         cut = text.rfind(" ", position, position + width + 1)
-        end = cut
-        while end > position and text[end - 1] == " ":
-            end -= 1
-        if cut < 0 or end <= position:
+        end = position + len(text[position : max(cut, position)].rstrip(" "))
+        if end == position:
             rows.append((position, position + width, glue))
             position, glue = position + width, ""
             continue

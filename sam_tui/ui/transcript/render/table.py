@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -79,12 +80,11 @@ def _draw_row(canvas: Canvas, row: Sequence[Cell], shape: Shape, sizes: list[int
         cells = [cell_len(text[a:b]) for a, b, _ in ranges]
         columns.append(list(zip(pieces, cells, strict=True)))
     text_style = canvas.palette.text
-    for level in range(max((len(column) for column in columns), default=0)):
+    for level in zip_longest(*columns, fillvalue=([], 0)):
         line: list[Span] = []
-        for index, column in enumerate(columns):
+        for index, (spans, cells) in enumerate(level):
             if index:
                 line.append((_BETWEEN, canvas.palette.faint))
-            spans, cells = column[level] if level < len(column) else ([], 0)
             last = index == len(columns) - 1
             line += _aligned(spans, sizes[index] - cells, shape.sides[index], text_style, last)
         canvas.line(line, wrapped=False)

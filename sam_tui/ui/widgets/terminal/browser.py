@@ -1,6 +1,7 @@
 """Looking back in a terminal by keyboard: a cursor over all that is kept, marks, and a search."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from sam_tui.ui.widgets.terminal.selection import Kind, Marking, Place, SearchMarks
@@ -61,6 +62,13 @@ class Browser:
         twins = {"h": "left", "l": "right", "k": "up", "j": "down", "0": "home"}
         twins |= {"dollar_sign": "end", "ctrl+b": "pageup", "ctrl+f": "pagedown"}
         self._moves |= {key: self._moves[twin] for key, twin in twins.items()}
+        self._acts: dict[str, Callable[[], None]] = {
+            "n": lambda: self._to_next(1),
+            "N": lambda: self._to_next(-1),
+            "slash": self._begin_typing,
+            "question_mark": self._begin_typing,
+            **{key: partial(self._turn, kind) for key, kind in _KINDS.items()},
+        }
 
     @property
     def position(self) -> Place:
@@ -98,14 +106,16 @@ class Browser:
         elif shifted != key and shifted in self._moves:
             self._mark("cells")
             self._go(self._moves[shifted](*self.position))
-        elif key in _KINDS:
-            self._turn(_KINDS[key])
-        elif key in ("n", "N"):
-            self.finding.step(1 if key == "n" else -1)
-            self._to_hit()
-        elif key in ("slash", "question_mark"):
-            self.typing, self._before = "", self.position
+        elif key in self._acts:
+            self._acts[key]()
         return None
+
+    def _to_next(self, by: int) -> None:
+        self.finding.step(by)
+        self._to_hit()
+
+    def _begin_typing(self) -> None:
+        self.typing, self._before = "", self.position
 
     def move(self, position: Place) -> None:
         """The cursor goes there; marks follow."""

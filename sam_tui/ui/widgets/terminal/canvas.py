@@ -137,10 +137,7 @@ class TerminalCanvas(Widget):
         regions = [*changed, *self._follow_cursor(self.displayed.screen)]
         if changed and self.browser is not None:
             self.browser.finding.renew()
-        if (changed and self._overlays_moved()) or 2 * len(regions) > self.size.height:
-            self.refresh()
-        elif regions:
-            self.refresh(*(r for r in regions if 0 <= r.y < self.size.height))
+        self._draw_anew(regions, all_of_it=bool(changed) and self._overlays_moved())
         self.painted()
         self._due = began + _FRAME
         self.call_after_refresh(self._drawn, began)
@@ -272,13 +269,8 @@ class TerminalCanvas(Widget):
         A frame may come between a new size and the rows for it.
         """
         filters, ground = self.get_line_filters(), self.background_colors[1]
-        drawn = 1 if self.displayed is None else len(self._strips)
-        empty: Strip | None = None
         strips: list[Strip] = []
-        for y in crop.line_range:
-            strip = self.render_line(y) if y < drawn or empty is None else empty
-            if y >= drawn:
-                empty = strip  # every row below is the same, and its style is costly to find
+        for strip in self._rows_at(crop.line_range):
             if strip.cell_length != self.size.width:
                 strip = strip.adjust_cell_length(self.size.width, self.rich_style)
             for line_filter in filters:
@@ -287,6 +279,22 @@ class TerminalCanvas(Widget):
         if crop.column_span != (0, self.size.width):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return [underlined(strip, self._colours) for strip in strips]
+
+    def _draw_anew(self, regions: list[Region], *, all_of_it: bool) -> None:
+        """What changed, or everything where that is most of it."""
+        if all_of_it or 2 * len(regions) > self.size.height:
+            self.refresh()
+        elif regions:
+            self.refresh(*(r for r in regions if 0 <= r.y < self.size.height))
+
+    def _rows_at(self, rows: range) -> list[Strip]:
+        drawn = 1 if self.displayed is None else len(self._strips)
+        strips = [self.render_line(y) for y in rows if y < drawn]
+        if len(strips) < len(rows):
+            # Every row below is the same, and its style is costly to find.
+            below = self.render_line(rows[len(strips)])
+            strips += [below] * (len(rows) - len(strips))
+        return strips
 
     def render_line(self, y: int) -> Strip:
         """One row, with what is marked and found in it, and with the cursor where the keys go."""

@@ -127,21 +127,21 @@ def with_cursor(
         case "underline":
             return laid_over(strip, first, stop, own_style + Style(underline=True, bold=True))
         case "bar" if not cell.text.strip():
-            style = next((segment.style for segment in cell), None)
-            parts = [
-                strip.crop(0, first),
-                Strip([Segment("▏", own_style if style is None else style + own_style)], 1),
-                strip.crop(stop, strip.cell_length),
-            ]
-            return Strip.join(parts)
+            bar = Strip([Segment("▏", _first_style(cell) + own_style)], 1)
+            return Strip.join([strip.crop(0, first), bar, strip.crop(stop, strip.cell_length)])
         case "bar" | "hollow":
             return laid_over(strip, first, stop, own_style + Style(underline=True))
         case _ if colour is None:
             return laid_over(strip, first, stop, Style(reverse=True))
         case _:
-            under = next((s.style.bgcolor for s in cell if s.style is not None), None)
+            under = _first_style(cell).bgcolor
             block = Style(color=under, bgcolor=own_style.color, reverse=False)
             return laid_over(strip, first, stop, block)
+
+
+def _first_style(strip: Strip) -> Style:
+    """That of the first segment which has one."""
+    return next((segment.style for segment in strip if segment.style is not None), Style())
 
 
 def _character(strip: Strip, column: int) -> tuple[int, int]:

@@ -144,8 +144,7 @@ class TerminalView(TerminalPast, can_focus=True):
         if self.hovered is not None:
             return f"Ctrl+click: {one_line(self.hovered[1][2], 60)}"
         if self.ended:
-            code = "a signal" if session.exit_code is None else f"exit {session.exit_code}"
-            return f"ended: {code}" + (" · Enter restarts" if self._restartable else "")
+            return _end_words(session) + (" · Enter restarts" if self._restartable else "")
         if self.interrupting.words:
             return self.interrupting.words
         if self.has_focus:
@@ -207,19 +206,28 @@ class TerminalView(TerminalPast, can_focus=True):
         elif self.session is None and not self._restartable:
             self._leave()
         elif self.ended:
-            if event.key == "enter" and self._restartable:
-                self.post_message(RestartAsked(self))
+            self._restart_on(event.key)
         elif self.session is not None and watched_only(self.session):
             return self._takes_or_gives(self.session, event.key)
         elif event.key in _WITHOUT_FULL_SCREEN and not self._full_screen:
             self._chord.release()
-            if event.key == ZOOM:
-                return False
-            page = max(1, self.size.height - 1)
-            self.scroll_lines(-page if event.key == "shift+pageup" else page)
+            return self._scrolls(event.key)
         else:
             self._chord.release()
             self._press(event.key, event.character)
+        return True
+
+    def _restart_on(self, key: str) -> None:
+        """Enter starts a program that ended once more, where it can be."""
+        if key == "enter" and self._restartable:
+            self.post_message(RestartAsked(self))
+
+    def _scrolls(self, key: str) -> bool:
+        """Look back, or forth again, by a page; False for the key that zooms."""
+        if key == ZOOM:
+            return False
+        page = max(1, self.size.height - 1)
+        self.scroll_lines(-page if key == "shift+pageup" else page)
         return True
 
     @property
@@ -378,3 +386,7 @@ class TerminalView(TerminalPast, can_focus=True):
         if not (self.looked_at and self.has_focus):
             self._note("bell")
         self.post_message(TerminalAsked(self, "bell"))
+
+
+def _end_words(session: "TerminalSession") -> str:
+    return "ended: " + ("a signal" if session.exit_code is None else f"exit {session.exit_code}")
