@@ -46,9 +46,7 @@ def read_answer(hook: Hook, result: CommandResult) -> HookAnswer:
     if result.exit_code == OBJECTS:
         return _with(answer, word="deny", reason=result.errors.strip() or _SILENT)
     if result.exit_code != 0:
-        how = result.signal or f"exit code {result.exit_code}"
-        detail = (result.errors.strip() or result.output.strip())[:500]
-        return _with(answer, warning=f"failed ({how})" + (f": {detail}" if detail else ""))
+        return _with(answer, warning=_failure_words(result))
     text = result.output.strip()
     if not text.startswith("{"):
         return _with(answer, context=text) if hook.event in _CONTEXT and text else answer
@@ -289,3 +287,9 @@ class FileHooks:
 
 def _unheard(_: str) -> None:
     """Nobody watches a hook print."""
+
+
+def _failure_words(result: CommandResult) -> str:
+    how = result.signal or f"exit code {result.exit_code}"
+    detail = (result.errors.strip() or result.output.strip())[:500]
+    return f"failed ({how})" + (f": {detail}" if detail else "")

@@ -118,15 +118,20 @@ class CallPieces:
             return CallDelta(call.index, "", "", text)
         if not (name or wire_id or text):
             return None
-        call = _OpenCall(len(self._calls), wire_id)
+        call = self._begin(index, wire_id)
         call.nesting.feed(text)
-        self._calls.append(call)
-        self._by_wire_id.setdefault(wire_id, call)
-        if index is not None:
-            self._by_wire_index[index] = call
         identifier = wire_id if wire_id and wire_id not in self._ids else mint("call")
         self._ids.add(identifier)
         return CallDelta(call.index, identifier, name, text)
+
+    def _begin(self, wire_index: int | None, wire_id: str) -> _OpenCall:
+        """A new call, found again by what the provider calls it."""
+        call = _OpenCall(len(self._calls), wire_id)
+        self._calls.append(call)
+        self._by_wire_id.setdefault(wire_id, call)
+        if wire_index is not None:
+            self._by_wire_index[wire_index] = call
+        return call
 
     def _under_way(self, index: int | None, wire_id: str, name: str) -> _OpenCall | None:
         if index is None:

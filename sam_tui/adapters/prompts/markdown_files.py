@@ -8,7 +8,7 @@ The text.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,6 +99,19 @@ def _content(path: Path, root: str) -> bytes:
         raise InvalidMarkdown(str(why)) from None
 
 
+def _front_matter(lines: Sequence[str]) -> dict[str, str]:
+    """``name: value`` a line, without the marks around it; empty lines and comments say nothing."""
+    values: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if not colon:
+            raise InvalidMarkdown(f"has a line without a colon at its top: {printable(line)[:60]}")
+        values[name.strip().lower()] = value.strip().strip("\"'")
+    return values
+
+
 def _parsed(path: Path, data: bytes) -> MarkdownFile:
     try:
         content = data.decode("utf-8-sig").replace("\r\n", "\n")
@@ -111,15 +124,7 @@ def _parsed(path: Path, data: bytes) -> MarkdownFile:
         end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() == _FENCE), None)
         if end is None:
             raise InvalidMarkdown("opens with --- and has no second ---")
-        for line in lines[1:end]:
-            name, colon, value = line.partition(":")
-            if not line.strip() or line.lstrip().startswith("#"):
-                continue
-            if not colon:
-                raise InvalidMarkdown(
-                    f"has a line without a colon at its top: {printable(line)[:60]}"
-                )
-            values[name.strip().lower()] = value.strip().strip("\"'")
+        values = _front_matter(lines[1:end])
         text = "\n".join(lines[end + 1 :])
     text = text.replace("\x00", "").strip()
     if not text:

@@ -98,6 +98,11 @@ class _List:
     ordered: bool
     next: int
 
+    def take_marker(self) -> str:
+        """What the next item begins with."""
+        self.next += 1
+        return f"{self.next - 1}." if self.ordered else "•"
+
 
 @dataclass(slots=True)
 class _Walk:
@@ -142,26 +147,24 @@ class _Walk:
                 self.heading = int(token.tag[1:])
             case "heading_close":
                 self.heading = 0
-            case "bullet_list_open":
-                self.lists.append(_List(ordered=False, next=1))
-            case "ordered_list_open":
-                self.lists.append(_List(ordered=True, next=int(token.attrs.get("start", 1))))
+            case "bullet_list_open" | "ordered_list_open":
+                start = int(token.attrs.get("start", 1))
+                self.lists.append(_List(ordered=token.tag == "ol", next=start))
             case "bullet_list_close" | "ordered_list_close":
                 self.lists.pop()
             case "list_item_open":
-                top = self.lists[-1]
-                self.marker = f"{top.next}." if top.ordered else "•"
-                top.next += 1
-            case "blockquote_open":
-                self.quotes += 1
-            case "blockquote_close":
-                self.quotes -= 1
+                self.marker = self.lists[-1].take_marker()
+            case "blockquote_open" | "blockquote_close":
+                self.quotes += token.nesting
             case "table_open":
                 self.in_table, self.rows = True, []
             case "tr_open":
                 self.rows.append([])
             case _:
                 pass
+
+
+_BREAKS = {"softbreak": " ", "hardbreak": "\n"}
 
 
 def _spans(tokens: Sequence["Token"]) -> Spans:
@@ -175,20 +178,14 @@ def _spans(tokens: Sequence["Token"]) -> Spans:
                 look = replace(look, italic=token.nesting > 0)
             case "s_open" | "s_close":
                 look = replace(look, strike=token.nesting > 0)
-            case "link_open":
+            case "link_open" | "link_close":
                 look = replace(look, link=str(token.attrs.get("href", "")))
-            case "link_close":
-                look = replace(look, link="")
             case "code_inline":
                 spans.append(replace(look, text=token.content, code=True))
-            case "softbreak":
-                spans.append(replace(look, text=" "))
-            case "hardbreak":
-                spans.append(replace(look, text="\n"))
+            case "softbreak" | "hardbreak":
+                spans.append(replace(look, text=_BREAKS[token.type]))
             case "image":
                 spans.append(replace(look, text=f"[image: {token.content}]"))
-            case _ if token.content:
-                spans.append(replace(look, text=token.content))
             case _:
-                pass
-    return tuple(spans)
+                spans.append(replace(look, text=token.content))
+    return tuple(span for span in spans if span.text)

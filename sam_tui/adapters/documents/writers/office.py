@@ -57,20 +57,8 @@ def _add_to_docx(document: Any, block: Block) -> None:
             _runs(document.add_paragraph(style=f"Heading {level}"), spans)
         case Paragraph(spans, quoted):
             _runs(document.add_paragraph(style="Quote" if quoted else None), spans)
-        case ListItem(depth, "•", spans):
-            style = f"List Bullet {depth + 1}" if 0 < depth < 3 else "List Bullet"
-            paragraph = document.add_paragraph(style=style)
-            if depth >= 3:
-                paragraph.paragraph_format.left_indent = Pt(18 * (depth + 1))
-            _runs(paragraph, spans)
-        case ListItem(depth, marker, spans):
-            # Word numbers all lists of one style through; written numbers are the ones meant.
-            paragraph = document.add_paragraph()
-            paragraph.paragraph_format.left_indent = Pt(18 * (depth + 1))
-            paragraph.paragraph_format.first_line_indent = Pt(-18) if marker else None
-            if marker:
-                paragraph.add_run(f"{marker} ")
-            _runs(paragraph, spans)
+        case ListItem():
+            _add_item(document, block)
         case CodeBlock(text):
             run = document.add_paragraph().add_run(text)
             run.font.name, run.font.size = _MONOSPACE, Pt(9)
@@ -78,6 +66,23 @@ def _add_to_docx(document: Any, block: Block) -> None:
             _docx_table(document, rows)
         case HorizontalRule():
             document.add_paragraph("―" * 20)
+
+
+def _add_item(document: Any, item: ListItem) -> None:
+    from docx.shared import Pt
+
+    indent = Pt(18 * (item.depth + 1))
+    if item.marker == "•":
+        style = f"List Bullet {item.depth + 1}" if 0 < item.depth < 3 else "List Bullet"
+        paragraph = document.add_paragraph(style=style)
+        if item.depth >= 3:
+            paragraph.paragraph_format.left_indent = indent
+    else:
+        # Word numbers all lists of one style through; written numbers are the ones meant.
+        paragraph = document.add_paragraph(f"{item.marker} " if item.marker else "")
+        paragraph.paragraph_format.left_indent = indent
+        paragraph.paragraph_format.first_line_indent = Pt(-18) if item.marker else None
+    _runs(paragraph, item.spans)
 
 
 def _docx_table(document: Any, rows: tuple[tuple[Spans, ...], ...]) -> None:
@@ -144,9 +149,7 @@ def _slides(blocks: Sequence[Block], title: str) -> Iterator[_Slide]:
                 yield from _paged(current)
                 yield _Slide(current.title, table=block)
                 current = _Slide(current.title)
-            case Heading(_, spans):
-                current.lines.append((0, spans, False))
-            case Paragraph(spans, _):
+            case Heading(_, spans) | Paragraph(spans, _):
                 current.lines.append((0, spans, False))
             case ListItem(depth, marker, spans):
                 number = () if marker in ("", "•") else (TextSpan(f"{marker} "),)
@@ -178,22 +181,13 @@ def _paged(slide: _Slide) -> Iterator[_Slide]:
 
 def _add_slide(deck: Any, slide: _Slide) -> None:
     """Layouts of the standard template: 0 title, 1 title and content, 5 title only."""
-    from pptx.util import Inches, Pt
+    from pptx.util import Pt
 
     number = 0 if slide.opening and not slide.lines else 5 if slide.table else 1
     added = deck.slides.add_slide(deck.slide_layouts[number])
     added.shapes.title.text_frame.text = slide.title
     if slide.table is not None:
-        rows = slide.table.rows
-        columns = max(len(row) for row in rows)
-        frame = added.shapes.add_table(
-            len(rows), columns, Inches(0.5), Inches(1.6), Inches(9), Inches(0.4) * len(rows)
-        )
-        for r, row in enumerate(rows):
-            for c, spans in enumerate(row):
-                paragraph = frame.table.cell(r, c).text_frame.paragraphs[0]
-                _runs(paragraph, spans, bold=r == 0)
-                paragraph.font.size = Pt(14)
+        _pptx_table(added.shapes, slide.table.rows)
         return
     if number == 0:
         return
@@ -203,3 +197,17 @@ def _add_slide(deck: Any, slide: _Slide) -> None:
         paragraph.level = depth
         _runs(paragraph, spans)
         paragraph.font.size = Pt(14 if code else 20)
+
+
+def _pptx_table(shapes: Any, rows: Sequence[Sequence[Spans]]) -> None:
+    from pptx.util import Inches, Pt
+
+    columns = max(len(row) for row in rows)
+    frame = shapes.add_table(
+        len(rows), columns, Inches(0.5), Inches(1.6), Inches(9), Inches(0.4) * len(rows)
+    )
+    for r, row in enumerate(rows):
+        for c, spans in enumerate(row):
+            paragraph = frame.table.cell(r, c).text_frame.paragraphs[0]
+            _runs(paragraph, spans, bold=r == 0)
+            paragraph.font.size = Pt(14)

@@ -108,8 +108,53 @@ class ShellCommands:
     ) -> CommandResult:
         """``run`` for a command that is held in a way of the caller's; None leaves it free."""
         run = self._sandbox.tracking.run(confined_run)
-        environment = self._environment(request, run, confined=confined_run is not None)
         began = time.monotonic()
+        process, pipes = self._start(request, confined_run, run)
+        if request.on_start is not None:
+            request.on_start(process.pid)
+        if confined_run is not None:
+            self.leaders.add(process.pid)
+            confined_run.handle.when_abandoned = run.kill
+        execution = _Execution(process, pipes, confined_run, run)
+        execution.unhurried = request.unhurried or _never
+        try:
+            timed_out = not await execution.wait(request.timeout)
+            if confined_run is not None:
+                await _finish(confined_run, run)
+        finally:
+            execution.close()
+            self.leaders.discard(process.pid)
+            if confined_run is not None:
+                confined_run.handle.when_abandoned = None
+                confined_run.close()
+        output, dropped = pipes[0].output.text()
+        errors = "".join(pipe.output.text()[0] for pipe in pipes[1:])
+        code = process.returncode
+        result = CommandResult(
+            output=output,
+            exit_code=_exit_code(code),
+            signal=_signal_name(code),
+            seconds=time.monotonic() - began,
+            timed_out=timed_out,
+            dropped=dropped,
+            errors=errors,
+            withheld=self._missed(request.command, output + errors) if code else (),
+            left=run.left(),
+        )
+        if confined_run is None:
+            return result
+        return replace(
+            result,
+            refused=refusals(confined_run, output + errors, code),
+            exceeded=tuple(sorted(confined_run.handle.exceeded)),
+            abandoned=confined_run.handle.abandoned,
+        )
+
+    def _start(
+        self, request: CommandRequest, confined_run: ConfinedRun | None, run: TrackedRun
+    ) -> "tuple[subprocess.Popen[bytes], list[_Pipe]]":
+        """The shell, and what is read of it: its output, then its errors where they are wanted apart."""
+        environment = self._environment(request, run, confined=confined_run is not None)
         with contextlib.ExitStack() as ends, contextlib.ExitStack() as failed:
             reading, writing = _pipe(ends, failed)
             wrong = _pipe(ends, failed) if request.apart else None
@@ -128,48 +173,10 @@ class ShellCommands:
                 run.started,
             )
             failed.pop_all()
-        if request.on_start is not None:
-            request.on_start(process.pid)
-        if confined_run is not None:
-            self.leaders.add(process.pid)
-            confined_run.handle.when_abandoned = run.kill
         pipes = [_Pipe(reading, LiveText(request.on_output))]
         if wrong is not None:
             pipes.append(_Pipe(wrong[0], LiveText(lambda _: None)))
-        execution = _Execution(process, pipes, confined_run, run)
-        execution.unhurried = request.unhurried or _never
-        try:
-            timed_out = not await execution.wait(request.timeout)
-            if confined_run is not None:
-                await _finish(confined_run, run)
-        finally:
-            execution.close()
-            self.leaders.discard(process.pid)
-            if confined_run is not None:
-                confined_run.handle.when_abandoned = None
-                confined_run.close()
-        output, dropped = pipes[0].output.text()
-        errors = pipes[1].output.text()[0] if wrong is not None else ""
-        code = process.returncode
-        result = CommandResult(
-            output=output,
-            exit_code=code if code is not None and code >= 0 else None,
-            signal=_signal_name(code),
-            seconds=time.monotonic() - began,
-            timed_out=timed_out,
-            dropped=dropped,
-            errors=errors,
-            withheld=self._missed(request.command, output + errors) if code else (),
-            left=run.left(),
-        )
-        if confined_run is None:
-            return result
-        return replace(
-            result,
-            refused=refusals(confined_run, output + errors, code),
-            exceeded=tuple(sorted(confined_run.handle.exceeded)),
-            abandoned=confined_run.handle.abandoned,
-        )
+        return process, pipes
 
     def _environment(
         self, request: CommandRequest, run: TrackedRun, *, confined: bool
@@ -185,6 +192,11 @@ class ShellCommands:
 
     def _missed(self, command: str, output: str) -> tuple[str, ...]:
         return self._sandbox.misses.of(self._sandbox.passed, command, output)
+
+
+def _exit_code(code: int | None) -> int | None:
+    """None where a signal ended it, or nothing yet."""
+    return code if code is not None and code >= 0 else None
 
 
 async def _finish(confined_run: ConfinedRun, run: TrackedRun) -> None:

@@ -27,7 +27,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.calls import (
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.kernel.seccomp import STARTING, TRUNCATION_HELD
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
-from sam_tui.adapters.terminal.sandbox.supervised.caller import Target
+from sam_tui.adapters.terminal.sandbox.supervised.caller import ResolvedPath, Target
 from sam_tui.adapters.terminal.sandbox.supervised.own_objects import TERMINAL_MAKERS
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 from sam_tui.core.authorization.paths.places import Place as Kind
@@ -36,6 +36,35 @@ _EXCLUDING = os.O_CREAT | os.O_EXCL
 _WRITING = os.O_WRONLY | os.O_RDWR
 
 How = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """How a file is opened for writing."""
+
+    flags: int
+    mode: int
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it has to be new: of what is not there, nothing is read."""
+        return self.flags & _EXCLUDING == _EXCLUDING
+
+    @property
+    def reads(self) -> bool:
+        """Whether it can be read from, too."""
+        return not self.fresh and self.flags & os.O_ACCMODE != os.O_WRONLY
+
+    @property
+    def follow(self) -> bool:
+        """Whether a link at its end is followed."""
+        return not (self.fresh or self.flags & os.O_NOFOLLOW)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether Landlock can be left to decide. What it lets be read is more than may be: reading is
+        not left to the kernel, which looks again."""
+        return self.fresh or bool(self.flags & _WRITING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,46 +100,42 @@ def judge_open(watch: Watch, call: Notification, drafts: Drafts, named: Named, h
 
 def _judge_write(watch: Watch, call: Notification, drafts: Drafts, named: Named, how: How) -> None:
     """A file opened for writing, or made."""
-    flags, mode = how
+    opening = _Opening(*how)
     target = Target(call.thread, watch.memory)
-    fresh = flags & _EXCLUDING == _EXCLUDING  # of what is not there, nothing is read
-    reads = not fresh and flags & os.O_ACCMODE != os.O_WRONLY
-    follow = not (fresh or flags & os.O_NOFOLLOW)
+
+    def open_unless_asked(real: str, open_it: Callable[[], None]) -> None:
+        if not (opening.reads and asked_secret(watch, call, real, open_it)):
+            open_it()
 
     def open_inside(real: str, kind: Kind | None) -> None:
-        def go() -> None:
-            changes.open_inside(watch, call, drafts, (real, kind), how)
+        open_unless_asked(real, lambda: changes.open_inside(watch, call, drafts, (real, kind), how))
 
-        if not (reads and asked_secret(watch, call, real, go)):
-            go()
-
-    path = Named(named.directory, named.text, follow)
-    suspect = reads and watch.reads.secret(target.absolute(named.directory, named.text))
+    path = Named(named.directory, named.text, opening.follow)
+    suspect = opening.reads and watch.reads.secret(target.absolute(named.directory, named.text))
     if carried_inside(watch, target, path, open_inside, quick=not suspect):
         return
-    # What Landlock lets be read is more than may be: that is not left to the kernel, which looks again.
-    trusted = bool(flags & _WRITING) or fresh
-    if trusted and _surely_granted(watch, target, path):
+    if opening.trusted and _surely_granted(watch, target, path):
         watch.proceed(call)
         return
-    target_path = target.resolve(named.directory, named.text, follow=follow)
-    real = target_path.real
-    if target_path.link and changes.opened_again(watch, call, drafts, target_path.link, flags):
+    target_path = target.resolve(path.directory, path.text, follow=path.follow)
+    real, link = target_path.real, target_path.link
+    if link and changes.opened_again(watch, call, drafts, link, opening.flags):
         return
-    left = left_to_landlock(watch, target_path) or real in watch.devices
-    if left or not feasibility.can_open(real, flags):
-        if trusted:
+    if _left_to_kernel(watch, target_path, opening.flags):
+        if opening.trusted:
             watch.proceed(call)
             return
         if not is_inside(watch, target_path):
             _refuse_open(watch, call, real)
             return
+    open_unless_asked(real, lambda: _settle_open(watch, call, real, opening.flags, opening.mode))
 
-    def settle() -> None:
-        _settle_open(watch, call, real, flags, mode)
 
-    if not (reads and asked_secret(watch, call, real, settle)):
-        settle()
+def _left_to_kernel(watch: Watch, path: ResolvedPath, flags: int) -> bool:
+    """Whether Landlock judges it, it is a device that is open to all, or it cannot succeed anyway."""
+    if left_to_landlock(watch, path) or path.real in watch.devices:
+        return True
+    return not feasibility.can_open(path.real, flags)
 
 
 def _surely_granted(watch: Watch, target: Target, named: Named) -> bool:
