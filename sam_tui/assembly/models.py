@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sam_tui.assembly.lazy import once
 from sam_tui.assembly.options import DEFAULT_TIMEOUT
@@ -52,7 +52,7 @@ class Providers(Processes):
         """The model that was asked for."""
         return self.configuration.options.model
 
-    def open_model(self, name: str, options: Mapping[str, Any] | None = None) -> "Model":
+    def open_model(self, name: str, options: Mapping[str, object] | None = None) -> "Model":
         """The model of that name, reached as the person asked for theirs. Raises ``SamError``."""
         return self.catalog.open(ModelOffer(name, name, ""), options=options)
 

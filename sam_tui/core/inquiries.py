@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
 
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
@@ -17,7 +16,7 @@ Responder = Callable[[Inquiry], Answer | None]
 Attends = Callable[[Inquiry], bool]
 """Whether somebody is there for an inquiry. Called in the task that asks, right before it opens."""
 
-Beside = Callable[[Inquiry], Coroutine[Any, Any, None] | None]
+Beside = Callable[[Inquiry], Coroutine[object, object, None] | None]
 """What is done while a question waits, such as calling the person; it ends with the question."""
 
 
@@ -63,10 +62,10 @@ class Inquiries:
         started = self._clock.monotonic()
         inquiry = Inquiry(InquiryId(mint("inq")), conversation, call, self._clock.now(), request)
         answer = self._responder(inquiry) if self._responder else None
-        if answer is None and not self._attends(inquiry):
-            return self._end(inquiry, "unattended", None, started, announce=True)
         if answer is not None:
             return self._end(inquiry, "answered", answer, started, announce=True)
+        if not self._attends(inquiry):
+            return self._end(inquiry, "unattended", None, started, announce=True)
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._open[inquiry.id] = (inquiry, future)
         self._bus.publish(InquiryOpened(inquiry))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sam_tui.core.ids import CallId
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from pydantic import TypeAdapter
 
 
@@ -98,7 +99,7 @@ def dump_message(message: Message) -> str:
     return json.dumps(_fields(message), ensure_ascii=False, separators=(",", ":"), default=_fields)
 
 
-def _fields(value: Any) -> dict[str, Any]:
+def _fields(value: "DataclassInstance") -> dict[str, object]:
     """A message or a call by its fields. ``asdict`` would copy all of an answer's opaque data."""
     named = {field.name: getattr(value, field.name) for field in fields(value)}
     return {key: field for key, field in named.items() if key != "images" or field}

@@ -1,5 +1,6 @@
 """A decision on a call, in the form that is shown, recorded and told to the model."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,26 +64,26 @@ def denial(decision: Decision) -> str:
     return f"{decision.operation} is not allowed: {decision.reason} (rule {decision.rule})."
 
 
+_SENTENCES: Mapping[tuple[Outcome, DecidedBy | Literal[""]], str] = {
+    ("allow", "user"): "You allowed {operation}{scope}",
+    ("allow", "hook"): "A hook of yours allowed {operation}: {reason}",
+    ("allow", ""): "",
+    ("deny", "user"): "You denied {operation}{comment}",
+    ("deny", "hook"): "A hook stopped {operation}: {reason}",
+    ("deny", ""): "{operation} was refused: {reason}",
+    ("amended", ""): "You changed what {operation} would write",
+    ("expired", ""): "Nobody answered about {operation} in time",
+    ("cancelled", ""): "The question about {operation} was withdrawn",
+}
+"""What is said of a decision, by its outcome and by who decided; without a name, by all others."""
+
+
 def decision_words(decision: Decision) -> str:
     """What was decided, in a sentence; empty where the running call says it already."""
     comment = f": {decision.comment}" if decision.comment else ""
     scope = f" ({decision.scope})" if decision.scope else ""
-    match decision.outcome, decision.by:
-        case "allow", "user":
-            return f"You allowed {decision.operation}{scope}"
-        case "allow", "hook":
-            return f"A hook of yours allowed {decision.operation}: {decision.reason}"
-        case "deny", "hook":
-            return f"A hook stopped {decision.operation}: {decision.reason}"
-        case "allow", _:
-            return ""
-        case "deny", "user":
-            return f"You denied {decision.operation}{comment}"
-        case "deny", _:
-            return f"{decision.operation} was refused: {decision.reason}"
-        case "amended", _:
-            return f"You changed what {decision.operation} would write"
-        case "expired", _:
-            return f"Nobody answered about {decision.operation} in time"
-        case _:
-            return f"The question about {decision.operation} was withdrawn"
+    by_whom = _SENTENCES.get((decision.outcome, decision.by))
+    sentence = _SENTENCES[decision.outcome, ""] if by_whom is None else by_whom
+    return sentence.format(
+        operation=decision.operation, reason=decision.reason, scope=scope, comment=comment
+    )

@@ -159,7 +159,7 @@ def _fitting(pattern: re.Pattern[str], operations: Sequence[str]) -> str:
     return next((name for name, match in named if match and "_" in match[0]), "")
 
 
-def _entry(where: str, raw: Any, operations: Sequence[str]) -> AnswerEntry:
+def _entry(where: str, raw: object, operations: Sequence[str]) -> AnswerEntry:
     if not isinstance(raw, dict):
         raise ConfigurationError(f"{where} is not an object.", hint=_FORM)
     fields = cast("dict[str, Any]", raw)

@@ -39,7 +39,7 @@ class BlockedEntry:
     targets: list[str]
     why: str
     tool: str
-    input: dict[str, Any]
+    input: dict[str, object]
     call: str
     hash: str = ""
 

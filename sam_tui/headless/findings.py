@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 """The gravest first: the levels of SARIF."""
-SCHEMA: dict[str, Any] = {
+SCHEMA: dict[str, object] = {
     "type": "object",
     "required": ["summary", "findings"],
     "properties": {

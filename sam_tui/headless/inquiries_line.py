@@ -13,7 +13,6 @@ import signal
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from sam_tui.core.events import InquiryOpened
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry
@@ -63,7 +62,7 @@ async def _answer(runtime: Runtime, reader: asyncio.StreamReader) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def question_of(inquiry: Inquiry) -> dict[str, Any]:
+def question_of(inquiry: Inquiry) -> dict[str, object]:
     """An inquiry as data, its texts cut."""
     request = inquiry.request
     if isinstance(request, ApprovalRequest):

@@ -32,7 +32,7 @@ from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
 
 
-def tool_input(text: str) -> dict[str, Any]:
+def tool_input(text: str) -> dict[str, object]:
     """The object, or ``{"unparsed": text}`` for anything that is none.
 
     ``NaN`` and its like become text: Python reads them, JSON has no word for them.
@@ -72,7 +72,7 @@ class CallLedger:
         self.usage = Usage()
         self.last_text = ""
         self.files_changed: list[str] = []
-        self.denials: list[dict[str, Any]] = []
+        self.denials: list[dict[str, object]] = []
         self.terminals: list[SessionId] = []
         self._api_seconds = 0.0
         self._asked_at: float | None = None

@@ -53,10 +53,10 @@ class Partials:
         self._block: Block | None = None
         self._index = 0
 
-    def begin(self) -> list[dict[str, Any]]:
+    def begin(self) -> list[dict[str, object]]:
         """A request left: a message begins, and whatever streamed before is void."""
         self._block, self._index = None, 0
-        message: dict[str, Any] = {
+        message: dict[str, object] = {
             "type": "message",
             "role": "assistant",
             "model": self._model,
@@ -64,9 +64,9 @@ class Partials:
         }
         return [{"type": "message_start", "message": message}]
 
-    def piece(self, block: Block, text: str) -> list[dict[str, Any]]:
+    def piece(self, block: Block, text: str) -> list[dict[str, object]]:
         """A piece of text or thinking arrived."""
-        events: list[dict[str, Any]] = []
+        events: list[dict[str, object]] = []
         if self._block != block:
             events += self._end_block()
             self._block = block
@@ -79,9 +79,14 @@ class Partials:
         delta = {"type": _DELTA[block], block: text}
         return [*events, {"type": "content_block_delta", "index": self._index, "delta": delta}]
 
-    def _call(self, call: ToolCall) -> list[dict[str, Any]]:
+    def _call(self, call: ToolCall) -> list[dict[str, object]]:
         """A call, whole: its arguments are told once they are."""
-        block: dict[str, Any] = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
+        block: dict[str, object] = {
+            "type": "tool_use",
+            "id": call.id,
+            "name": call.name,
+            "input": {},
+        }
         delta = {"type": "input_json_delta", "partial_json": call.arguments}
         index, self._index = self._index, self._index + 1
         return [
@@ -90,7 +95,7 @@ class Partials:
             {"type": "content_block_stop", "index": index},
         ]
 
-    def end(self, stop_reason: str, calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
+    def end(self, stop_reason: str, calls: Sequence[ToolCall]) -> list[dict[str, object]]:
         """The message is whole, with its calls."""
         return [
             *self._end_block(),
@@ -99,12 +104,11 @@ class Partials:
             {"type": "message_stop"},
         ]
 
-    def _end_block(self) -> list[dict[str, Any]]:
+    def _end_block(self) -> list[dict[str, object]]:
         if self._block is None:
             return []
-        event = {"type": "content_block_stop", "index": self._index}
-        self._block, self._index = None, self._index + 1
-        return [event]
+        index, self._block, self._index = self._index, None, self._index + 1
+        return [{"type": "content_block_stop", "index": index}]
 
 
 Line = dict[str, Any]
@@ -176,7 +180,7 @@ class Lines:
         line = self._message("user", [{"type": "text", "text": event.text}])
         return [{**line, "isReplay": True}]
 
-    def system(self, subtype: str, **fields: Any) -> Line:
+    def system(self, subtype: str, **fields: object) -> Line:
         """A line of our own kind."""
         return {"type": "system", "subtype": subtype, "session_id": self._session, **fields}
 
@@ -232,7 +236,7 @@ class Lines:
         assert whose is not None
         return self._partials.setdefault(whose, Partials(self._model))
 
-    def _stream_events(self, events: list[dict[str, Any]]) -> list[Line]:
+    def _stream_events(self, events: list[dict[str, object]]) -> list[Line]:
         return [
             {
                 "type": "stream_event",
@@ -244,7 +248,7 @@ class Lines:
         ]
 
     def _answered(self, event: Answered) -> list[Line]:
-        message, content = event.message, list[dict[str, Any]]()
+        message, content = event.message, list[dict[str, object]]()
         if message.reasoning:
             content.append({"type": "thinking", "thinking": message.reasoning})
         if message.text:
@@ -269,7 +273,7 @@ class Lines:
         return [*ended, line]
 
     def _result_of_tool(self, event: ToolFinished) -> Line:
-        block = {
+        block: dict[str, object] = {
             "type": "tool_result",
             "tool_use_id": event.call,
             "content": event.text,
@@ -283,7 +287,7 @@ class Lines:
         }
         return line
 
-    def _message(self, role: str, content: list[dict[str, Any]]) -> Line:
+    def _message(self, role: str, content: list[dict[str, object]]) -> Line:
         return {
             "type": role,
             "message": {"role": role, "content": content},

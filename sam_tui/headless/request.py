@@ -1,7 +1,7 @@
 """What a headless run is asked to do."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Image
@@ -39,7 +39,7 @@ class HeadlessRequest:
     goal_turns: int = 10
     images: tuple[Image, ...] = ()
     """What the model is shown with the prompt."""
-    schema: dict[str, Any] | None = None
+    schema: dict[str, object] | None = None
     """What the answer has to be: JSON of this schema."""
     messages: int | None = None
     """The descriptor from which messages come as JSON lines, in place of the one prompt."""

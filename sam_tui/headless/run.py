@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from sam_tui.core.agent.session import Session
 from sam_tui.core.agent.turn import Steering
@@ -358,7 +358,7 @@ class _Run:
 def _tell(
     request: HeadlessRequest,
     outcome: RunOutcome,
-    line: dict[str, Any],
+    line: dict[str, object],
     streams: tuple[HeadlessOutput, HeadlessOutput],
 ) -> int:
     """The result, in the form that was asked for. The exit code, unless nobody could read it."""

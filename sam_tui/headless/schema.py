@@ -1,10 +1,9 @@
 """JSON Schema of the lines of ``stream-json``, made of a table of their fields."""
 
 from collections.abc import Mapping
-from typing import Any
 
-Schema = dict[str, Any]
-Fields = Mapping[str, Any]
+Schema = dict[str, object]
+Fields = Mapping[str, object]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TEXT: Schema = {"type": "string"}

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from typing import Any, cast
+from typing import cast
 
 from sam_tui.core.errors import UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
@@ -13,7 +13,7 @@ REPAIRS = 2
 _MOST = 1_000_000
 _LONGEST_FAULT = 500
 _FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
-Schema = dict[str, Any]
+Schema = dict[str, object]
 
 
 class WrongStructure(ValueError):

@@ -96,7 +96,7 @@ def _name(context: Context) -> str:
 
 
 def _named_conversation(context: Context) -> ConversationId | None:
-    name: Any = (context.meta or {}).get(CONVERSATION_META)
+    name: object = (context.meta or {}).get(CONVERSATION_META)
     if name is None:
         return None
     if not isinstance(name, str) or not _NAMEABLE.fullmatch(name):

@@ -6,7 +6,7 @@ a later line of it is indented, so that it cannot pass for a line of ours.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import mcp_types as types
 
@@ -26,7 +26,7 @@ class ElicitationForm:
     """A form elicitation: a message, and a flat JSON schema of the answer."""
 
     message: str
-    schema: dict[str, Any]
+    schema: dict[str, object]
 
 
 def form_of(inquiry: Inquiry, version: str) -> ElicitationForm:
@@ -43,7 +43,7 @@ def answer_of(inquiry: Inquiry, result: types.ElicitResult) -> Answer | None:
 
     An approval is given by the id of an offered choice alone; anything else denies.
     """
-    content: Mapping[str, Any] = result.content or {}
+    content: Mapping[str, object] = result.content or {}
     accepted = result.action == "accept"
     if isinstance(inquiry.request, Question):
         reply = content.get("answer")
@@ -70,7 +70,7 @@ def _approval_form(request: ApprovalRequest, version: str) -> ElicitationForm:
     lines += [f"  agent   | {line}" for line in visible_text(request.words).splitlines()]
     lines += _preview(request.preview)
     options = [(DENY, "No"), *((c.id, f"Yes: {one_line(c.words)}") for c in request.choices)]
-    schema: dict[str, Any] = {
+    schema: dict[str, object] = {
         "type": "object",
         "properties": {
             "decision": _choice("Decision", options, version),
@@ -87,10 +87,14 @@ def _approval_form(request: ApprovalRequest, version: str) -> ElicitationForm:
 
 def _question_form(question: Question, version: str) -> ElicitationForm:
     parts = [_indented(question.prompt), _indented(question.context)]
-    answer: dict[str, Any] = {"type": "string", "title": "Your answer"}
+    answer: dict[str, object] = {"type": "string", "title": "Your answer"}
     if question.choices:
         answer = _choice("Your answer", [(c, one_line(c)) for c in question.choices], version)
-    schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
+    schema: dict[str, object] = {
+        "type": "object",
+        "properties": {"answer": answer},
+        "required": ["answer"],
+    }
     return ElicitationForm(_cut("\n\n".join(part for part in parts if part)), schema)
 
 

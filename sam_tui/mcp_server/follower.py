@@ -143,7 +143,7 @@ class Follower:
 
     def resume(self, params: types.CallToolRequestParams) -> None:
         """Take the answer that a repeated request brings to the question it was asked."""
-        response: Any = (params.input_responses or {}).get(_QUESTION)
+        response: object = (params.input_responses or {}).get(_QUESTION)
         inquiry = self._call.inquiries[0] if self._call.inquiries else None
         if inquiry is not None and isinstance(response, types.ElicitResult):
             self._call.inquiries.popleft()
@@ -222,7 +222,7 @@ def owner_of(client: Client, params: types.CallToolRequestParams) -> str:
     return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def refused(text: str, structured: Mapping[str, Any] | None = None) -> types.CallToolResult:
+def refused(text: str, structured: Mapping[str, object] | None = None) -> types.CallToolResult:
     """A result that says what went wrong, for the model to read."""
     return types.CallToolResult(
         content=[types.TextContent(text=text)],
@@ -237,10 +237,10 @@ def _seen(task: "asyncio.Future[Any]") -> None:
         task.exception()
 
 
-def _entry(event: Event, call: Call) -> tuple[types.LoggingLevel | None, dict[str, Any]]:
+def _entry(event: Event, call: Call) -> tuple[types.LoggingLevel | None, dict[str, object]]:
     match event:
         case DecisionMade(call=of, decision=decision) if of == call.id:
-            entry = {
+            entry: dict[str, object] = {
                 "operation": decision.operation,
                 "outcome": decision.outcome,
                 "by": decision.by,

@@ -10,7 +10,7 @@ def sendable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def plain_json(data: Mapping[str, Any]) -> Any:
+def plain_json(data: Mapping[str, object]) -> dict[str, Any]:
     """Data as JSON can hold it: what it has no form for becomes text."""
     text = json.dumps(dict(data), default=str, ensure_ascii=False)
     return json.loads(sendable(text), parse_constant=str)

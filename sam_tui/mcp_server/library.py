@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -17,9 +17,9 @@ RESOURCE_NOT_FOUND: Final = -32002
 class NotFound(Exception):
     """There is no such resource. ``data`` says more, as plain JSON."""
 
-    def __init__(self, message: str, data: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, message: str, data: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
-        self.data: Mapping[str, Any] = data or {}
+        self.data: Mapping[str, object] = data or {}
 
 
 class Resources(Protocol):

@@ -130,7 +130,7 @@ def parsed(line: bytes) -> types.JSONRPCMessage | WireFault | None:
     except ValidationError:
         message = None
     try:
-        value: Any = json.loads(line)
+        value: object = json.loads(line)
     except (ValueError, RecursionError):
         return _fault(None, types.PARSE_ERROR, "Parse error")
     if not isinstance(value, dict):

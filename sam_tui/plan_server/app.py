@@ -3,9 +3,10 @@
 import json
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.config import JsonDict
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -27,7 +28,7 @@ class _Form(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-_NEEDS: dict[str, Any] = {
+_NEEDS: JsonDict = {
     "anyOf": [
         {
             "required": ["task"],

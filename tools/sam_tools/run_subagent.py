@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from pydantic import Field
 
@@ -73,7 +72,7 @@ class SubagentTool:
     async def _run(self, arguments: RunSubagent, context: ToolContext) -> ToolResult:
         if not arguments.task.strip():
             raise ToolError("The task is empty.", hint="Say what the subagent should do.")
-        options: dict[str, Any] = {}
+        options: dict[str, object] = {}
         if arguments.temperature is not None:
             options["temperature"] = arguments.temperature
         if arguments.topP is not None:

@@ -214,7 +214,7 @@ class UserCollaboration:
         operation, host = arguments.authorize_operation.strip(), context.permit.host
         operation = operation if _OPERATION.fullmatch(operation) else ""
         notes: tuple[str, ...] = ()
-        data: dict[str, Any] = {"toolCallId": context.call}
+        data: dict[str, object] = {"toolCallId": context.call}
         if operation and host is not None:
             if host.approves_all:
                 return ToolResult(f"Auto-approved: {arguments.prompt}", data=data)

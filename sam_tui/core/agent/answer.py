@@ -120,8 +120,7 @@ def read_text_calls(text: str, is_tool: Callable[[str], bool]) -> TextCalls:
     """The calls of an answer that has none of the provider's own; the text stays where there are none."""
     if _OPEN in text:
         bodies, left = _tagged(text)
-        parsed = [_call(body, is_tool) for body in bodies]
-        calls = tuple(call for call in parsed if call is not None)
+        calls = tuple(filter(None, (_call(body, is_tool) for body in bodies)))
         return TextCalls(calls, left.strip() if calls else text)
     ended = text.rstrip()
     fenced = _FENCE.search(ended) if ended.endswith("}\n```") else None
@@ -218,7 +217,7 @@ class Fold:
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._calls: dict[int, _OpenCall] = {}
-        self._opaque: dict[str, Any] = {}
+        self._opaque: dict[str, object] = {}
         self.usage = Usage()
         self.truncated = False
         """Whether the model's limit of length was reached."""

@@ -72,21 +72,30 @@ class Budget:
 
     def _overdrawn(self) -> BudgetExhausted | None:
         """Whether tokens or money are gone; a limit that nothing can be held against ends it too."""
-        tokens, cost = self.limits.tokens, self.limits.cost
-        used = self.usage.input_tokens + self.usage.output_tokens
-        if tokens is not None:
-            if self.unmetered:
-                why = "the model does not say what it uses"
-                return _unkept(f"{tokens:,} tokens", "tokens", why, "--max-turns")
-            if used >= tokens:
-                return _reached(f"{tokens:,} tokens", "tokens")
-        if cost is not None:
-            if self.unmetered or (used and self.usage.cost is None):
-                why = "what the model costs is not known"
-                return _unkept(f"${cost:g}", "cost", why, "--max-tokens or --max-turns")
-            if (self.usage.cost or 0.0) >= cost:
-                return _reached(f"${cost:g}", "cost")
-        return self.parent._overdrawn() if self.parent is not None else None
+        gone = self._tokens_gone() or self._money_gone()
+        return gone or (self.parent._overdrawn() if self.parent is not None else None)
+
+    @property
+    def _tokens_used(self) -> int:
+        return self.usage.input_tokens + self.usage.output_tokens
+
+    def _tokens_gone(self) -> BudgetExhausted | None:
+        tokens = self.limits.tokens
+        if tokens is None:
+            return None
+        if self.unmetered:
+            why = "the model does not say what it uses"
+            return _unkept(f"{tokens:,} tokens", "tokens", why, "--max-turns")
+        return _reached(f"{tokens:,} tokens", "tokens") if self._tokens_used >= tokens else None
+
+    def _money_gone(self) -> BudgetExhausted | None:
+        cost = self.limits.cost
+        if cost is None:
+            return None
+        if self.unmetered or (self._tokens_used and self.usage.cost is None):
+            why = "what the model costs is not known"
+            return _unkept(f"${cost:g}", "cost", why, "--max-tokens or --max-turns")
+        return _reached(f"${cost:g}", "cost") if (self.usage.cost or 0.0) >= cost else None
 
     def spend(self, usage: Usage) -> None:
         """Add what a call used, here and for whoever this is done for."""

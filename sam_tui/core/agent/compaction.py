@@ -109,11 +109,7 @@ def _shortened(messages: Sequence[Message], aim: int, limit: int) -> Compacted:
     kept_from, left = _suffix(messages, left, user, whole=whole)
     newest = _newest(messages, user, kept_from, left)
     pinned = () if user is not None and kept_from <= user else pinned_first
-    indices = tuple(
-        i
-        for i, message in enumerate(messages[:kept_from])
-        if not (whole and i == user) and not _is_summary(message) and not is_notes(message)
-    )
+    indices = _condensed(messages, range(kept_from), user if whole else None)
     dropped = tuple(messages[i] for i in indices)
     notes = tuple(message for message in notes if message not in messages[kept_from:])
     opening = (_summary(messages, dropped, summary_room), *notes, *pinned, *newest)
@@ -121,6 +117,13 @@ def _shortened(messages: Sequence[Message], aim: int, limit: int) -> Compacted:
     if tokens > limit:
         raise ContextExceeded(f"The conversation could not be brought below {limit} tokens.")
     return Compacted(opening, kept_from, dropped, indices, tokens)
+
+
+def _condensed(messages: Sequence[Message], within: range, pin: int | None) -> tuple[int, ...]:
+    """Where the messages stand that a summary replaces: all but the pinned one, summaries and notes."""
+    return tuple(
+        i for i in within if i != pin and not _is_summary(messages[i]) and not is_notes(messages[i])
+    )
 
 
 def compact_span(messages: Sequence[Message], start: int, end: int) -> Compacted:
@@ -132,10 +135,7 @@ def compact_span(messages: Sequence[Message], start: int, end: int) -> Compacted
     last = max((i for i in range(start, end) if isinstance(messages[i], UserMessage)), default=None)
     later = any(isinstance(message, UserMessage) for message in messages[end:])
     pin = None if later else last
-    indices = tuple(
-        i for i in range(start, end)
-        if i != pin and not _is_summary(messages[i]) and not is_notes(messages[i])
-    )  # fmt: skip
+    indices = _condensed(messages, range(start, end), pin)
     dropped = tuple(messages[i] for i in indices)
     if not dropped:
         return Compacted((), 0, (), (), total(messages))

@@ -32,8 +32,6 @@ _SHORTER = (
     "once, in several steps where it has to be."
 )
 _SAY = "Your answer was empty. Go on with the task, or say what came of it."
-CANCELLED = "Cancelled by the person before it ended."
-"""Of a call."""
 TOLD = {
     "length": "The answer reached the model's limit of length; the model is asked to go on.",
     "empty": "The model gave an empty answer; it is asked again.",

@@ -1,15 +1,57 @@
-"""The order in which the calls of one message run: blocking, serial, parallel (seed 004)."""
+"""Runs the calls of one message in their order: blocking, serial, parallel (seed 004)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import ToolCall
 from sam_tui.core.tooling.contract import Schedule
-from sam_tui.core.tooling.executor import CallPlan
+from sam_tui.core.tooling.executor import CallPlan, Executed, Executor, Gate, unread
 
 AT_ONCE = 8
 """Calls that run side by side at most."""
 
+CANCELLED = "Cancelled by the person before it ended."
+"""What came of a call that had not ended."""
+
 Run = Callable[[int], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class CallRunner:
+    """Runs calls of a conversation through the executor, as far as ``gate`` lets them."""
+
+    executor: Executor
+    conversation: ConversationId
+    gate: Gate | None
+
+    async def run(
+        self, calls: Sequence[ToolCall], store: Callable[[Mapping[int, Executed]], None]
+    ) -> list[Executed]:
+        """What each call came to, in call order; whatever stops it, each has come to something.
+
+        ``store`` gets all that have ended, by their places, whenever one has.
+        """
+        plans: list[CallPlan] = []
+        done: dict[int, Executed] = {}
+
+        async def run(index: int) -> None:
+            done[index] = await self.executor.run(plans[index], self.conversation)
+            store(done)
+
+        try:
+            for call in calls:
+                plans.append(self.executor.plan(call, self.gate))
+                await asyncio.sleep(0)  # signals and keys are heard between two of them
+            await run_in_order(plans, run)
+        finally:
+            plans += [unread(call) for call in calls[len(plans) :]]
+            for index, plan in enumerate(plans):
+                if index not in done:
+                    done[index] = self.executor.cancelled(plan, self.conversation, CANCELLED)
+            store(done)
+        return [done[index] for index in range(len(calls))]
 
 
 async def run_in_order(plans: Sequence[CallPlan], run: Run) -> None:

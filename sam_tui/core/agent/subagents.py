@@ -7,7 +7,6 @@ number are limited, tools are limited where they run, and what it costs is its p
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.history import History
@@ -43,7 +42,7 @@ class SubagentAssignment:
     max_steps: int = DEFAULT_STEPS
     terminal: bool = False
     dynamic: bool = False
-    options: Mapping[str, Any] | None = None
+    options: Mapping[str, object] | None = None
     """Further fields of its model requests, such as ``temperature``."""
     system_prompt: str = ""
     """The id of a system prompt; empty for the one in use."""
@@ -101,7 +100,7 @@ class Surroundings:
 
 
 Prepare = Callable[[ConversationId], Gate]
-OpenModel = Callable[[str, Mapping[str, Any]], Model]
+OpenModel = Callable[[str, Mapping[str, object]], Model]
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +236,7 @@ class Subagents:
         bus: Bus,
         sender: Sender,
         child: ConversationId,
-        turn: Coroutine[Any, Any, TurnFinished],
+        turn: Coroutine[object, object, TurnFinished],
     ) -> TurnFinished | None:
         """Run a turn and tell its sender of every step; None when it alone was cancelled."""
         subscription = bus.subscribe()

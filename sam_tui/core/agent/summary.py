@@ -75,7 +75,7 @@ def summarise(messages: Sequence[Message]) -> ThreadSummary:
     return ThreadSummary(
         find_task(requests),
         _requests(requests),
-        _last(_answers(calls.values(), [r for r in results if r.ok]), MOST_ANSWERS),
+        _last(_answers(calls.values(), results), MOST_ANSWERS),
         _last(_commits(results), MOST_COMMITS),
         _last(_files(calls.values()), MOST_FILES),
         _last(_decisions(answers), MOST_DECISIONS),
@@ -209,7 +209,7 @@ def _meant(call: ToolCall) -> ToolCall:
 
 
 def _answers(calls: Iterable[ToolCall], results: Iterable[ToolMessage]) -> list[str]:
-    texts = {result.call_id: result.text for result in results}
+    texts = {result.call_id: result.text for result in results if result.ok}
     return [
         f"{prompt} -> {_clip(_line(texts[call]), 240)}"
         for call, prompt in _prompts(calls)

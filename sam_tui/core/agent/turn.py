@@ -1,7 +1,7 @@
 """One user turn: ask the model, run what it calls, until it answers without calling."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from sam_tui.core.agent.answer import Fold, Meter, StreamedText, receive
 from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.context_window import Room, opening
-from sam_tui.core.agent.endings import CANCELLED, TOLD, Endings, status_of
+from sam_tui.core.agent.endings import TOLD, Endings, status_of
 from sam_tui.core.agent.history import History
 from sam_tui.core.agent.retry import Mending, RetryPolicy
-from sam_tui.core.agent.schedule import run_in_order
+from sam_tui.core.agent.schedule import CallRunner
 from sam_tui.core.agent.tokens import text_tokens
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
@@ -50,7 +50,7 @@ from sam_tui.core.messages import (
 from sam_tui.core.ports.model import AnswerLimits, Model
 from sam_tui.core.prompt.reminders import digest, reminder_of
 from sam_tui.core.prompt.requests import RequestBuilder
-from sam_tui.core.tooling.executor import CallPlan, Executed, Executor, Gate, unread
+from sam_tui.core.tooling.executor import Executed, Executor, Gate
 from sam_tui.core.tooling.neutralization import scrub_echoes
 from sam_tui.core.tooling.results import call_display, remarks
 from sam_tui.core.usage import Usage
@@ -320,26 +320,8 @@ class Turn:
 
     async def _run_calls(self, calls: Sequence[ToolCall]) -> None:
         """Run all calls; exactly one result each enters the history, in call order."""
-        executor = self._engine.executor
-        plans: list[CallPlan] = []
-        done: dict[int, Executed] = {}
-
-        async def run(index: int) -> None:
-            done[index] = await executor.run(plans[index], self._conversation)
-            self._store(calls, done)
-
-        try:
-            for call in calls:
-                plans.append(executor.plan(call, self._gate))
-                await asyncio.sleep(0)  # signals and keys are heard between two of them
-            await run_in_order(plans, run)
-        finally:
-            plans += [unread(call) for call in calls[len(plans) :]]
-            for index, plan in enumerate(plans):
-                if index not in done:
-                    done[index] = executor.cancelled(plan, self._conversation, CANCELLED)
-            self._store(calls, done)
-        ended = [done[index] for index in sorted(done)]
+        runner = CallRunner(self._engine.executor, self._conversation, self._gate)
+        ended = await runner.run(calls, lambda done: self._store(calls, done))
         self._note([note for executed in ended for note in executed.notes])
         self._note(remarks(executed.decision for executed in ended), "approval")
         images = [image for executed in ended for image in executed.images]
@@ -348,7 +330,7 @@ class Turn:
         if halt := next((executed.halt for executed in ended if executed.halt), ""):
             raise StoppedByHook(f"The turn was ended: {halt}")
 
-    def _store(self, calls: Sequence[ToolCall], done: dict[int, Executed]) -> None:
+    def _store(self, calls: Sequence[ToolCall], done: Mapping[int, Executed]) -> None:
         """Append the results whose predecessors all have theirs, so that order is call order."""
         while (index := self._history.answered_of(calls)) in done:
             finished = done[index].finished

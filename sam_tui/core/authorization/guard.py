@@ -36,7 +36,7 @@ from sam_tui.core.authorization.policy.command_stages import wants_network
 from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT
 from sam_tui.core.authorization.policy.policy import Judgement, PermissionMode, Policy
 from sam_tui.core.authorization.request import Explanation as Explanation
-from sam_tui.core.authorization.request import GuardTerms, Refusals, no_preview
+from sam_tui.core.authorization.request import GuardTerms, Refusals, no_preview, unanswered
 from sam_tui.core.authorization.request import Request as Request
 from sam_tui.core.authorization.rules.rule import saved_rule
 from sam_tui.core.display import Diff
@@ -214,12 +214,11 @@ class Guard:
                 open_questions.append(judgement)
             else:
                 used.append(grant)
-        if open_questions and self.policy.mode == "auto":
-            return Explanation(
-                "deny", f"auto mode never asks: {open_questions[0].reason}", "mode:auto", judgements
-            )
         if open_questions:
             first = open_questions[0]
+            if self.policy.mode == "auto":
+                why = f"auto mode never asks: {first.reason}"
+                return Explanation("deny", why, "mode:auto", judgements)
             return Explanation("ask", first.reason, first.rule, judgements)
         if used:
             rule = f"grant:{used[0].id}"
@@ -312,18 +311,15 @@ class Guard:
     async def _ask(self, request: Request, explained: Explanation) -> Decision:
         asking = tuple(j for j in explained.judgements if j.outcome == "ask")
         judgements = asking or explained.judgements
-        targets = tuple(j.target for j in judgements)
-        sources = await self._sources() if request.operation == CONNECT else ()
-        on_offer = self._offers(request, judgements, sources)
-        counted = next(offer.choice for offer in on_offer if offer.choice.id == "timed")
+        on_offer = await self._offers(request, judgements)
         question = ApprovalRequest(
             operation=request.operation,
             summary=request.summary,
-            targets=targets,
-            why=f"{explained.reason}. {request.then}" if request.then else explained.reason,
+            targets=tuple(j.target for j in judgements),
+            why=request.reason(explained.reason),
             cwd=self.workspace.root,
             preview=tuple(request.preview()),
-            timed_scope=timed_words(counted, request.accesses),
+            timed_scope=timed_words(_timed(on_offer).choice, request.accesses),
             seconds=self.seconds,
             asker=request.asker,
             choices=tuple(offer.choice for offer in on_offer),
@@ -334,15 +330,11 @@ class Guard:
         )
         outcome = await self._put(request.conversation, request.call, question)
         verdict = request.decided("deny", "user", explained.rule, explained.reason)
-        scope, touched = ", ".join(targets), explained.targets
+        scope, touched = ", ".join(question.targets), explained.targets
         verdict = replace(verdict, scope=scope, elapsed=outcome.elapsed, targets=touched)
-        if outcome.closed == "unattended":
-            return replace(verdict, by="mode", rule="unattended")
-        if outcome.closed == "expired":
-            return replace(verdict, outcome="expired")
-        if not isinstance(outcome.answer, Approval):
-            return verdict
-        chosen = chosen_of(answer := outcome.answer, on_offer)
+        if not isinstance(answer := outcome.answer, Approval):
+            return unanswered(outcome, verdict)
+        chosen = chosen_of(answer, on_offer)
         if chosen is None:
             return _unallowed(answer, question, verdict)
         if chosen.choice.id == "rehearse":
@@ -351,9 +343,10 @@ class Guard:
         scope = question.timed_scope if chosen.choice.id == "timed" else took
         return replace(verdict, outcome="allow", scope=scope, comment=answer.comment)
 
-    def _offers(
-        self, request: Request, judgements: Sequence[Judgement], sources: Sequence[str]
+    async def _offers(
+        self, request: Request, judgements: Sequence[Judgement]
     ) -> tuple[ScopeOffer, ...]:
+        sources = await self._sources() if request.operation == CONNECT else ()
         past: Sequence[DecisionEntry] = ()
         keeps = self._saved is not None
         if self._history is not None:
@@ -368,8 +361,10 @@ class Guard:
         )
         on_offer += sources_offers(request.operation, judgements, sources, self.policy, keeps=keeps)
         if request.ahead:
-            timed = next(offer for offer in on_offer if offer.choice.id == "timed")
-            on_offer = (of_next_call(timed), *(o for o in on_offer if o.choice.id != "once"))
+            on_offer = (
+                of_next_call(_timed(on_offer)),
+                *(o for o in on_offer if o.choice.id != "once"),
+            )
         if request.rehearsable:
             on_offer = (*on_offer, rehearsal(judgements))
         return tuple(simulated(offer, past, self.policy) for offer in on_offer)
@@ -390,6 +385,11 @@ class Guard:
                 pattern=HostEntry.of(target) if offer.hosts else offer.pattern,
             )
         return offer.choice.words if offer.choice.span != "once" or offer.uses else ONCE
+
+
+def _timed(on_offer: Sequence[ScopeOffer]) -> ScopeOffer:
+    """The offer that lasts a while, which every question has."""
+    return next(offer for offer in on_offer if offer.choice.id == "timed")
 
 
 def _unallowed(answer: Approval, question: ApprovalRequest, verdict: Decision) -> Decision:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sam_tui.core.accesses import LocatedAccess
 from sam_tui.core.authorization.grants.grants import Grant
@@ -10,6 +10,7 @@ from sam_tui.core.authorization.grants.source_offers import no_sources
 from sam_tui.core.authorization.policy.policy import Judgement
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiries import InquiryOutcome
 from sam_tui.core.inquiry import Draft
 from sam_tui.core.ports.policy import DecisionHistory, RuleStore
 from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK, Network
@@ -67,6 +68,10 @@ class Request:
     ahead: bool = False
     """Whether it is about calls to come: none waits for the answer."""
 
+    def reason(self, why: str) -> str:
+        """Why it is asked, and what a yes brings."""
+        return f"{why}. {self.then}" if self.then else why
+
     def decided(self, outcome: Outcome, by: DecidedBy, rule: str, reason: str) -> Decision:
         """A decision on it."""
         return Decision(self.operation, outcome, by, rule, reason, asker=self.asker)
@@ -91,6 +96,13 @@ class Explanation:
 def no_preview() -> Sequence[Diff]:
     """What a running program will write is not known before."""
     return ()
+
+
+def unanswered(outcome: InquiryOutcome, verdict: Decision) -> Decision:
+    """The verdict where no person answered the question."""
+    if outcome.closed == "unattended":
+        return replace(verdict, by="mode", rule="unattended")
+    return replace(verdict, outcome="expired") if outcome.closed == "expired" else verdict
 
 
 MOST = 8

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from sam_tui.core.ports.processes.sandbox import AskOutside, Network
 
@@ -54,7 +54,7 @@ class Occasion:
 
     event: HookEvent
     session: str
-    fields: Mapping[str, Any]
+    fields: Mapping[str, object]
     subject: str = ""
 
 
@@ -84,7 +84,7 @@ class HookAnswer:
     message: str = ""
     """What the hook has to say to the person."""
     seconds: float = 0.0
-    updated: Mapping[str, Any] | None = None
+    updated: Mapping[str, object] | None = None
     """What it wants a call to be given, in place of its whole input."""
 
 

@@ -7,7 +7,7 @@ Times are seconds since the epoch. Fields that end in ``_json`` hold one JSON va
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 ExecutionState = Literal[
     "idle", "running", "paused", "completed", "failed", "abandoned", "diverged"
@@ -345,7 +345,7 @@ class DefinitionFile:
     path: str
     stem: str
     sha256: str
-    fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    fields: Mapping[str, object] = field(default_factory=dict[str, object])
     body: str = ""
     lines: Mapping[tuple[str | int, ...], int] = field(
         default_factory=dict[tuple[str | int, ...], int]

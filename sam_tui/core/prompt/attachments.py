@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.request import Request, no_preview
@@ -51,7 +50,7 @@ async def server_texts(
             yield ServerText(name, done.text, done.ok, prompt)
 
 
-def _mentioned(text: str) -> Iterator[tuple[str, str, dict[str, Any], bool]]:
+def _mentioned(text: str) -> Iterator[tuple[str, str, dict[str, str], bool]]:
     if match := _PROMPT.fullmatch(text):
         server, prompt, words = match.groups()
         arguments = {"name": prompt, "words": words or ""}

@@ -142,7 +142,7 @@ class Shield:
         issued, values = self._given, self._values
         return PLACEHOLDER.sub(lambda m: values[m[0]] if m[0] in issued else m[0], text)
 
-    def unmask_data(self, data: Any) -> Any:
+    def unmask_data(self, data: object) -> Any:
         """The same for every text in lists and objects, such as the arguments of a call."""
         if isinstance(data, str):
             return self.unmask(data)
@@ -153,7 +153,7 @@ class Shield:
             return {key: self.unmask_data(value) for key, value in items}
         return data
 
-    def mask_data(self, data: Any) -> Any:
+    def mask_data(self, data: object) -> Any:
         """Placeholders in every text of lists and objects, also for what its name alone gives away."""
         if isinstance(data, str):
             return self.mask(data).text
@@ -165,7 +165,7 @@ class Shield:
             return {self.mask_data(key): self._mask_entry(key, value) for key, value in pairs}
         return data
 
-    def _mask_entry(self, key: Any, value: Any) -> Any:
+    def _mask_entry(self, key: object, value: object) -> object:
         if isinstance(key, str) and isinstance(value, str) and telling(key, value):
             counts: dict[str, int] = {}
             placeholder = self._seen(key, value, counts)

@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 DEEPEST = 200
 """Levels that the arguments of a call never have more of: what reads them calls itself level by level."""
@@ -50,7 +49,7 @@ def depth_of(text: str) -> int:
     return nesting.deepest
 
 
-def plain_json(text: str) -> Any:
+def plain_json(text: str) -> object:
     """The value of a JSON text in which no object names a thing twice: readers differ about those.
 
     Raises ValueError, also for what is nested too deep.
@@ -61,8 +60,8 @@ def plain_json(text: str) -> Any:
         raise ValueError("it is nested too deep") from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value: dict[str, Any] = {}
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value: dict[str, object] = {}
     for name, its_value in pairs:
         if name in value:
             raise ValueError(f"{name[:_LONGEST_NAME]!r} stands there twice")

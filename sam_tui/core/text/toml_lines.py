@@ -3,7 +3,6 @@
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from sam_tui.core.errors import ConfigurationError
 
@@ -13,7 +12,7 @@ _AT_LINE = re.compile(r"\(at line (\d+), column \d+\)|at end of document")
 _LONG = re.compile(r'"""|' + "'''")
 
 
-def toml_table(text: str, path: str, hint: str) -> dict[str, Any]:
+def toml_table(text: str, path: str, hint: str) -> dict[str, object]:
     """What a text holds. Raises ``ConfigurationError`` with ``path``, line and ``hint``."""
     try:
         return tomllib.loads(text)

@@ -77,8 +77,7 @@ def differences(span: EditSpan, named: Callable[[Todo], str]) -> list[str]:
     rows += [f"added {named(item)}" for id_, item in new.items() if id_ not in old]
     for id_, item in new.items():
         rows += _changes(old.get(id_), item, named)
-    common = old.keys() & new.keys()
-    if [id_ for id_ in new if id_ in common] != [id_ for id_ in old if id_ in common]:
+    if list(filter(old.__contains__, new)) != list(filter(new.__contains__, old)):
         more = ", …" if len(new) > _ORDER_SHOWN else ""
         rows.append(f"the order is now {', '.join(map(str, [*new][:_ORDER_SHOWN]))}{more}")
     return rows
@@ -103,18 +102,21 @@ def _applied(items: tuple[Todo, ...], edit: TodoEdit) -> tuple[Todo, ...]:
     if edit.kind == "add":
         highest = max((item.id for item in items), default=0)
         return (*items, Todo(highest + 1, one_line(edit.title)))
-    at = next((i for i, item in enumerate(items) if item.id == edit.todo), None)
-    if at is None:
+    ids = [item.id for item in items]
+    if edit.todo not in ids:
         return items
+    at = ids.index(edit.todo)
     match edit.kind:
         case "retitle":
             return _with(items, at, replace(items[at], title=one_line(edit.title)))
         case "cycle":
             return _with(items, at, _cycled(items[at]))
         case "remove":
-            return tuple(_without(item, edit.todo) for item in items if item.id != edit.todo)
-        case "up" | "down":
-            return _exchanged(items, at, at + (1 if edit.kind == "down" else -1))
+            return tuple(_without(item, edit.todo) for item in (*items[:at], *items[at + 1 :]))
+        case "up":
+            return _exchanged(items, at, at - 1)
+        case "down":
+            return _exchanged(items, at, at + 1)
 
 
 def _exchanged(items: tuple[Todo, ...], at: int, to: int) -> tuple[Todo, ...]:

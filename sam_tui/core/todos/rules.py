@@ -92,13 +92,16 @@ def settle(items: Sequence[Todo], *, started: Sequence[int] = ()) -> Settled:
     running = [item for item in items if item.status == "in-progress"]
     if len(running) < 2:
         return Settled(tuple(items), ())
-    ids = {item.id for item in running}
-    explicit = [id_ for id_ in started if id_ in ids]
-    winner = explicit[-1] if explicit else max(running, key=lambda item: item.updated_at).id
+    winner = _last_started(running, started)
     demoted = tuple(item.id for item in running if item.id != winner)
-    back = frozenset(demoted)
-    settled = tuple(replace(i, status="not-started") if i.id in back else i for i in items)
+    settled = tuple(replace(i, status="not-started") if i.id in demoted else i for i in items)
     return Settled(settled, demoted)
+
+
+def _last_started(running: Sequence[Todo], started: Sequence[int]) -> int:
+    ids = {item.id for item in running}
+    newest = max(running, key=lambda item: item.updated_at).id
+    return next((id_ for id_ in reversed(started) if id_ in ids), newest)
 
 
 def consistent(item: Todo) -> Todo:

@@ -60,21 +60,26 @@ class Arguments(BaseModel):
     """What models call arguments as well, in small letters without underscores: the first of those
     arguments that there is, unless it is given by its own name."""
 
-    @model_validator(mode="before")
     @classmethod
-    def _accept_spellings(cls, data: Any, info: ValidationInfo) -> Any:
-        """Take ``file_path`` for ``filePath`` and the reverse; a list or object given as JSON text."""
-        if not isinstance(data, dict):
-            return data
-        fields: dict[str, Any] = cast("dict[str, Any]", data)
+    def _names_by_spelling(cls, given: Collection[str]) -> dict[str, str]:
+        """The declared name for each spelling; other names of it only where it is not given itself."""
         declared = {_plain(name): name for name in cls.model_fields}
-        used = {declared.get(_plain(key)) for key in fields}
+        used = {declared.get(_plain(key)) for key in given}
         further = {
             other: next((name for name in names if name in cls.model_fields), "")
             for other, names in cls.also.items()
         }
-        names = {other: name for other, name in further.items() if name not in used} | declared
-        fitted: dict[str, Any] = {}
+        return {other: name for other, name in further.items() if name not in used} | declared
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accept_spellings(cls, data: object, info: ValidationInfo) -> object:
+        """Take ``file_path`` for ``filePath`` and the reverse; a list or object given as JSON text."""
+        if not isinstance(data, dict):
+            return data
+        fields: dict[str, object] = cast("dict[str, Any]", data)
+        names = cls._names_by_spelling(fields)
+        fitted: dict[str, object] = {}
         for key, value in fields.items():
             name = key if key in cls.model_fields else names.get(_plain(key), key)
             if name in cls.model_fields and name not in fitted:
@@ -88,7 +93,7 @@ def _plain(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-def _unpacked(value: Any, annotation: Any) -> Any:
+def _unpacked(value: object, annotation: object) -> object:
     """A list or object that the model sent as JSON text, where the argument is not text."""
     members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()
     takes_text = annotation is str or str in members

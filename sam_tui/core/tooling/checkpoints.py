@@ -1,10 +1,11 @@
 """A checkpoint before every call that may change the workspace, and the way back to it."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from sam_tui.core.accesses import CommandAccess, Connect, Fetch, LocatedAccess, Type, Use, Write
+from sam_tui.core.authorization.commands.reading import CommandReading
 from sam_tui.core.authorization.guard import Guard, Request
 from sam_tui.core.bus import Bus
 from sam_tui.core.errors import CheckpointError
@@ -55,22 +56,25 @@ class CallCheckpoints:
 
     def _changes(self, accesses: tuple[LocatedAccess, ...], permit: Permit) -> bool:
         """Whether a call may change files of the workspace."""
+        shut_in = permit.confined and not permit.writable
+        return any(self._may_change(located, shut_in=shut_in) for located in accesses)
+
+    def _may_change(self, located: LocatedAccess, *, shut_in: bool) -> bool:
+        """The same of one access; a command that is ``shut_in`` writes nowhere."""
+        match located.access:
+            case Write():
+                return located.location is None or located.location.inside
+            case CommandAccess():
+                readings = () if shut_in else self._readings(located)
+                return any(reading is None or not reading.calm for reading in readings)
+            case Type() | Use():
+                return True
+            case _:
+                return False
+
+    def _readings(self, located: LocatedAccess) -> Sequence[CommandReading | None]:
         assert self.guard is not None
-        for located in accesses:
-            match located.access:
-                case Write():
-                    if located.location is None or located.location.inside:
-                        return True
-                case CommandAccess():
-                    if not permit.confined or permit.writable:
-                        readings = self.guard.policy.readings((located,))
-                        if any(reading is None or not reading.calm for reading in readings):
-                            return True
-                case Type() | Use():
-                    return True
-                case _:
-                    pass
-        return False
+        return self.guard.policy.readings((located,))
 
     def _call(self, request: Request) -> ChangingCall:
         summary = request.summary[:_MOST_WORDS]
@@ -84,25 +88,24 @@ class CallCheckpoints:
 
     def _beyond(self, accesses: tuple[LocatedAccess, ...]) -> list[str]:
         """What of a call no snapshot of the workspace holds."""
-        assert self.guard is not None
-        effects: list[str] = []
-        for located in accesses:
-            match located.access:
-                case Write() if located.location is not None and not located.location.inside:
-                    effects.append(f"changed {located.location.real}, outside the workspace")
-                case CommandAccess():
-                    for reading in self.guard.policy.readings((located,)):
-                        if reading is None or reading.holds("network"):
-                            effects.append("it may have spoken to the network")
-                        if reading is None or reading.holds("privileged"):
-                            effects.append("it may have changed the system")
-                case Use(server=server):
-                    effects.append(f"what the server {server} did")
-                case Fetch() | Connect():
-                    effects.append("it spoke to the network")
-                case _:
-                    pass
-        return effects
+        return [effect for located in accesses for effect in self._effects_beyond(located)]
+
+    def _effects_beyond(self, located: LocatedAccess) -> Iterator[str]:
+        match located.access:
+            case Write() if located.location is not None and not located.location.inside:
+                yield f"changed {located.location.real}, outside the workspace"
+            case CommandAccess():
+                for reading in self._readings(located):
+                    if reading is None or reading.holds("network"):
+                        yield "it may have spoken to the network"
+                    if reading is None or reading.holds("privileged"):
+                        yield "it may have changed the system"
+            case Use(server=server):
+                yield f"what the server {server} did"
+            case Fetch() | Connect():
+                yield "it spoke to the network"
+            case _:
+                pass
 
     def _notice(self, error: CheckpointError) -> None:
         text = error.explain()

@@ -151,7 +151,7 @@ class Operation(Generic[A]):
     """Whether it opens a terminal session, which lives on after the call."""
     sends: bool = False
     """Whether what it is given may go to a host, although its tool is ``local``."""
-    example: Mapping[str, Any] | None = None
+    example: Mapping[str, object] | None = None
     """The arguments of a correct call, where one made of the required ones alone would not be."""
 
 

@@ -235,7 +235,7 @@ class Executor:
         if plan.named and (refusal := gate(plan.key)):
             raise ToolError(refusal)
 
-    def _chosen(self, tool: Tool, fields: Mapping[str, Any]) -> Operation[Any]:
+    def _chosen(self, tool: Tool, fields: Mapping[str, object]) -> Operation[Any]:
         name = fields.get("operation")
         if not isinstance(name, str) or not name:
             names = ", ".join(operation.name for operation in tool.operations)

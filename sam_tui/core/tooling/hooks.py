@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from sam_tui.core.accesses import CommandAccess, LocatedAccess
 from sam_tui.core.authorization.guard import Guard
@@ -68,7 +67,7 @@ class Said:
     rule: str = ""
     notes: tuple[str, ...] = ()
     halt: str = ""
-    updated: Mapping[str, Any] | None = None
+    updated: Mapping[str, object] | None = None
     """What a call is given in place of its input; None where that stays as it is."""
     whose: str = ""
     """The hook that wants it so."""
@@ -86,7 +85,7 @@ class Hooking:
     """Whether a yes of the person's hooks counts: not where commands could write their file."""
 
     async def ask(
-        self, event: HookEvent, asker: Asker, fields: Mapping[str, Any], *, subject: str = ""
+        self, event: HookEvent, asker: Asker, fields: Mapping[str, object], *, subject: str = ""
     ) -> Said:
         """Run the hooks of an event side by side. Cancelling ends them all before it returns."""
         waiting = self.hooks.awaiting(event, subject)
@@ -109,7 +108,7 @@ class Hooking:
             raise faults.exceptions[0] from None
         return self._together([answers[index] for index in range(len(waiting))], asker)
 
-    def beside(self, inquiry: Inquiry) -> Coroutine[Any, Any, None] | None:
+    def beside(self, inquiry: Inquiry) -> Coroutine[object, object, None] | None:
         """What tells hooks that a person is asked something; None where none wants to know."""
         request = inquiry.request
         if isinstance(request, ApprovalRequest):
@@ -121,10 +120,10 @@ class Hooking:
         asker = Asker(inquiry.conversation, inquiry.call)
         return self._told(asker, {"message": words, "notification_type": kind}, kind)
 
-    async def _told(self, asker: Asker, fields: Mapping[str, Any], kind: str) -> None:
+    async def _told(self, asker: Asker, fields: Mapping[str, object], kind: str) -> None:
         await self.ask("Notification", asker, fields, subject=kind)
 
-    def call(self, request: Request, arguments: Any) -> "HookedCall":
+    def call(self, request: Request, arguments: object) -> "HookedCall":
         """The hooks of one call; ``arguments`` are its arguments as JSON values."""
         return HookedCall(self, request, arguments)
 
@@ -269,7 +268,7 @@ class HookedCall:
 
     hooking: Hooking
     request: Request
-    arguments: Any
+    arguments: object
     notes: list[str] = field(default_factory=list[str])
     """What the model is told beside the result."""
     halt: str = ""
@@ -334,7 +333,7 @@ class HookedCall:
                 f"A hook ({verdict.rule}) objects to what this did:\n{verdict.reason}"
             )
 
-    async def _ask(self, event: HookEvent, fields: Mapping[str, Any]) -> Said:
+    async def _ask(self, event: HookEvent, fields: Mapping[str, object]) -> Said:
         request = self.request
         facts = {
             "tool_name": request.operation,

@@ -58,23 +58,23 @@ def masked(result: ToolResult, shield: Shield) -> ToolResult:
     )
 
 
-class MaskedData(Mapping[str, Any]):
+class MaskedData(Mapping[str, object]):
     """Data without its secrets, which are masked when it is first read."""
 
-    def __init__(self, data: Mapping[str, Any], shield: Shield) -> None:
-        self._unmasked: Mapping[str, Any] = data
+    def __init__(self, data: Mapping[str, object], shield: Shield) -> None:
+        self._unmasked: Mapping[str, object] = data
         self._shield: Shield | None = shield
-        self._masked: Mapping[str, Any] = {}
+        self._masked: Mapping[str, object] = {}
 
     @property
-    def now(self) -> Mapping[str, Any]:
+    def now(self) -> Mapping[str, object]:
         """All of it, masked."""
         if self._shield is not None:
             self._masked = self._shield.mask_data(self._unmasked)
             self._shield, self._unmasked = None, {}
         return self._masked
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> object:
         return self.now[key]
 
     def __iter__(self) -> Iterator[str]:
@@ -87,7 +87,7 @@ class MaskedData(Mapping[str, Any]):
         return repr(self.now)
 
 
-def tells(data: Any) -> bool:
+def tells(data: object) -> bool:
     """Whether data holds a text that is secret by the name it has there."""
     if isinstance(data, Mapping):
         pairs = cast("Mapping[Any, Any]", data).items()

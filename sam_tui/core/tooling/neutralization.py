@@ -50,7 +50,7 @@ def neutralise(text: str, broken: set[str] | None = None) -> str:
     return _LOOK_ALIKE.sub(spoil, text)
 
 
-def mended(data: Any, broken: set[str]) -> Any:
+def mended(data: object, broken: set[str]) -> Any:
     """Arguments of a call in which what ``neutralise`` broke stands as it was, so that edits fit."""
     if not broken:
         return data

@@ -159,7 +159,7 @@ async def ask_person(
         record(_NOBODY, _NO_CALL, cancelled)
         raise
     verdict = replace(verdict, elapsed=outcome.elapsed)
-    answer = outcome.answer
+    answer, allowed = outcome.answer, None
     if outcome.closed == "unattended":
         verdict = replace(verdict, by="mode", rule="unattended")
     elif outcome.closed == "expired":
@@ -167,7 +167,7 @@ async def ask_person(
     elif isinstance(answer, Approval):
         choice = answer.scope if answer.choice == "scope" else answer.choice
         words = next((c.words for c in question.choices if c.id == choice), "")
-        decided = "allow" if words else "deny"
+        decided, allowed = ("allow", answer) if words else ("deny", None)
         verdict = replace(verdict, outcome=decided, scope=words, comment=answer.comment)
     record(_NOBODY, _NO_CALL, verdict)
-    return answer if verdict.allowed and isinstance(answer, Approval) else None
+    return allowed

@@ -1,4 +1,4 @@
-"""Which tools there are, in the order the model sees, and what a call's name and arguments stand for."""
+"""Which tools there are, in the order the model sees, and what a name in a call stands for."""
 
 import fnmatch
 import json
@@ -12,6 +12,8 @@ from sam_tui.core.tooling.offer import Advert, Offer, example_call
 from sam_tui.core.tooling.short_list import CALL, FIND, find_schema, short_list, with_search
 
 if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
     from sam_tui.core.tooling.arguments import Arguments
 
 _DESCRIBED = 400
@@ -221,7 +223,7 @@ def close_matches(name: str, names: Sequence[str], n: int) -> list[str]:
 
 
 def validate_arguments(
-    tool: Tool, operation: Operation[Any], fields: Mapping[str, Any]
+    tool: Tool, operation: Operation[Any], fields: Mapping[str, object]
 ) -> "tuple[Arguments, tuple[str, ...]]":
     """Typed arguments, and in words those of ``fields`` that there are none of.
 
@@ -245,7 +247,7 @@ def validate_arguments(
         ) from None
 
 
-def _fault(error: Any) -> str:
+def _fault(error: "ErrorDetails") -> str:
     where = ".".join(str(part) for part in error["loc"]) or "arguments"
     if error["type"] == "missing":
         return f"`{where}` is missing"

@@ -68,7 +68,7 @@ def _names(offers: Sequence[Offer]) -> str:
     return "; ".join(parts)
 
 
-def _schema(name: str, description: str, properties: Any, required: Sequence[str]) -> str:
+def _schema(name: str, description: str, properties: object, required: Sequence[str]) -> str:
     parameters = {"type": "object", "properties": properties, "required": list(required)}
     function = {"name": name, "description": description, "parameters": parameters}
     return json.dumps(
@@ -84,7 +84,7 @@ _CALL_SCHEMA = _schema(
 )
 
 
-def parse_arguments(text: str) -> dict[str, Any]:
+def parse_arguments(text: str) -> dict[str, object]:
     """The arguments of a call as an object. Raises ``InvalidArguments`` saying where it broke."""
     if not text.strip():
         return {}

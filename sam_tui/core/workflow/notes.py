@@ -63,12 +63,12 @@ class WorkflowNotes:
         """
         with self._transactions.case(execution) as case:
             row = case.steps[step]
-            output: dict[str, Any] = json.loads(row.output_json)
+            output: dict[str, object] = json.loads(row.output_json)
             text = json.dumps({**output, "processed_result_data": summary}, ensure_ascii=False)
             case.put(replace(row, output_json=text))
             attempts = case.unit.attempts(execution, step=step, status="completed")
             if digest and attempts:
-                metadata = {
+                metadata: dict[str, object] = {
                     "originalContentHash": digest,
                     "summaryGeneratedTimestamp": iso(case.now),
                 }
@@ -98,7 +98,7 @@ class WorkflowNotes:
             transaction.unit.save_finding(row)
         return row
 
-    def update_finding(self, finding: str, changes: Mapping[str, Any]) -> FindingRow:
+    def update_finding(self, finding: str, changes: Mapping[str, object]) -> FindingRow:
         """Change some fields. Raises ``WorkflowRefused`` for unknown ones and unknown findings."""
         allowed = {"title", "content", "tags", "severity", "category", "status"}
         if not changes or set(changes) - allowed:

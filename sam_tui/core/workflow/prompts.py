@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from sam_tui.core.ports.workflows import FindingQuery
 from sam_tui.core.workflow.execution.context import excerpt
@@ -67,7 +66,7 @@ def phase_digest(phase: Phase, records: WorkflowRecords) -> str:
     return "\n".join(_line(line) for line in lines)
 
 
-def schema_text(schema: Mapping[str, Any]) -> str:
+def schema_text(schema: Mapping[str, object]) -> str:
     """A schema as short JSON."""
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
@@ -233,7 +232,7 @@ class WorkflowRecords:
         )
 
     def _step(
-        self, definition: WorkflowDefinition, row: StepRow, params: Mapping[str, Any]
+        self, definition: WorkflowDefinition, row: StepRow, params: Mapping[str, object]
     ) -> StepView:
         spec = spec_of(definition, row)
         tasks: tuple[TaskView, ...] = ()
@@ -286,5 +285,5 @@ def totals(steps: Sequence[StepRow]) -> Totals:
     )
 
 
-def _persona(spec: Step, params: Mapping[str, Any]) -> str:
+def _persona(spec: Step, params: Mapping[str, object]) -> str:
     return str(fill(spec.persona, {"params": params}) or "") if spec.persona else ""

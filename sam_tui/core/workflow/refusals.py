@@ -13,13 +13,18 @@ class WorkflowRefused(SamError):
     title = "The workflow refused"
 
     def __init__(
-        self, code: str, message: str, *, hint: str = "", details: Mapping[str, Any] | None = None
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str = "",
+        details: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
         self.code = code
         self.details: Mapping[str, Any] = details or {}
 
-    def as_object(self) -> dict[str, Any]:
+    def as_object(self) -> dict[str, object]:
         """The refusal as programs read it: ``{code, message, details}``."""
         return {"code": self.code, "message": self.explain(), "details": dict(self.details)}
 

@@ -13,7 +13,6 @@ with a ``code`` and ``details``; nothing has changed then, but for the event tha
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
 
 from sam_tui.core.clock import Clock
 from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
@@ -126,7 +125,7 @@ class Workflows:
     def start(
         self,
         name: str,
-        params: Mapping[str, Any] | None = None,
+        params: Mapping[str, object] | None = None,
         *,
         execution_id: str = "",
         conversation: str = "",
@@ -154,7 +153,7 @@ class Workflows:
         """The worker roles with their tools, as far as the registry of this program has them."""
         return capabilities_of(self.catalog.roles(), self._tools() if self._tools else None)
 
-    def advance(self, token: str, output: Any, *, execution_id: str = "") -> Advanced:
+    def advance(self, token: str, output: object, *, execution_id: str = "") -> Advanced:
         """Finish the step that ``token`` was given for, and open what follows: one transaction.
 
         ``output`` is ``{"summary": str, ...}`` as the step's schema says, with optional
@@ -193,7 +192,7 @@ class Workflows:
         ):
             return describe(*redeem(transaction, token))
 
-    def submit(self, execution_id: str, step: str, output: Any) -> Advanced:
+    def submit(self, execution_id: str, step: str, output: object) -> Advanced:
         """As ``advance``, for a driver in this process that holds no token.
 
         Codes: those of states and outputs, ``execution_unknown``, and ``phase_mismatch`` with
@@ -296,7 +295,7 @@ class Workflows:
             case _:
                 raise ValueError(verb)
 
-    def replan(self, execution_id: str, step: str, plan: Any) -> Advanced:
+    def replan(self, execution_id: str, step: str, plan: object) -> Advanced:
         """A new revision of a plan step's children. What is done and unchanged stays done.
 
         A plan that waits for approval is replaced and goes on waiting.

@@ -28,7 +28,7 @@ class TaskView:
     title: str
     critical: bool
     status: TaskStatus
-    payload: Mapping[str, Any]
+    payload: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ModelWish:
     """What a step says of its model: its name, and further fields of the requests to it."""
 
     model: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ class Ticket:
     persona: str
     persona_text: str
     instructions: str
-    inputs: Mapping[str, Any]
+    inputs: Mapping[str, object]
     tools: tuple[str, ...] | None
-    output_schema: Mapping[str, Any] | None
+    output_schema: Mapping[str, object] | None
     deadline: float | None
     task: TaskView | None = None
     tool: str = ""
     """The operation that a tool step calls, with its ``arguments``."""
-    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    arguments: Mapping[str, object] = field(default_factory=dict[str, object])
     choices: tuple[str, ...] = ()
     """What a human step may be answered with; none: anything."""
     max_calls: int | None = None
@@ -80,7 +80,7 @@ class Failure:
 
     guard: str
     message: str
-    details: Mapping[str, Any]
+    details: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class ExecutionView:
     state: ExecutionState
     reason: str
     conversation: str
-    params: Mapping[str, Any]
+    params: Mapping[str, object]
     current: tuple[str, ...]
     totals: Totals
     rollbacks_left: int

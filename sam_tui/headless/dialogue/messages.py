@@ -24,7 +24,7 @@ MOST_WAITING = 1000
 """Messages that wait to be answered."""
 _FORM = '{"type": "user", "message": {"role": "user", "content": "what to do"}}'
 _IGNORED = ("keep_alive", "system", "assistant", "result")
-Answer = dict[str, Any]
+Answer = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ReceivedMessage:
 class MessageInput:
     """What comes on standard input. ``send`` writes a line of standard output."""
 
-    def __init__(self, lines: LinePipes, send: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, lines: LinePipes, send: Callable[[dict[str, object]], None]) -> None:
         self._lines = lines
         self._send = send
         self._messages: deque[ReceivedMessage] = deque()
@@ -69,7 +69,7 @@ class MessageInput:
         """What ends the turn that runs; None while there is none."""
         self._interrupt = cancel
 
-    async def ask(self, request: dict[str, Any]) -> Answer | None:
+    async def ask(self, request: dict[str, object]) -> Answer | None:
         """Ask the program on the other side; None where it is gone, or cannot answer."""
         identifier = mint("ask")
         if self._ended:
@@ -114,11 +114,11 @@ class MessageInput:
             case _:
                 pass
 
-    def _parsed(self, line: bytes) -> Any:
+    def _parsed(self, line: bytes) -> object:
         if len(line) > LARGEST:
             raise self._wrong("it is longer than 10 MB")
         try:
-            value: Any = json.loads(line.decode("utf-8-sig"))
+            value: object = json.loads(line.decode("utf-8-sig"))
             json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             raise self._wrong("it is no JSON in UTF-8") from None
@@ -126,7 +126,7 @@ class MessageInput:
             raise self._wrong("it is no object")
         return cast("Any", value)
 
-    def _message(self, fields: dict[str, Any]) -> ReceivedMessage:
+    def _message(self, fields: dict[str, object]) -> ReceivedMessage:
         """Text and images of a message. Raises ``UsageError``."""
         content: Any = _object(fields.get("message")).get("content")
         blocks: list[Any] = (
@@ -139,8 +139,8 @@ class MessageInput:
         for block in map(_object, blocks):
             if block.get("type") == "image":
                 images.append(self._image(f"image {len(images) + 1}", _object(block.get("source"))))
-            elif block.get("type") == "text" and isinstance(block.get("text"), str):
-                texts.append(block["text"])
+            elif block.get("type") == "text" and isinstance(words := block.get("text"), str):
+                texts.append(words)
             else:
                 kind = json.dumps(block.get("type"))[:40]
                 raise self._wrong(f"content of the type {kind} is neither text nor an image")
@@ -149,7 +149,7 @@ class MessageInput:
             raise self._wrong("its message is empty" if not images else "its images have no words")
         return ReceivedMessage(text, tuple(images))
 
-    def _image(self, name: str, source: dict[str, Any]) -> Image:
+    def _image(self, name: str, source: dict[str, object]) -> Image:
         """The image of a block. Nothing is fetched: an address is refused. Raises ``UsageError``."""
         if source.get("type") != "base64":
             raise self._wrong(f"{name} is not in the line itself (source.type base64)")
@@ -158,14 +158,18 @@ class MessageInput:
             raise self._wrong(f"{name} is no PNG, JPEG, GIF or WebP of up to 3.75 MB in Base64")
         return image
 
-    def _answered(self, response: dict[str, Any]) -> None:
+    def _answered(self, response: dict[str, object]) -> None:
         answer = self._open.get(str(response.get("request_id")))
         if answer is not None:
             success = response.get("subtype") == "success"
             _settle(answer, _object(response.get("response")) if success else None)
 
-    def _control(self, identifier: Any, request: dict[str, Any]) -> None:
-        response: dict[str, Any] = {"subtype": "success", "request_id": identifier, "response": {}}
+    def _control(self, identifier: object, request: dict[str, object]) -> None:
+        response: dict[str, object] = {
+            "subtype": "success",
+            "request_id": identifier,
+            "response": {},
+        }
         match request.get("subtype"):
             case "interrupt":
                 if self._interrupt is not None:
@@ -184,7 +188,7 @@ class MessageInput:
 
 @asynccontextmanager
 async def reading(
-    descriptor: int, send: Callable[[dict[str, Any]], None]
+    descriptor: int, send: Callable[[dict[str, object]], None]
 ) -> AsyncGenerator[MessageInput]:
     """The messages of a descriptor, read meanwhile."""
     messages = MessageInput(LinePipes(descriptor, descriptor, "messages"), send)
@@ -193,7 +197,7 @@ async def reading(
 
 
 @asynccontextmanager
-async def beside(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
+async def beside(work: Coroutine[object, object, None]) -> AsyncGenerator[None]:
     """A block that work runs beside; it ends with the block, and a fault of either is raised as it is."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -211,6 +215,6 @@ def _settle(answer: "asyncio.Future[Answer | None]", value: Answer | None) -> No
         answer.set_result(value)
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _object(value: object) -> dict[str, object]:
     """The object, or an empty one in place of anything else."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}

@@ -6,7 +6,7 @@ answer is ``{"behavior": "allow", "updatedInput": …}`` or ``{"behavior": "deny
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, cast
 
@@ -54,7 +54,9 @@ class PermissionTool:
         finally:
             self._listening = False
 
-    async def ask(self, runtime: Runtime, inquiry: Inquiry, question: dict[str, Any]) -> Any:
+    async def ask(
+        self, runtime: Runtime, inquiry: Inquiry, question: Mapping[str, object]
+    ) -> object:
         """What the tool answers to a question."""
         call = ToolCall(CallId(mint("call")), self.name, json.dumps(question))
         self._calls.add(call.id)
@@ -115,21 +117,21 @@ async def _answer(
     question = {"tool_name": name, "input": arguments, "tool_use_id": inquiry.call}
     if tool.name == STDIO and messages is not None:
         reason = {"decision_reason": inquiry.request.why}
-        answer: Any = await messages.ask({"subtype": "can_use_tool", **question, **reason})
+        answer: object = await messages.ask({"subtype": "can_use_tool", **question, **reason})
     else:
         answer = await tool.ask(runtime, inquiry, question)
     runtime.inquiries.answer(inquiry.id, _approval(answer, arguments))
 
 
-def _described(request: ApprovalRequest, call: ToolCall | None) -> tuple[str, dict[str, Any]]:
+def _described(request: ApprovalRequest, call: ToolCall | None) -> tuple[str, dict[str, object]]:
     """What is asked about: the call itself, or what it wants besides, in the guard's words."""
     if call is not None and request.operation.partition(".")[0] == call.name.partition(".")[0]:
         return call.name, tool_input(call.arguments)
-    words = {"summary": request.summary, "targets": list(request.targets), "why": request.why}
-    return request.operation, words
+    targets = list(request.targets)
+    return request.operation, {"summary": request.summary, "targets": targets, "why": request.why}
 
 
-def _approval(answer: Any, arguments: dict[str, Any]) -> Approval:
+def _approval(answer: object, arguments: dict[str, object]) -> Approval:
     """An answer as an approval; anything but a plain yes refuses."""
     fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
     if fields.get("behavior") == "deny":

@@ -1,6 +1,6 @@
 """What the tools of seed 003 take, and what we add to it; one model gives schema and parser."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -15,8 +15,8 @@ class MidexStart(Arguments):
 
     workflow_name: str = Field(min_length=1, description="one of available_workflows")
     execution_id: str = Field(default="", description="name it yourself; made up unless given")
-    params: dict[str, Any] = Field(
-        default_factory=dict[str, Any], description="as workflow_details says"
+    params: dict[str, object] = Field(
+        default_factory=dict[str, object], description="as workflow_details says"
     )
 
 
@@ -24,7 +24,7 @@ class NextStep(Arguments):
     """Arguments of ``workflow.next_step``."""
 
     token: str = Field(min_length=1, description="new_token of the step, exactly as it was given")
-    output: dict[str, Any] | str = Field(
+    output: dict[str, object] | str = Field(
         description="what the step came to: summary, optional artifacts, findings,"
         " suggested_findings, next_step_recommendation, and what its output_schema asks for"
     )

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from sam_tui.core.ports.workflows import ArtifactRow, EventRow, FindingRow
 from sam_tui.core.workflow.execution.tickets import iso
@@ -33,7 +32,7 @@ def duration(started: float | None, ended: float | None) -> int | None:
     return None if started is None or ended is None else round((ended - started) * 1000)
 
 
-def workflow_form(view: DefinitionView) -> dict[str, Any]:
+def workflow_form(view: DefinitionView) -> dict[str, object]:
     """An entry of ``available_workflows``."""
     return {
         "name": view.name,
@@ -44,7 +43,7 @@ def workflow_form(view: DefinitionView) -> dict[str, Any]:
     }
 
 
-def details_form(view: DefinitionView) -> dict[str, Any]:
+def details_form(view: DefinitionView) -> dict[str, object]:
     """``workflow_details``; ``params`` are what ``workflow.start`` takes besides the name."""
     return workflow_form(view) | {
         "content": view.content,
@@ -54,11 +53,11 @@ def details_form(view: DefinitionView) -> dict[str, Any]:
     }
 
 
-def step_form(ticket: Ticket) -> dict[str, Any]:
+def step_form(ticket: Ticket) -> dict[str, object]:
     """One open step with what is needed to work on it."""
     hint = {"tool": HOST_STEP, "human": HUMAN_STEP}.get(ticket.kind, "")
     parts = [part for part in (ticket.instructions, hint) if part]
-    form: dict[str, Any] = {
+    form: dict[str, object] = {
         "step_name": ticket.step,
         "kind": ticket.kind,
         "attempt": ticket.attempt,
@@ -80,9 +79,9 @@ def step_form(ticket: Ticket) -> dict[str, Any]:
     return form
 
 
-def current_step_form(view: ExecutionView, tickets: Sequence[Ticket]) -> dict[str, Any]:
+def current_step_form(view: ExecutionView, tickets: Sequence[Ticket]) -> dict[str, object]:
     """``current_step``: the first open step with a fresh token, and all that are open."""
-    form: dict[str, Any] = {
+    form: dict[str, object] = {
         "execution_id": view.id,
         "workflow_name": view.workflow,
         "workflow_state": view.state,
@@ -106,7 +105,7 @@ def current_step_form(view: ExecutionView, tickets: Sequence[Ticket]) -> dict[st
     }
 
 
-def status_form(view: ExecutionView) -> dict[str, Any]:
+def status_form(view: ExecutionView) -> dict[str, object]:
     """``workflow_status``: totals are of the definition and of what plans added to it."""
     totals = view.totals
     return {
@@ -134,7 +133,7 @@ def status_form(view: ExecutionView) -> dict[str, Any]:
     } | _question_form(view)
 
 
-def attempt_form(attempt: AttemptView) -> dict[str, Any]:
+def attempt_form(attempt: AttemptView) -> dict[str, object]:
     """An entry of ``step_history``."""
     return {
         "step_name": attempt.step,
@@ -151,7 +150,7 @@ def attempt_form(attempt: AttemptView) -> dict[str, Any]:
     }
 
 
-def artifact_form(row: ArtifactRow, uri: str) -> dict[str, Any]:
+def artifact_form(row: ArtifactRow, uri: str) -> dict[str, object]:
     """An entry of ``workflow_artifacts``; its text is at ``uri``."""
     return {
         "id": row.id,
@@ -168,7 +167,7 @@ def artifact_form(row: ArtifactRow, uri: str) -> dict[str, Any]:
     }
 
 
-def finding_form(row: FindingRow) -> dict[str, Any]:
+def finding_form(row: FindingRow) -> dict[str, object]:
     """A finding, with its state of review."""
     return {
         "id": row.id,
@@ -188,7 +187,7 @@ def finding_form(row: FindingRow) -> dict[str, Any]:
     }
 
 
-def event_form(row: EventRow) -> dict[str, Any]:
+def event_form(row: EventRow) -> dict[str, object]:
     """An entry of ``telemetry``."""
     return {
         "id": row.seq,
@@ -200,7 +199,7 @@ def event_form(row: EventRow) -> dict[str, Any]:
     }
 
 
-def _question_form(view: ExecutionView) -> dict[str, Any]:
+def _question_form(view: ExecutionView) -> dict[str, object]:
     if view.question is None:
         return {}
     question = view.question

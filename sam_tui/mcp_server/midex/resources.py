@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote, unquote
 
 import mcp_types as types
@@ -144,7 +144,7 @@ class MidexResources:
         text = sendable(json.dumps(value, ensure_ascii=False, indent=2))
         return types.TextResourceContents(uri=uri, mime_type=JSON, text=text)
 
-    def _value(self, at: ResourceAddress, client: Client) -> Any:
+    def _value(self, at: ResourceAddress, client: Client) -> object:
         match (at.area, at.kind, at.parts):
             case ("workflow", "available_workflows", ()):
                 return [forms.workflow_form(view) for view in self._workflows.catalog.views()]
@@ -168,13 +168,13 @@ class MidexResources:
             case _:
                 raise NotFound(f"There is no resource {at}")
 
-    def _current(self, execution: str, client: Client) -> dict[str, Any]:
+    def _current(self, execution: str, client: Client) -> dict[str, object]:
         view = self._workflows.records.execution(execution)
         tickets = self._workflows.tickets(execution)
         self._claims.take(tickets[:1], client, reads=True)
         return forms.current_step_form(view, tickets)
 
-    def _telemetry(self, execution: str, query: Mapping[str, str]) -> list[dict[str, Any]]:
+    def _telemetry(self, execution: str, query: Mapping[str, str]) -> list[dict[str, object]]:
         if execution:
             self._workflows.records.execution(execution)
         limit = query.get("limit", "100")
@@ -185,8 +185,8 @@ class MidexResources:
         )
         return [forms.event_form(row) for row in self._workflows.records.events(selection)]
 
-    def _findings(self, kind: str, parts: tuple[str, ...]) -> dict[str, Any]:
-        def active(scope: str, project: str = "") -> list[dict[str, Any]]:
+    def _findings(self, kind: str, parts: tuple[str, ...]) -> dict[str, object]:
+        def active(scope: str, project: str = "") -> list[dict[str, object]]:
             query = FindingQuery(scope=scope, project=project, status="active", limit=1000)
             return [forms.finding_form(row) for row in self._workflows.records.findings(query)]
 

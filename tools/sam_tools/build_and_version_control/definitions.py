@@ -17,7 +17,7 @@ _TOKEN = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DO
 _LAST_COMMA = re.compile(r'"(?:\\.|[^"\\])*(?:"|\Z)|,(?=\s{0,1000}[}\]])', re.DOTALL)
 
 
-def read_jsonc(text: str) -> Any:
+def read_jsonc(text: str) -> object:
     """The value; raises ``ValueError`` saying where it broke, in lines and columns of the text."""
     bare = _TOKEN.sub(lambda match: _blank(match[0]), text)
     bare = _LAST_COMMA.sub(lambda match: " " if match[0] == "," else match[0], bare)
@@ -78,9 +78,9 @@ class TaskEntry(BaseModel):
     script: str = ""
     path: str = ""
     options: TaskOptions = TaskOptions()
-    group: str | dict[str, Any] = ""
+    group: str | dict[str, object] = ""
     isBackground: bool = False
-    problemMatcher: Any = None
+    problemMatcher: object = None
     workspaceFolder: str = ""
     """What ``${workspaceFolder}`` stands for, and where it runs, in the book alone."""
     dependsOn: str | list[str] = []
@@ -207,7 +207,7 @@ def read_tasks_file(data: bytes, name: str) -> Definitions:
     return read_entries([{**shared, **task} for task in objects], name)
 
 
-def read_entries(tasks: Sequence[Mapping[str, Any]], name: str) -> Definitions:
+def read_entries(tasks: Sequence[Mapping[str, object]], name: str) -> Definitions:
     """Entries as they are, what cannot be read kept as faults; ``name`` is where they stand."""
     entries: list[TaskEntry] = []
     faults: dict[str, ToolError] = {}
@@ -301,7 +301,7 @@ def _no_editor(name: str) -> str:
     raise ToolError(f"The task uses ${{{name[:80]}}}, which only an editor can fill in.")
 
 
-def _given_name(task: Mapping[str, Any]) -> str:
+def _given_name(task: Mapping[str, object]) -> str:
     """What VS Code calls an entry without a label."""
     if task.get("type") == "npm" and isinstance(task.get("script"), str):
         return f"npm: {task['script']}"

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from sam_tools.build_and_version_control.arguments import (
     CreateAndRunTask,
@@ -49,13 +48,13 @@ class TaskDefinitions:
         self._book = book
         self._workspace = workspace
 
-    def new(self, task: Mapping[str, Any], folder: str) -> PlannedTask:
+    def new(self, task: Mapping[str, object], folder: str) -> PlannedTask:
         """A task as it was just described. Raises ``ToolError`` for what needs an editor."""
         real = self._workspace.locate(folder).real if folder else self._workspace.root
         (entry,) = read_entries([task], "the call").entries
         return PlannedTask(entry, entry.command_line(real), folder)
 
-    def keep(self, task: Mapping[str, Any], step: PlannedTask) -> None:
+    def keep(self, task: Mapping[str, object], step: PlannedTask) -> None:
         """Put it into the book. Raises ``ToolError`` where the label has another meaning already."""
         label = step.entry.label
         try:

@@ -39,7 +39,7 @@ async def changed_files(
     status = repository.status
     states = arguments.sourceControlState
     changes = [c for c in status.changes if not states or c.state in states]
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "files": [_entry(change) for change in changes[:MOST_FILES]],
         "repository": repository.root,
         "branch": status.branch,
@@ -60,7 +60,7 @@ async def changed_files(
 
 
 def _entry(change: FileStatus) -> dict[str, object]:
-    entry: dict[str, Any] = {"path": change.path}
+    entry: dict[str, object] = {"path": change.path}
     if change.old_path:
         entry |= {"oldPath": change.old_path, "similarity": change.score}
     entry |= {"status": change.status, "staged": change.staged}

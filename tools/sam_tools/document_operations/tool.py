@@ -5,7 +5,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from pydantic import BeforeValidator, Field
@@ -275,7 +275,7 @@ class DocumentOperations:
             data, name=name, media_type=kind, url=source if kind else ""
         )
         imported = self._known(context, hashlib.sha256(data).hexdigest())
-        facts: dict[str, Any] = {
+        facts: dict[str, object] = {
             "name": name,
             "source": source,
             "format": document.format,

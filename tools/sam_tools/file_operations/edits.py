@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sam_tools.file_operations.arguments import (
     CreateFile,
@@ -156,7 +156,7 @@ class PlannedEdit:
     put: Put
     diff: Diff
     summary: str
-    facts: Mapping[str, Any]
+    facts: Mapping[str, object]
 
 
 def editable(change: PlannedEdit) -> Draft | None:

@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -45,7 +45,7 @@ class Computation(Arguments):
         "web_scraping", "data_analysis", "visualization", "machine_learning", "custom"
     ]
     input_data: str = Field(default="", max_length=2_000_000, description="CSV or JSON; or a URL")
-    parameters: dict[str, Any] = Field(default_factory=dict[str, Any])
+    parameters: dict[str, object] = Field(default_factory=dict[str, object])
     custom_code: str = Field(default="", max_length=100_000, description="for custom: Python")
 
 
@@ -86,7 +86,7 @@ class PythonTool:
             return await self._custom(arguments, context)
         result = await self._ran(arguments, context)
         try:
-            output: Mapping[str, Any] = json.loads(result.output)
+            output: Mapping[str, object] = json.loads(result.output)
         except ValueError:
             raise ToolError(f"The program did not end well: {_ending(result)}") from None
         if "error" in output:
@@ -137,7 +137,7 @@ class PythonTool:
         page = (await self._web.fetch(url)).accepted()
         kind = page.headers.get("content-type", "")
         selected = await self._documents.select(page.body, selectors, media_type=kind, url=page.url)
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "note": OUTSIDE,
             "operation": "web_scraping",
             "url": page.url,

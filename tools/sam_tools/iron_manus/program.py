@@ -28,10 +28,10 @@ def table(data: str) -> list[Row]:
     if not text:
         raise Unusable("input_data is empty: give CSV with a heading, or a JSON list of objects")
     if text[0] in "[{":
-        value: Any = json.loads(text)
+        value: object = json.loads(text)
         if isinstance(value, dict):
             inner = cast("Row", value)
-            lists: list[Any] = [v for v in inner.values() if isinstance(v, list)]
+            lists: list[object] = [v for v in inner.values() if isinstance(v, list)]
             value = lists[0] if lists else [inner]
         listed = cast("list[Any]", value)
         rows = [cast("Row", r) if isinstance(r, dict) else {"value": r} for r in listed]
@@ -48,7 +48,7 @@ def table(data: str) -> list[Row]:
     return rows
 
 
-def number(value: Any) -> float | None:
+def number(value: object) -> float | None:
     """A finite number, or None."""
     if isinstance(value, bool) or value is None:
         return None
@@ -242,7 +242,7 @@ def learned(rows: list[Row], parameters: Row) -> Row:
     return {"model_type": kind, "seed": SEED, **shape, **judged}
 
 
-Sample = list[tuple[list[float], Any]]
+Sample = list[tuple[list[float], object]]
 
 
 def _samples(rows: list[Row], features: list[str], target: str) -> Sample:

@@ -15,26 +15,26 @@ DEFAULT_THRESHOLD = 0.15
 """A memory with about a fifth of what a question asks for is shown; one with less is mostly noise."""
 
 
-def _type(value: Any) -> Any:
+def _type(value: object) -> object:
     """A type that is not known counts as ``interaction`` (spec/sam.md 1.8)."""
     word = value.strip().lower() if isinstance(value, str) else value
     return word if word in MEMORY_TYPES else "interaction"
 
 
-def _list(value: Any) -> Any:
+def _list(value: object) -> object:
     """A list of texts may come as JSON text, as one text, or as null."""
     if value is None:
         return ()
     if not isinstance(value, str):
         return value
     try:
-        decoded: Any = json.loads(value)
+        decoded: object = json.loads(value)
     except ValueError:
         return (value,)
     return cast("list[Any]", decoded) if isinstance(decoded, list) else (value,)
 
 
-def _tags(value: Any) -> Any:
+def _tags(value: object) -> object:
     """Tags may also come with commas between them."""
     listed = _list(value)
     if isinstance(value, str) and listed == (value,):

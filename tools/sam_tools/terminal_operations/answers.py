@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from sam_tui.core.authorization.policy.judgement import CHANGE
 from sam_tui.core.display import Display
@@ -23,7 +22,7 @@ _SIGNS: Mapping[str, tuple[str, ...]] = {
 """How programs say that a limit was in their way (messages of the C library, shells and runtimes)."""
 
 
-def json_result(data: dict[str, Any], *display: Display, ok: bool = True) -> ToolResult:
+def json_result(data: dict[str, object], *display: Display, ok: bool = True) -> ToolResult:
     """Data as the model reads it: JSON."""
     text = json.dumps(data, ensure_ascii=False)
     return ToolResult(text, ok, display=display, data=data, mime_type="application/json")
@@ -34,7 +33,7 @@ def status(session: TerminalSession) -> str:
     return "running" if session.running else f"exited({session.exit_code})"
 
 
-def holder_data(session: TerminalSession) -> dict[str, Any]:
+def holder_data(session: TerminalSession) -> dict[str, object]:
     """Who types into it, where that is not the agent."""
     return {} if session.holder == "agent" else {"holder": session.holder}
 
@@ -96,19 +95,16 @@ def left_words(left: LeftRunning) -> str:
 
 def limit_notes(result: CommandResult, words: Mapping[str, str]) -> list[str]:
     """The limits for which it was ended, and those that its failure speaks of."""
-    named = [name for name in result.exceeded if name in words]
+    named = list(result.exceeded)
     if result.exit_code != 0 and not result.timed_out:
         text = f"{result.output}{result.errors}"
-        named += [
-            name
-            for name, signs in _SIGNS.items()
-            if (result.signal == "SIGXFSZ" and name == "file_size") or any(s in text for s in signs)
-        ]
+        named += [name for name, signs in _SIGNS.items() if any(sign in text for sign in signs)]
+        named += ["file_size"] if result.signal == "SIGXFSZ" else []
     limits = dict.fromkeys(words[name] for name in named if name in words)
     return [f"[limit of commands here: {limit}; see docs/sandbox.md]" for limit in limits]
 
 
-def refused_data(refused: Sequence[OutsideAccess]) -> list[dict[str, Any]]:
+def refused_data(refused: Sequence[OutsideAccess]) -> list[dict[str, object]]:
     """The same for programs."""
     dropped = ("planted", "change")
     return [

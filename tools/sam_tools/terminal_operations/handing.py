@@ -1,7 +1,6 @@
 """Giving a session to the person and taking it back: what the agent waits for, and what it is told."""
 
 import asyncio
-from typing import Any
 
 from sam_tools.terminal_operations.answers import state_words, status
 from sam_tools.terminal_operations.shown import session_result
@@ -30,7 +29,7 @@ class HandingOver:
         self._inquiries = inquiries
         self._told: dict[SessionId, int] = {}
 
-    def news(self, session: TerminalSession) -> dict[str, Any]:
+    def news(self, session: TerminalSession) -> dict[str, object]:
         """What the person changed on the screen since the agent was told, if they held it."""
         last = session.handover
         if last is None or self._told.get(session.id, 0) >= last.number:
@@ -43,7 +42,7 @@ class HandingOver:
         session: TerminalSession,
         reason: str,
         context: ToolContext,
-        first: dict[str, Any] | None,
+        first: dict[str, object] | None,
     ) -> ToolResult:
         """Let the person type, and wait until they answer or hand the session back.
 
@@ -91,14 +90,17 @@ class HandingOver:
         return await self._result(session, None, None)
 
     async def _result(
-        self, session: TerminalSession, outcome: InquiryOutcome | None, first: dict[str, Any] | None
+        self,
+        session: TerminalSession,
+        outcome: InquiryOutcome | None,
+        first: dict[str, object] | None,
     ) -> ToolResult:
         try:
             await session.tidied()
-            note: dict[str, Any] = {}
+            note: dict[str, object] = {}
         except ToolError as error:
             note = {"note": error.explain()}
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "session_id": session.id,
             "status": status(session),
             "state": state_words(session),
@@ -119,7 +121,7 @@ class HandingOver:
                 f" {_TYPED[first is not None]}"
             )
         placeholder = "(handed to the person)"
-        changed = data.get("changed_by_person", "")
+        changed = str(data.get("changed_by_person", ""))
         return session_result(
             session, data, Terminal(placeholder, changed, session.exit_code, 0.0), ok=ok
         )

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
@@ -34,7 +33,7 @@ class RehearsedCommand:
         )
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """The changes for programs."""
         changes = [{"path": change.path, "kind": change.kind} for change in self.changes]
         return {"rehearsed": True, "kept": self.accepted, "changes": changes}

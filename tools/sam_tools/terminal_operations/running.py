@@ -1,7 +1,6 @@
 """run_command and get_terminal_output: commands run to their end, or beside the conversation."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from sam_tools.terminal_operations.answers import (
     json_result,
@@ -165,7 +164,7 @@ class CommandHand:
             raise ToolError(command.failure)
         output = plain(command.output(0).text)
         result = command.result
-        data = {
+        data: dict[str, object] = {
             "terminalId": command.id,
             "command": arguments.command,
             "pid": command.pid,
@@ -251,7 +250,7 @@ def _told(command: BackgroundCommand, start: int, *, message: str = "") -> ToolR
     read = command.output(start)
     output = plain(read.text)
     result = command.result
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "terminalId": command.id,
         "command": command.command,
         # Before the output, which may be cut.
@@ -310,24 +309,26 @@ def _nobody(_: str) -> None:
     """For output that is read by its index."""
 
 
+def _ending(result: CommandResult, timeout: float) -> str:
+    """How a command ended that did not end by itself with exit code 0."""
+    if result.timed_out:
+        return f"[timed out after {timeout:g} s: the command and all it started were ended]"
+    if result.abandoned:
+        return _ABANDONED
+    if result.exit_code is None:
+        return f"[killed by {result.signal}]"
+    return f"[exit code {result.exit_code}]" if result.exit_code != 0 else ""
+
+
 def _account(output: str, result: CommandResult, timeout: float, *, confined: bool) -> str:
     """The output as the model reads it, and below it whatever was not as it should be."""
-    notes: list[str] = []
-    failed = result.exit_code != 0
-    if result.timed_out:
-        notes.append(f"[timed out after {timeout:g} s: the command and all it started were ended]")
-    elif result.abandoned:
-        notes.append(_ABANDONED)
-    elif result.exit_code is None:
-        notes.append(f"[killed by {result.signal}]")
-    elif failed:
-        notes.append(f"[exit code {result.exit_code}]")
+    notes = list(filter(None, (_ending(result, timeout),)))
     if result.runs > 1:
         notes.append(f"[run {result.runs} times: the person widened what it may write to]")
     notes += refused_notes(result.refused)
     if result.withheld:
         notes.append(f"[not in its environment, because they look like secrets: {_names(result)}]")
-    if confined and failed and any(words in output for words in _REFUSALS):
+    if confined and result.exit_code != 0 and any(words in output for words in _REFUSALS):
         notes.append(_SANDBOX_NOTE)
     body = output.rstrip("\n")
     return "\n".join([body if body.strip() else "(no output)", *notes])

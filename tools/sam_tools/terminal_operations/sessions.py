@@ -184,7 +184,7 @@ class SessionHand:
             return takeover
         await session.tidied()
         hidden = session.state.secret
-        newest = session.commands[-1] if session.commands else None
+        commands_before = session.commands[-1:]
         start = session.end
         # A terminal's enter key is \r alone; the pair would be two of them.
         session.write(arguments.input.replace("\r\n", "\r").encode(errors="replace"))
@@ -211,11 +211,8 @@ class SessionHand:
         }
         if outside.refused[before:]:
             data["refused"] = refused_data(outside.refused[before:])
-        record = session.commands[-1] if session.commands else None
-        if record is not None and record != newest:
-            data |= {"exitCode": record.exit_code, "working_directory": session.directory}
-            if missed := self._terminals.missed(session, record):
-                data["withheld"] = list(missed)
+        if session.commands[-1:] != commands_before:
+            data |= self._finished_command(session)
         keys = _HIDDEN if hidden else escaped(arguments.input.rstrip("\r\n"))
         return session_result(session, data, _card(session, keys, view))
 
@@ -237,6 +234,17 @@ class SessionHand:
                 **self._handing.news(session),
             },
         )
+
+    def _finished_command(self, session: TerminalSession) -> dict[str, object]:
+        """How the command that ended last ended, and what was withheld from it."""
+        record = session.commands[-1]
+        data: dict[str, object] = {
+            "exitCode": record.exit_code,
+            "working_directory": session.directory,
+        }
+        if missed := self._terminals.missed(session, record):
+            data["withheld"] = list(missed)
+        return data
 
     async def history(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
         """All that is kept of it."""

@@ -19,7 +19,7 @@ FULL_SCREEN = "[a full-screen program]\n"
 
 
 def session_result(
-    session: TerminalSession, data: dict[str, Any], *display: Display, ok: bool = True
+    session: TerminalSession, data: dict[str, object], *display: Display, ok: bool = True
 ) -> ToolResult:
     """Data about a session as JSON, in all of it nothing that the person typed while they held it."""
     clean = {
@@ -74,7 +74,7 @@ def _ordinary(session: TerminalSession, printed: str) -> list[str]:
     return pieces if away else [*pieces, printed[at:]]
 
 
-def _without(session: TerminalSession, value: Any) -> Any:
+def _without(session: TerminalSession, value: object) -> object:
     if isinstance(value, str):
         return session.veiled(value)
     if isinstance(value, dict):

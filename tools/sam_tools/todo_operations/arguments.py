@@ -44,18 +44,18 @@ class Rejected:
     problems: tuple[str, ...]
 
 
-def _word(value: Any) -> Any:
+def _word(value: object) -> object:
     """Forgive the form of a status or priority: case, and underscore or space for the hyphen."""
     return re.sub(r"[\s_]+", "-", value.strip().lower()) if isinstance(value, str) else value
 
 
-def _no_boolean(value: Any) -> Any:
+def _no_boolean(value: object) -> object:
     if isinstance(value, bool):
         raise PydanticCustomError(_OWN, "must be a number")
     return value
 
 
-def _share(value: Any) -> Any:
+def _share(value: object) -> object:
     """A progress may come as 0.6, "0.6" or "60%"."""
     if not isinstance(value, str) or not value.strip().endswith("%"):
         return _no_boolean(value)
@@ -78,7 +78,7 @@ def _title(text: str) -> str:
     return line
 
 
-def _decoded(value: Any) -> Any:
+def _decoded(value: object) -> object:
     """JSON text as what it stands for; everything else, and text that is none, as it is."""
     if not isinstance(value, str):
         return value
@@ -92,7 +92,7 @@ def _unique(ids: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def _lines(value: Any) -> Any:
+def _lines(value: object) -> object:
     """A list of texts, its JSON text, or one text alone."""
     decoded = _decoded(value)
     return (
@@ -133,7 +133,7 @@ class Part(Arguments):
     """Its values are those of the item, so the schema does not list them again."""
 
 
-def _part(raw: Any) -> Any:
+def _part(raw: object) -> object:
     """The fields of a subtask from an object, its JSON text, or a bare title."""
     raw = _decoded(raw)
     if not isinstance(raw, Mapping):
@@ -192,7 +192,7 @@ class NewTodo(Item):
 ItemT = TypeVar("ItemT", bound=Item)
 
 
-def read_item(model: type[ItemT], raw: Any, context: Any = None) -> ItemT | Rejected:
+def read_item(model: type[ItemT], raw: object, context: object = None) -> ItemT | Rejected:
     """One item from what the model sent (an object, or its JSON text), or why it is none.
 
     ``context`` is that of the call's own parser.
@@ -217,7 +217,7 @@ def _camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
-def _id_of(fields: Mapping[str, Any]) -> int | None:
+def _id_of(fields: Mapping[str, object]) -> int | None:
     try:
         return Numbered.model_validate({"id": fields.get("id")}).id
     except ValidationError:
@@ -242,13 +242,13 @@ def _place(loc: tuple[int | str, ...]) -> str:
     return "".join(parts).removeprefix(".")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     # reprlib goes only a few levels deep: a value may be nested deeper than repr can follow.
     text = one_line(value if isinstance(value, str) else reprlib.repr(value))
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _array(value: Any) -> Any:
+def _array(value: object) -> object:
     """An array, or its JSON text; the executor shows a correct call beside the error."""
     decoded = _decoded(value)
     if isinstance(decoded, (list, tuple)):
@@ -256,15 +256,15 @@ def _array(value: Any) -> Any:
     raise PydanticCustomError(_OWN, "must be an array of objects")
 
 
-def _draft(raw: Any, info: ValidationInfo) -> Any:
+def _draft(raw: object, info: ValidationInfo) -> object:
     return read_item(TodoDraft, raw, info.context)
 
 
-def _update(raw: Any, info: ValidationInfo) -> Any:
+def _update(raw: object, info: ValidationInfo) -> object:
     return read_item(TodoUpdate, raw, info.context)
 
 
-def _new(raw: Any, info: ValidationInfo) -> Any:
+def _new(raw: object, info: ValidationInfo) -> object:
     return read_item(NewTodo, raw, info.context)
 
 

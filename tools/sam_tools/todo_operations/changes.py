@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sam_tools.todo_operations.arguments import (
     Item,
+    ItemT,
     NewTodo,
     Part,
     Rejected,
@@ -125,7 +125,7 @@ def appended(before: Sequence[Todo], new: Sequence[NewTodo | Rejected], now: flo
     return _checked(before, [*before, *added], started, now, earlier=_errors(before))
 
 
-def _readable(items: Sequence[Any]) -> list[Any]:
+def _readable(items: Sequence[ItemT | Rejected]) -> list[ItemT]:
     """The items, when all could be read."""
     bad = [(index, item) for index, item in enumerate(items) if isinstance(item, Rejected)]
     if bad:
@@ -134,7 +134,7 @@ def _readable(items: Sequence[Any]) -> list[Any]:
                 "Nothing was stored", [f"{_called(i, n)}: {'; '.join(i.problems)}" for n, i in bad]
             )
         )
-    return list(items)
+    return [item for item in items if not isinstance(item, Rejected)]
 
 
 def _called(item: Item | Rejected, index: int) -> str:
@@ -199,10 +199,13 @@ def _filled(item: Todo, draft: Item) -> Todo:
     if draft.gives("estimateMinutes"):
         changes["estimate_minutes"] = draft.estimateMinutes or None
     filled = replace(item, **changes)
-    reopened = item.status == "completed" and filled.status != "completed"
-    if reopened and filled.progress == 1.0 and not draft.gives("progress"):
-        filled = replace(filled, progress=None)
+    if filled.progress == 1.0 and not draft.gives("progress") and _is_reopened(item, filled):
+        return replace(filled, progress=None)
     return filled
+
+
+def _is_reopened(before: Todo, after: Todo) -> bool:
+    return before.status == "completed" and after.status != "completed"
 
 
 def _checked(
@@ -215,12 +218,10 @@ def _checked(
 ) -> TodoChange:
     """Validate, settle and stamp. Errors that stood before do not block what does not add to them."""
     findings = validate(items)
-    errors = [f for f in findings if f.severity == "error" and f not in earlier]
+    errors = [f.text for f in findings if f.severity == "error" and f not in earlier]
     if errors:
-        raise ToolError(
-            _listed("Nothing was stored, the list breaks its rules", [f.text for f in errors])
-        )
-    settled = settle([consistent(item) for item in items], started=started)
+        raise ToolError(_listed("Nothing was stored, the list breaks its rules", errors))
+    settled = settle(list(map(consistent, items)), started=started)
     old = validate(before)
     fresh = [f for f in findings if f.severity == "warning" and f not in old]
     notes = tuple(finding.text for finding in fresh if finding.todo not in settled.demoted)

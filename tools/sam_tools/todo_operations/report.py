@@ -36,8 +36,7 @@ def read_report(items: Sequence[Todo]) -> str:
     if not items:
         return "TODO LIST\n\nThe list is empty. Create it with write."
     lines = ["TODO LIST", "", f"Progress: {_share(items)}"]
-    left = sum(i.estimate_minutes or 0.0 for i in items if i.status != "completed")
-    if left:
+    if left := _minutes_left(items):
         lines.append(f"Estimated time left: {_time(left)}")
     done = completed_ids(items)
     for status, heading in _SECTIONS:
@@ -68,6 +67,10 @@ def write_report(before: Sequence[Todo], stored: Sequence[Todo], change: TodoCha
         return "\n".join([*lines, "The list is empty now."])
     closing = _ALL_DONE if counts.complete else f"{counts.not_started} not started."
     return "\n".join([*lines, "CURRENT STATUS:", *_titles(stored), "", closing])
+
+
+def _minutes_left(items: Sequence[Todo]) -> float:
+    return sum(i.estimate_minutes or 0.0 for i in items if i.status != "completed")
 
 
 def update_report(
@@ -148,7 +151,7 @@ def _parts(item: Todo) -> list[str]:
 
 def _side_effects(before: Sequence[Todo], stored: Sequence[Todo], change: TodoChange) -> list[str]:
     """What the rules did beyond what was asked, and what looks wrong."""
-    running = {item.id for item in before if item.status == "in-progress"}
+    running = {item.id for item in with_status(before, "in-progress")}
     demoted = [item for item in stored if item.id in change.demoted]
     set_back = [_name(item) for item in demoted if item.id in running]
     not_begun = [_name(item) for item in demoted if item.id not in running]

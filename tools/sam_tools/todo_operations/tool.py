@@ -1,7 +1,5 @@
 """The todo list as a tool: four operations on one board, one call at a time."""
 
-from typing import Any
-
 from sam_tools.todo_operations.arguments import AddTodos, Rejected, UpdateTodos, WriteTodos
 from sam_tools.todo_operations.changes import appended, updated, written
 from sam_tools.todo_operations.report import add_report, read_report, update_report, write_report
@@ -113,7 +111,7 @@ class TodoOperations:
         """The text beside the list as it stands, for people and for programs."""
         items = self._board.items(conversation)
         counts = todo_statistics(items)
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "conversationId": conversation,
             "totalTodos": counts.total,
             "completedTodos": counts.completed,

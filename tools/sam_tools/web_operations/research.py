@@ -107,17 +107,9 @@ class Researching:
             return ToolResult(f"Nothing was found for {arguments.query!r}.", data={"sources": []})
         chosen = _chosen(hits, arguments.type, plan.pages)
         scope = await scope_to_change(self._memories, context)
-        room = asyncio.Semaphore(_AT_ONCE)
-        async with asyncio.TaskGroup() as group:
-            reading = [
-                group.create_task(self._read(hit, arguments.query, room, context.emit))
-                for hit in chosen
-            ]
-        outcomes = [task.result() for task in reading]
+        outcomes = await self._read_all(chosen, arguments.query, context.emit)
         sources = [outcome for outcome in outcomes if isinstance(outcome, _Source)]
         failures = [outcome for outcome in outcomes if isinstance(outcome, str)]
-        texts_by_source = [(source, _kept_texts(source, plan.passages)) for source in sources]
-        await self._memories.prepare([text for _, texts in texts_by_source for text in texts])
         draft = MemoryDraft(
             "",
             type="document",
@@ -125,7 +117,7 @@ class Researching:
             context=arguments.query,
             origin=origin_of(context),
         )
-        stored = sum(self._keep(draft, scope, texts, source) for source, texts in texts_by_source)
+        stored = await self._store(draft, scope, sources, plan.passages)
         text = _digest(arguments, sources, failures, stored)
         if not sources:
             snippets = [f"- {hit.title}: {hit.snippet} ({hit.url})" for hit in chosen]
@@ -156,6 +148,15 @@ class Researching:
                 unique.setdefault(hit.url, hit)
         return list(unique.values())
 
+    async def _read_all(
+        self, hits: Sequence[WebHit], query: str, emit: Callable[[str], None]
+    ) -> list[_Source | str]:
+        """Read pages beside each other; for each its text, or why it could not be read."""
+        room = asyncio.Semaphore(_AT_ONCE)
+        async with asyncio.TaskGroup() as group:
+            reading = [group.create_task(self._read(hit, query, room, emit)) for hit in hits]
+        return [task.result() for task in reading]
+
     async def _read(
         self, hit: WebHit, query: str, room: asyncio.Semaphore, emit: Callable[[str], None]
     ) -> _Source | str:
@@ -178,11 +179,17 @@ class Researching:
             return f"{hit.url}: there was no text on it."
         return _Source(hit, page.url, document, passages)
 
-    def _keep(self, draft: MemoryDraft, scope: Scope, texts: Sequence[str], source: _Source) -> int:
-        new = 0
-        for text in texts:
-            new += self._memories.store(scope, replace(draft, content=text, source=source.url))[1]
-        return new
+    async def _store(
+        self, draft: MemoryDraft, scope: Scope, sources: Sequence[_Source], passages: int
+    ) -> int:
+        """Store the best passages of each source as memories; how many are new."""
+        drafts = [
+            replace(draft, content=text, source=source.url)
+            for source in sources
+            for text in _kept_texts(source, passages)
+        ]
+        await self._memories.prepare([draft.content for draft in drafts])
+        return sum(self._memories.store(scope, draft)[1] for draft in drafts)
 
 
 def ranked(passages: Sequence[str], query: str) -> tuple[str, ...]:

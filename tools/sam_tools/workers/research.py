@@ -115,7 +115,7 @@ class ResearchWork:
         urls = [link.url for link in links if not self._web.refusal(link.url)]
         return tuple(Fetch(url, f"page.{number}") for number, url in enumerate(urls))
 
-    def _asked(self, operation: Operation[Any], **values: object) -> Any:
+    def _asked(self, operation: Operation[Any], **values: object) -> object:
         return operation.arguments.model_validate(values)
 
 

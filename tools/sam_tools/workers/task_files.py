@@ -122,7 +122,7 @@ class TaskFiles:
         path = context.location("filePath").display_path
         return ToolResult(result.text, result.ok, result.display, {"path": path})
 
-    def _creation(self, arguments: TaskFile, content: str) -> tuple[Sequence[Access], Any]:
+    def _creation(self, arguments: TaskFile, content: str) -> tuple[Sequence[Access], object]:
         """What create_file is given, and what that needs."""
         operation = self._actions.create
         values = operation.arguments.model_validate({

@@ -1,6 +1,6 @@
 """What each operation of the workflow tool takes."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -13,7 +13,7 @@ class WorkflowStart(Arguments):
     """Arguments of start; without a name the workflows are listed."""
 
     name: str = Field(default="", description="omit to list workflows")
-    params: dict[str, Any] | None = None
+    params: dict[str, object] | None = None
 
 
 class OneExecution(Arguments):
@@ -30,7 +30,7 @@ class OneExecution(Arguments):
 class Advance(Arguments):
     """Arguments of advance."""
 
-    output: dict[str, Any] = Field(description="as the step's schema says; at least a summary")
+    output: dict[str, object] = Field(description="as the step's schema says; at least a summary")
     step: str = Field(default="", description="default: the phase you are in")
     executionId: str = _ID
 
@@ -38,7 +38,7 @@ class Advance(Arguments):
 class Plan(Arguments):
     """Arguments of plan and replan: the steps of a plan step."""
 
-    steps: list[dict[str, Any]] = Field(description="{id, persona?, needs?, tools?, prompt}")
+    steps: list[dict[str, object]] = Field(description="{id, persona?, needs?, tools?, prompt}")
     step: str = Field(default="", description="default: the phase you are in")
     executionId: str = _ID
 

@@ -153,7 +153,7 @@ class WorkflowTool:
             return self._submitted(execution, step, output, context)
 
     def _submitted(
-        self, execution: str, step: str, output: dict[str, Any], context: ToolContext
+        self, execution: str, step: str, output: dict[str, object], context: ToolContext
     ) -> ToolResult:
         """Hand in. Whoever was given one step hands in that one, and goes on to no other."""
         phase = self._workflows.records.phase(context.conversation)
@@ -169,8 +169,8 @@ class WorkflowTool:
         return ToolResult("\n".join(failed) or f"Step {step} is done. Say so, and end.")
 
     async def _vouched(
-        self, execution: str, step: str, output: dict[str, Any], context: ToolContext
-    ) -> dict[str, Any]:
+        self, execution: str, step: str, output: dict[str, object], context: ToolContext
+    ) -> dict[str, object]:
         """The output, or what the person or the host says in its place."""
         open_ = self._workflows.tickets(execution, mint=False)
         ticket = next((t for t in open_ if t.step == step), None)
@@ -180,7 +180,7 @@ class WorkflowTool:
             return self._seen(ticket)
         return output
 
-    def _seen(self, ticket: "Ticket") -> dict[str, Any]:
+    def _seen(self, ticket: "Ticket") -> dict[str, object]:
         """What the last such call of this attempt came to."""
         attempts = [
             a for a in self._workflows.records.history(ticket.execution_id) if a.status == "open"
@@ -210,7 +210,10 @@ class WorkflowTool:
 
     async def _plan(self, arguments: Plan, context: ToolContext) -> ToolResult:
         execution = self._of(arguments.executionId, context)
-        output = {"summary": f"{len(arguments.steps)} steps planned", "steps": arguments.steps}
+        output: dict[str, object] = {
+            "summary": f"{len(arguments.steps)} steps planned",
+            "steps": arguments.steps,
+        }
         self._flush()
         with refusals_as_tool_errors():
             step = arguments.step or self._step(execution, context)
@@ -346,5 +349,5 @@ def refusals_as_tool_errors() -> Generator[None]:
         raise ToolError(f"{refusal.code}: {refusal}", hint=refusal.hint) from refusal
 
 
-def _line(verb: str) -> Callable[[Any], str]:
+def _line(verb: str) -> Callable[[object], str]:
     return lambda _: f"Workflow: {verb}"

@@ -10,7 +10,7 @@ from sam_tui.core.messages import ToolCall
 
 if TYPE_CHECKING:
     from sam_tui.core.events import TurnFinished
-    from sam_tui.core.tooling.executor import Executor
+    from sam_tui.core.tooling.executor import Executed, Executor
 
 TURNS = 10
 """Turns that a goal may take unless told otherwise."""
@@ -68,14 +68,7 @@ class Goal:
         arguments = json.dumps({"operation": "run_command", "command": self.check})
         call = ToolCall(CallId(mint("goal")), "terminal_operations", arguments)
         executed = await self._executor.execute(call, self._conversation)
-        if executed.finished.ok:
-            self.passed, self.outcome = True, f"The goal is reached: {self.check} passes."
-        elif executed.decision is not None and not executed.decision.allowed:
-            self.outcome = f"The goal was left: {self.check} may not run."
-        elif self._taken >= self._turns:
-            self.outcome = f"The goal was not reached in {self._taken} turns: {self.check} fails."
-        elif self._cost is not None and self._spent >= self._cost:
-            self.outcome = f"The goal was not reached for ${self._spent:.2f}: {self.check} fails."
+        self.passed, self.outcome = executed.finished.ok, self._ending(executed)
         if self.outcome:
             return ""
         output = executed.finished.text[-_OUTPUT:]
@@ -84,3 +77,15 @@ class Goal:
             f"The check does not pass yet: {self.check}\n\n<output>\n{output}\n</output>\n\n"
             f"Go on until it passes; {left} more turn{'s' if left != 1 else ''}. Do not weaken the check."
         )
+
+    def _ending(self, executed: "Executed") -> str:
+        """How the goal ended with this run of its check; empty while it goes on."""
+        if executed.finished.ok:
+            return f"The goal is reached: {self.check} passes."
+        if executed.decision is not None and not executed.decision.allowed:
+            return f"The goal was left: {self.check} may not run."
+        if self._taken >= self._turns:
+            return f"The goal was not reached in {self._taken} turns: {self.check} fails."
+        if self._cost is not None and self._spent >= self._cost:
+            return f"The goal was not reached for ${self._spent:.2f}: {self.check} fails."
+        return ""

@@ -54,9 +54,10 @@ def _judged(texts: list[str], words: Sequence[Word], git: GitTable, *, code: boo
     if _runs_something(name, arguments, git):
         why = f"{title} with an option that runs or writes something"
         return _traits(why, "workspace-write")
-    if not (command.classes == READ_ONLY or _lists(name, words, command)):
-        return _traits(f"{title} changes the repository", "workspace-write")
-    if command.classes == READ_ONLY and not command.options.know(words):
+    if command.classes != READ_ONLY:
+        if not _lists(name, words, command):
+            return _traits(f"{title} changes the repository", "workspace-write")
+    elif not command.options.know(words):
         return _traits(f"{title} with options that are not known here", "workspace-write")
     return _traits(f"{title} only reads")
 
@@ -93,19 +94,26 @@ def _throws_away(name: str, arguments: Sequence[str], command: Program) -> bool:
     if name == "clean":
         return not _only_tells(arguments)
     if name == "restore":
-        staged = "--staged" in arguments or "-S" in arguments
-        return not staged or any(_means(w, frozenset(("--worktree", "-W"))) for w in arguments)
-    if "destructive" in command.classes:
-        return True
+        return _restores_files(arguments)
+    return "destructive" in command.classes or any(_is_heavy(w, command) for w in arguments)
+
+
+def _restores_files(arguments: Sequence[str]) -> bool:
+    """``git restore`` without ``--staged`` alone, which takes back only what was added."""
+    staged = "--staged" in arguments or "-S" in arguments
+    return not staged or any(_means(w, frozenset(("--worktree", "-W"))) for w in arguments)
+
+
+def _is_heavy(word: str, command: Program) -> bool:
+    """Whether a word throws work away: an option, a letter of several in one, or as ``+main`` does."""
     options = command.heavier.get("destructive", frozenset())
-    pattern = command.words.get("destructive")
+    if _means(word, options):
+        return True
     letters = {option[1] for option in options if len(option) == 2 and _short(option)}
-    return any(
-        _means(word, options)
-        or (_short(word) and bool(letters & set(word[1:])))
-        or (pattern is not None and pattern.fullmatch(word) is not None)
-        for word in arguments
-    )
+    if _short(word) and letters & set(word[1:]):
+        return True
+    pattern = command.words.get("destructive")
+    return pattern is not None and pattern.fullmatch(word) is not None
 
 
 def _only_tells(arguments: Sequence[str]) -> bool:
@@ -133,16 +141,20 @@ def _lists(name: str, words: Sequence[Word], command: Program) -> bool:
     if command.lists:
         return _makes_list(name, arguments, command)
     others = [word for word in arguments if word not in command.options.flags]
+    return _only_tells_with(name, others) and command.options.know(words)
+
+
+def _only_tells_with(name: str, others: Sequence[str]) -> bool:
+    """Whether a command only tells with the words that are no flags known of it."""
     match name:
         case "remote":
-            fits = not others
+            return not others
         case "symbolic-ref":
-            fits = len(others) == 1 and not others[0].startswith("-")
+            return len(others) == 1 and not others[0].startswith("-")
         case "archive":
-            fits = not any(word.startswith(("-o", "--o")) for word in arguments)
+            return not any(word.startswith(("-o", "--o")) for word in others)
         case _:
-            fits = name == "clean"  # one that does more was judged before
-    return fits and command.options.know(words)
+            return name == "clean"  # one that does more was judged before
 
 
 def _makes_list(name: str, arguments: Sequence[str], command: Program) -> bool:
@@ -151,7 +163,7 @@ def _makes_list(name: str, arguments: Sequence[str], command: Program) -> bool:
     options = [
         "-v" if option == "-vv" else "-n" if option[1:2] == "n" else option for option in options
     ]
-    makes = any(option in command.lists for option in options)
+    makes = not command.lists.isdisjoint(options)
     if not set(options) <= command.lists | command.options.flags:
         return False
     if name == "config":

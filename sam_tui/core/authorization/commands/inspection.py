@@ -108,11 +108,9 @@ def _sed_scripts(texts: Sequence[str]) -> list[str]:
             if name == "--expression":
                 scripts += [value] if equals else texts[index + 1 : index + 2]
         elif text.startswith("-") and "e" in text:
-            scripts += (
-                [text.partition("e")[2]] if not text.endswith("e") else texts[index + 1 : index + 2]
-            )
-    first = next((text for text in texts if not text.startswith("-")), None)
-    return scripts if scripts or first is None else [first]
+            attached = text.partition("e")[2]
+            scripts += [attached] if not text.endswith("e") else texts[index + 1 : index + 2]
+    return scripts or [text for text in texts if not text.startswith("-")][:1]
 
 
 def _awk(use: Use) -> Traits:
@@ -168,15 +166,20 @@ def _uniq(use: Use) -> Traits:
     return _reads("it") if use.program.options.know(use.words) else _may_write(use.name)
 
 
+def _dashed(use: Use) -> Use:
+    """The same with a ``-`` before the letters that ``tar`` takes without one."""
+    first = use.words[0] if use.words else Word("")
+    if first.text[:1] == "-":
+        return use
+    words = (Word(f"-{first.text}", first.static), *use.words[1:])
+    return Use(use.name, words, use.program, use.table)
+
+
 def _tar(use: Use) -> Traits:
     """``tar`` only lists where it has no other work, runs no program and asks no other machine."""
-    first = use.words[0] if use.words else Word("")
-    words = list(use.words)
-    if first.text[:1] != "-":
-        words = [Word(f"-{first.text}", first.static), *words[1:]]
-    dashed = Use(use.name, words, use.program, use.table)
+    dashed = _dashed(use)
     texts = dashed.texts
-    listing = "--list" in texts or any(t[:2] != "--" and t[:1] == "-" and "t" in t for t in texts)
+    listing = any(has_flag(text, ("-t", "--list")) for text in texts)
     elsewhere = any(":" in text for text in texts)
     if listing and not elsewhere and dashed.knows():
         return traits("read-only", "tar lists an archive")
@@ -237,15 +240,22 @@ def _builtin(use: Use) -> Traits:
 
     A subscript of the name that it is given is evaluated, and what that holds may be a command.
     """
-    name, texts = use.name, use.texts
+    name = use.name
     if name == "let" or use.has("workspace-write") or not use.program.options.know(use.words):
         return _may_write(name)
     if name in ("test", "["):
-        split = any(word.text.startswith("$") for word in use.words if not word.static)
-        return _may_write(name) if split else _reads(name)
-    if name == "printf" and use.words and use.words[0].static and not texts[0].startswith("-v"):
-        return _reads(name)
-    return _reads(name) if _names_plainly(use) else _may_write(name)
+        reads = not any(word.text.startswith("$") for word in use.words if not word.static)
+    else:
+        reads = _prints(use) or _names_plainly(use)
+    return _reads(name) if reads else _may_write(name)
+
+
+def _prints(use: Use) -> bool:
+    """Whether it is a ``printf`` that puts nothing into a variable."""
+    first = next(iter(use.words), None)
+    if use.name != "printf" or first is None:
+        return False
+    return first.static and not first.text.startswith("-v")
 
 
 def _names_plainly(use: Use) -> bool:
@@ -268,12 +278,14 @@ def variables_set(name: str, arguments: Sequence[Word]) -> list[str]:
 
 def _remove(use: Use) -> Traits:
     """``rm`` asks where it is recursive, for what it deletes is gone; not for a build folder."""
-    options = [text for text in use.texts if text.startswith("-")]
-    recursive = any(has_flag(text, ("-r", "-R", "--recursive")) for text in options)
-    targets = [word for word in use.words if not word.text.startswith("-")]
-    if "--no-preserve-root" in options or (recursive and any(_everything(t) for t in targets)):
+    if "--no-preserve-root" in use.texts:
         return traits("destructive", "rm would delete everything there")
-    if recursive and not all(_regenerable(word, use.table.regenerable) for word in targets):
+    if not any(has_flag(text, ("-r", "-R", "--recursive")) for text in use.texts):
+        return traits("workspace-write", "rm deletes files")
+    targets = [word for word in use.words if not word.text.startswith("-")]
+    if any(map(_everything, targets)):
+        return traits("destructive", "rm would delete everything there")
+    if not all(_regenerable(word, use.table.regenerable) for word in targets):
         return traits("destructive", "rm -r deletes whole folders")
     return traits("workspace-write", "rm deletes files")
 

@@ -71,6 +71,12 @@ def _judged(use: Use) -> Traits:
         return by_subcommand
     if (program.heavier or program.words) and (by_words := _by_words(use)) is not None:
         return by_words
+    return _by_class(use)
+
+
+def _by_class(use: Use) -> Traits:
+    """What the program does whatever its words are, as long as they are known where that matters."""
+    name, program = use.name, use.program
     if program.classes == READ_ONLY:
         if program.options.know(use.words):
             return traits("read-only", f"{name} only reads")
@@ -98,6 +104,11 @@ def _by_subcommand(use: Use) -> Traits | None:
         if first.static and known_words(arguments) and entry.options.know(arguments):
             return traits("read-only", f"{use.name} {first.text} only looks")
         return None
+    return _by_heavy_subcommand(use)
+
+
+def _by_heavy_subcommand(use: Use) -> Traits | None:
+    """What a subcommand does that changes something, with whatever options before it."""
     sub = next((text for text in use.texts if not text.startswith("-")), "")
     entry = use.program.subcommands.get(sub)
     if entry is None or entry.classes <= READ_ONLY:

@@ -186,11 +186,7 @@ class _TextReader:
     ) -> CommandPart:
         name, judged = _judged(inner, functions, self._table)
         judged = at_least(name, judged, self._table)
-        classes, why = judged.classes, judged.why
-        if _stores(files) and classes == READ_ONLY:
-            classes, why = WORKSPACE_WRITE, "its output goes to a file"
-        if reached := _reached(files):
-            classes, why = (classes - READ_ONLY) | _NETWORK, f"it speaks to {reached[0]}"
+        classes, why = _with_files(judged, files)
         operands = inner.words[1:]
         plain = judged.exact and classes != READ_ONLY  # then every word may be a file of the folder
         paths = self._paths(operands, self._table.program(name).writes, plain=plain)
@@ -200,9 +196,9 @@ class _TextReader:
             classes,
             why,
             judged.exact,
-            all(word.static for word in inner.words) and not inner.words[0].pattern,
+            inner.exact,
             (*paths, *files),
-            (*filter(None, (host_of(word.text) for word in operands)), *reached),
+            (*filter(None, (host_of(word.text) for word in operands)), *_reached(files)),
             tuple(word.text for word in (*operands, *values) if _is_code(word)),
         )
 
@@ -320,6 +316,16 @@ def _at_home(text: str, home: str) -> str:
     if text == "~" or text.startswith("~/"):
         return (home or "~") + text[1:]
     return os.path.expanduser(text) if text.startswith("~") else text
+
+
+def _with_files(judged: Traits, files: Sequence[NamedPath]) -> tuple[frozenset[CommandClass], str]:
+    """What a command does, and why, with its output and input redirected to these files."""
+    classes, why = judged.classes, judged.why
+    if _stores(files) and classes == READ_ONLY:
+        classes, why = WORKSPACE_WRITE, "its output goes to a file"
+    if reached := _reached(files):
+        classes, why = (classes - READ_ONLY) | _NETWORK, f"it speaks to {reached[0]}"
+    return classes, why
 
 
 def _reached(files: Sequence[NamedPath]) -> tuple[str, ...]:

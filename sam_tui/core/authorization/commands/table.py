@@ -72,25 +72,26 @@ class Options:
         """Whether all options among words are known. A word that is not static counts for none."""
         if self.flags >= _ANY:
             return True
-        index = 0
-        while index < len(words):
-            text = words[index].text if words[index].static else ""
-            index += 1
+        remaining = iter(words)
+        for word in remaining:
+            text = word.text if word.static else ""
             if text == "--":
                 return True
             if not text.startswith("-") or text == "-":
                 continue
-            name = text.partition("=")[0]
-            if name in self.flags or name in self.valued:
-                index += text in self.valued and len(text) == 2
-            elif text.startswith("--"):
+            takes_next = self._takes_next(text)
+            if takes_next is None:
                 return False
-            else:
-                takes_next = self._cluster(text)
-                if takes_next is None:
-                    return False
-                index += takes_next
+            if takes_next:
+                next(remaining, None)
         return True
+
+    def _takes_next(self, text: str) -> bool | None:
+        """Whether an option takes the next word for its value; None for one that is not known."""
+        name = text.partition("=")[0]
+        if name in self.flags or name in self.valued:
+            return text in self.valued and len(text) == 2
+        return None if text.startswith("--") else self._cluster(text)
 
     def _cluster(self, text: str) -> bool | None:
         """Whether short options in one word take the next word; None where one is not known."""
@@ -154,6 +155,11 @@ class Program:
     """Options of a git command that make it a list."""
     alone: bool = False
     """Whether a git command without arguments is a list."""
+
+    @property
+    def starts_another(self) -> bool:
+        """Whether it is a shell, or runs the program that its words name."""
+        return self.shell or self.wraps is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +282,7 @@ def _entries(entry: object, keys: Collection[str]) -> dict[str, Program]:
         writes=cast("Literal['', 'named', 'here']", _text(fields, "writes")),
         runs=frozenset(_text(fields, "runs").split()),
         inspect=_text(fields, "inspect"),
-        wraps=_wrapping(cast("dict[str, object]", fields["wraps"])) if "wraps" in fields else None,
+        wraps=_wrapping(fields),
         version=bool(fields.get("version")),
         shell=bool(fields.get("shell")),
         interpreter=bool(fields.get("interpreter")),
@@ -320,7 +326,11 @@ def _pattern(text: str) -> re.Pattern[str]:
         raise EntryError("words", f"{text!r} is no pattern: {error}") from None
 
 
-def _wrapping(fields: Mapping[str, object]) -> Wrapping:
+def _wrapping(program: Mapping[str, object]) -> Wrapping | None:
+    """How a program stands before another, where it does."""
+    if "wraps" not in program:
+        return None
+    fields = cast("dict[str, object]", program["wraps"])
     return Wrapping(
         Options.of(_text(fields, "flags"), _text(fields, "valued")),
         cast("int", fields.get("before", 0)),

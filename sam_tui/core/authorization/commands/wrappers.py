@@ -8,6 +8,7 @@ from sam_tui.core.authorization.commands.inspection import Traits, traits, varia
 from sam_tui.core.authorization.commands.table import CommandTable, Wrapping
 from sam_tui.core.ports.policy import ShellText, SimpleCommand, Word
 
+_SHELL_VALUED = ("-o", "+o", "-O", "+O", "--rcfile", "--init-file")
 _MOST_LAYERS = 8
 _LATER = Word("{}", static=False)
 """A word that is only known when it runs."""
@@ -27,6 +28,11 @@ class Inner:
     script: Word | None = None
     verdict: Traits | None = None
 
+    @property
+    def exact(self) -> bool:
+        """Whether every word is known before it runs, and the first is the name of one program."""
+        return all(word.static for word in self.words) and not self.words[0].pattern
+
 
 def unwrap(command: SimpleCommand, shell: ShellText, table: CommandTable) -> Iterator[Inner]:
     """Every program that a simple command runs, the wrapper itself where it has a say."""
@@ -34,7 +40,7 @@ def unwrap(command: SimpleCommand, shell: ShellText, table: CommandTable) -> Ite
     for _ in range(_MOST_LAYERS):
         name = _name(words)
         program = table.program(name)
-        if name in table.least and (program.shell or program.wraps is not None):
+        if name in table.least and program.starts_another:
             yield Inner(words, verdict=_calm(f"{name} runs another program"))
         if program.shell:
             yield from _shell(words, command, shell)
@@ -49,9 +55,9 @@ def unwrap(command: SimpleCommand, shell: ShellText, table: CommandTable) -> Ite
         yield from _wrapper(name, words, stripped, table)
         if stripped.script is not None:
             yield Inner((), script=stripped.script)
+        elif not stripped.words:
+            yield Inner(words[:1], verdict=_calm(f"{name} alone only reads"))
         if not stripped.words:
-            if stripped.script is None:
-                yield Inner(words[:1], verdict=_calm(f"{name} alone only reads"))
             return
         words = stripped.words
     yield Inner(
@@ -171,13 +177,14 @@ def _stripped(name: str, words: Sequence[Word], wraps: Wrapping) -> _Stripped:
         else:
             break
         index += 1
-    inner = tuple(words[index:])
+    inner, variables = tuple(words[index:]), tuple(assignments)
+    if not inner:
+        return _Stripped((), variables, None, exact)
     if wraps.joins:
-        script = _joined(_until_arguments(inner)) if inner else None
-        return _Stripped((), tuple(assignments), script, exact)
-    if name == "xargs" and inner:
+        return _Stripped((), variables, _joined(_until_arguments(inner)), exact)
+    if name == "xargs":
         inner = _with_arguments(inner, words)
-    return _Stripped(inner, tuple(assignments), None, exact)
+    return _Stripped(inner, variables, None, exact)
 
 
 def _keeps_meaning(name: str, option: Word, wraps: Wrapping) -> bool:
@@ -196,13 +203,18 @@ def _handed_over(name: str, words: Sequence[Word], before: int) -> tuple[Word | 
     option, a tuple of None where its text is missing."""
     text = words[0].text
     if name == "env" and text.startswith(("-S", "--split-string")):
-        _, equals, value = text.partition("=")
-        attached = (equals and value) or text[2:] if text != "-S" else ""
-        parts = [Word(attached), *words[1:]] if attached else words[1:]
-        return (_joined(parts) if parts else None,)
+        return (_split_string(text, words[1:]),)
     if name == "flock" and not before and text in ("-c", "--command"):
         return (_joined(words[1:]),)
     return None
+
+
+def _split_string(option: str, after: Sequence[Word]) -> Word | None:
+    """The text of ``env -S TEXT``, ``-STEXT`` and ``--split-string=TEXT`` with the words after it."""
+    _, equals, value = option.partition("=")
+    attached = (equals and value) or option[2:] if option != "-S" else ""
+    parts = [Word(attached), *after] if attached else after
+    return _joined(parts) if parts else None
 
 
 def _assignment(name: str, word: Word) -> tuple[str, Word] | None:
@@ -247,16 +259,21 @@ def _understood(word: Word, valued: Collection[str], flags: Collection[str]) -> 
     return True
 
 
-def _shell(words: Sequence[Word], command: SimpleCommand, shell: ShellText) -> Iterator[Inner]:
-    """``bash -c TEXT`` is read as text; a script file, or standard input, is not known."""
+def _after_shell_options(words: Sequence[Word]) -> tuple[int, bool]:
+    """Where the words after a shell's options begin, and whether ``-c`` is among the options."""
     index, reads_text = 1, False
     while index < len(words) and words[index].text[:1] in ("-", "+"):
         text = words[index].text
         if text == "--":
-            index += 1
-            break
+            return index + 1, reads_text
         reads_text = reads_text or (not text.startswith("--") and "c" in text[1:])
-        index += 2 if text in ("-o", "+o", "-O", "+O", "--rcfile", "--init-file") else 1
+        index += 2 if text in _SHELL_VALUED else 1
+    return index, reads_text
+
+
+def _shell(words: Sequence[Word], command: SimpleCommand, shell: ShellText) -> Iterator[Inner]:
+    """``bash -c TEXT`` is read as text; a script file, or standard input, is not known."""
+    index, reads_text = _after_shell_options(words)
     if reads_text and index < len(words):
         yield Inner((), script=words[index])
         return

@@ -165,8 +165,11 @@ class Grants:
         whose way a link stands by now: it leads to what was never granted. So is one for a single use,
         which nobody would count.
         """
-        current = [g for g in self.current(conversation) if g.uses is None]
-        targets = [g.target for g in current if g.operation == operation]
+        targets = [
+            grant.target
+            for grant in self.current(conversation)
+            if grant.uses is None and grant.operation == operation
+        ]
         return tuple(
             folder
             for target in targets

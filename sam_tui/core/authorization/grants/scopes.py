@@ -102,41 +102,61 @@ def _minutes(seconds: float) -> str:
 
 def _spanning(
     operation: str, judgements: Sequence[Judgement], state: PolicyState, spans: Sequence[ScopeSpan]
-) -> Iterator[ScopeOffer]:
+) -> Sequence[ScopeOffer]:
     """The scopes that hold for each of the spans: a tool, hosts, a site, folders or a command prefix."""
     exact = tuple(judgement.target for judgement in judgements)
-    if exact and set(exact) == {operation}:
-        yield from (_tool_offer(span, operation, state) for span in spans)
-    elif exact and all(target.startswith(CONNECTION) for target in exact):
-        named = _hosts(judgements)
-        if not named:
-            words = f"{operation}, exactly {', '.join(exact)}, {HOW_LONG['session']}"
-            yield ScopeOffer(ScopeChoice("session", words, "session", exact), exact)
-        for host in named:
-            yield from (_host_offer(span, operation, host, state) for span in spans)
-    elif (site := _site(judgements)) is not None:
-        words = f"{operation} on everything at {site}, {HOW_LONG['session']}"
-        yield ScopeOffer(ScopeChoice("session", words, "session", (site,)), (site,))
-        yield from (_host_offer(span, operation, host_of(site), state) for span in spans[1:])
-    elif folders := _folders(judgements, state):
-        yield from (_folder_offer(span, operation, folders, state) for span in spans)
-    elif (pattern := _prefix(judgements)) is not None:
-        yield from (_pattern_offer(span, operation, pattern, state) for span in spans)
+    if set(exact) == {operation}:
+        return [_tool_offer(span, operation, state) for span in spans]
+    if _are_connections(exact):
+        return _connection_offers(operation, judgements, state, spans)
+    if (site := _site(judgements)) is not None:
+        exactly_here = _session_offer(f"{operation} on everything at {site}", (site,))
+        wider = (_host_offer(span, operation, host_of(site), state) for span in spans[1:])
+        return [exactly_here, *wider]
+    if folders := _folders(judgements, state):
+        return [_folder_offer(span, operation, folders, state) for span in spans]
+    pattern = _prefix(judgements)
+    return [_pattern_offer(span, operation, pattern, state) for span in spans if pattern]
+
+
+def _connection_offers(
+    operation: str, judgements: Sequence[Judgement], state: PolicyState, spans: Sequence[ScopeSpan]
+) -> list[ScopeOffer]:
+    """Hosts by their names; what has none is granted exactly, for the session."""
+    hosts = _hosts(judgements)
+    if not hosts:
+        exact = tuple(judgement.target for judgement in judgements)
+        return [_session_offer(f"{operation}, exactly {', '.join(exact)}", exact)]
+    return [_host_offer(span, operation, host, state) for host in hosts for span in spans]
+
+
+def _are_connections(targets: Sequence[str]) -> bool:
+    return bool(targets) and all(target.startswith(CONNECTION) for target in targets)
+
+
+def _session_offer(words: str, targets: tuple[str, ...]) -> ScopeOffer:
+    """Exactly these targets until the session ends: nothing is saved."""
+    choice = ScopeChoice("session", f"{words}, {HOW_LONG['session']}", "session", targets)
+    return ScopeOffer(choice, targets)
 
 
 def _in_question(operation: str, granted: tuple[str, ...]) -> str:
     """What a counted permission covers. A tool of a server is its own target, whatever it is given."""
     if set(granted) == {operation}:
         return f"{operation} with any arguments"
-    if granted and all(target.startswith(CONNECTION) for target in granted):
+    if _are_connections(granted):
         listed = ", ".join(target.removeprefix(CONNECTION) for target in granted)
         return f"{operation} to exactly {listed}"
+    return f"{operation} on {' and '.join(_paths_covered(granted))}"
+
+
+def _paths_covered(granted: tuple[str, ...]) -> Iterator[str]:
+    """Folders with all that lies in them, then what is meant by itself."""
     folders = [target for target in granted if target.startswith("/") and target.endswith("/")]
-    exact = [target for target in granted if target not in folders]
-    whole = [folder.rstrip("/") or "/" for folder in folders]
-    covered = [f"all of {', '.join(whole)}"] if whole else []
-    covered += [f"exactly {', '.join(exact)}"] if exact else []
-    return f"{operation} on {' and '.join(covered)}"
+    if folders:
+        yield f"all of {', '.join(folder.rstrip('/') or '/' for folder in folders)}"
+    if exact := [target for target in granted if target not in folders]:
+        yield f"exactly {', '.join(exact)}"
 
 
 def of_next_call(timed: ScopeOffer) -> ScopeOffer:
@@ -209,8 +229,14 @@ def command_prefix(part: CommandPart) -> tuple[str, ...]:
         return _script_prefix(words)
     if _says_nothing(program):
         return ()
-    if not (words[1:2] and words[1] in program.scripts):
-        return _first_words(words, 1 if program.prefix is None else program.prefix)
+    if words[1:2] and words[1] in program.scripts:
+        return _started_prefix(part)
+    return _first_words(words, 1 if program.prefix is None else program.prefix)
+
+
+def _started_prefix(part: CommandPart) -> tuple[str, ...]:
+    """The same for a program that starts another by its second word, as ``npm exec``."""
+    words = part.words
     inner = builtin_table().program(words[2]) if len(words) > 2 else Program()
     if not (_says_nothing(inner) or inner.interpreter):
         return _first_words(words, 3)
@@ -246,21 +272,22 @@ def by_file(rule: str) -> bool:
 
 def _folders(judgements: Sequence[Judgement], state: PolicyState) -> tuple[str, ...]:
     """The folders around the paths in question; none where one would be too broad to offer."""
-    folders_found: dict[str, None] = {}
-    for judgement in judgements:
-        if not judgement.target.startswith("/"):
-            return ()
-        target = judgement.target
-        if judgement.rule.startswith(LOCAL_RULE):
-            folders_found[target] = None  # the file alone, not all that lies beside it
-            continue
-        folder = target if os.path.isdir(target) else os.path.dirname(target)
-        if folder.count("/") < 2 or (state.secrets and state.secrets.above(folder)):
-            return ()
-        if any(root.startswith(folder.rstrip("/") + "/") for root in state.roots):
-            return ()
-        folders_found[folder] = None
-    return tuple(folders_found) if len(folders_found) <= 3 else ()
+    folders = dict.fromkeys(_offered_path(judgement, state) for judgement in judgements)
+    return () if "" in folders or len(folders) > 3 else tuple(folders)
+
+
+def _offered_path(judgement: Judgement, state: PolicyState) -> str:
+    """The folder around a path in question; empty where there is none that may be offered."""
+    target = judgement.target
+    if not target.startswith("/"):
+        return ""
+    if judgement.rule.startswith(LOCAL_RULE):
+        return target  # the file alone, not all that lies beside it
+    folder = target if os.path.isdir(target) else os.path.dirname(target)
+    if folder.count("/") < 2 or (state.secrets and state.secrets.above(folder)):
+        return ""
+    holds_root = any(root.startswith(folder.rstrip("/") + "/") for root in state.roots)
+    return "" if holds_root else folder
 
 
 def _site(judgements: Sequence[Judgement]) -> str | None:
@@ -298,7 +325,7 @@ def _prefix(judgements: Sequence[Judgement]) -> CommandPattern | None:
     if len(prefixes) != 1 or () in prefixes:
         return None
     words = prefixes.pop()
-    if any(set(word) & set("*?[") for word in words):
+    if set("".join(words)) & set("*?["):
         return None
     pattern = CommandPattern(words)
     return pattern if pattern_covers(pattern, reading) else None

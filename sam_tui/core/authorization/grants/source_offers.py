@@ -26,7 +26,7 @@ def sources_offers(
     hosts = {connected(judgement.target)[0] for judgement in judgements}
     if not hosts or not hosts <= set(sources) or any(by_file(j.rule) for j in judgements):
         return ()
-    where = state.roots[0] if state.roots else ""
+    where = next(iter(state.roots), "")
     named = ", ".join(sources)
     spans: tuple[ScopeSpan, ...] = ("session", "project") if keeps else ("session",)
     on_offer: list[ScopeOffer] = []

@@ -192,31 +192,37 @@ def harm(before: bytes | None, after: bytes, *, real: str, inside: Sequence[str]
     if len(after) > _LARGEST:
         return "it is too large to be judged"
     try:
-        new = entries(after.decode("utf-8", "surrogateescape"))
+        new = _values_by_key(after)
     except ValueError:
         return "it is no configuration that can be judged"
     try:
-        old = entries((before or b"").decode("utf-8", "surrogateescape"))
+        old = _values_by_key(before or b"")
     except ValueError:
-        old = []
-    for key in dict.fromkeys(key for key, _ in new):
-        values = [value for name, value in new if name == key]
-        if values == [value for name, value in old if name == key]:
-            continue
-        if why := _starts(key, values, old, real, inside):
+        old = {}
+    for key, values in new.items():
+        previous = old.get(key, [])
+        if values != previous and (why := _starts(key, values, previous, real, inside)):
             return why
     return ""
 
 
-def _starts(key: str, values: list[str], old: list[Entry], real: str, inside: Sequence[str]) -> str:
+def _values_by_key(text: bytes) -> dict[str, list[str]]:
+    """The values of each key in their order. Raises ``ValueError`` for what is no configuration."""
+    values: dict[str, list[str]] = {}
+    for key, value in entries(text.decode("utf-8", "surrogateescape")):
+        values.setdefault(key, []).append(value)
+    return values
+
+
+def _starts(
+    key: str, values: list[str], before: list[str], real: str, inside: Sequence[str]
+) -> str:
+    """Why these values of a key, in place of those before, may start a program or lead elsewhere."""
     if HARMLESS.fullmatch(key) or _has_harmless_values(key, values):
         return ""
     if _URL.fullmatch(key):
-        before = [value for name, value in old if name == key]
-        added = [value for value in values if value not in before]
-        if not before and not any("::" in value for value in added):
-            return ""
-        return f"{key} leads elsewhere: {', '.join(added)[:200]}"
+        added = ", ".join(value for value in values if value not in before)
+        return f"{key} leads elsewhere: {added[:200]}" if before or "::" in added else ""
     if key == _WORKTREE and all(_lies(value, real, inside) for value in values):
         return ""
     return f"{key} = {', '.join(values)[:200]} may start a program or lead elsewhere"

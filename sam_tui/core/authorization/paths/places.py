@@ -203,15 +203,20 @@ def _named(folder: str, name: str) -> Place | None:
             return folder_place
     if name == ".git":
         return _GIT_POINTER
-    if _installed(folder):
-        return None
+    return None if _installed(folder) else _by_file_name(folder, name)
+
+
+def _by_file_name(folder: str, name: str) -> Place | None:
+    """What a file is by its name, with that of its folder where it needs one."""
     last = folder.rpartition("/")[2]
-    matching = (
-        FILES.get(name) or FILES.get(f"{last}/{name}") or SUFFIXES.get(os.path.splitext(name)[1])
-    )
-    if matching is None and name == "config.toml" and folder.endswith(".jj/repo"):
-        return _VERSIONS
-    return matching
+    for matching in (
+        FILES.get(name),
+        FILES.get(f"{last}/{name}"),
+        SUFFIXES.get(os.path.splitext(name)[1]),
+    ):
+        if matching is not None:
+            return matching
+    return _VERSIONS if name == "config.toml" and folder.endswith(".jj/repo") else None
 
 
 @lru_cache(4096)
@@ -263,11 +268,15 @@ def _of_repository(real: str, name: str, folder: str) -> Place | None:
     if name == "head":
         return None if os.path.isfile(real) else _GIT_HEAD
     if "hooks" in folder.split("/") and not name.endswith(".sample"):
-        while above and os.path.basename(above).lower() != "hooks":
-            above = os.path.dirname(above)
-        if os.path.lexists(f"{os.path.dirname(above)}/HEAD"):
-            return _GIT_HOOK
+        return _of_hooks(above)
     return None
+
+
+def _of_hooks(folder: str) -> Place | None:
+    """What lies in a folder ``hooks``, however deep, where that is one of a repository."""
+    while folder and os.path.basename(folder).lower() != "hooks":
+        folder = os.path.dirname(folder)
+    return _GIT_HOOK if os.path.lexists(f"{os.path.dirname(folder)}/HEAD") else None
 
 
 def leads_to_places(real: str, root: str, text: str = "/") -> bool:

@@ -167,16 +167,8 @@ class Secrets:
 
     def _by_name(self, key: str, *, inside: bool) -> str:
         name = key.rpartition("/")[2]
-        if (_ENVIRONMENT.match(name) and not _EXAMPLES.search(name)) or key.endswith(
-            "/.streamlit/secrets.toml"
-        ):
-            return ENVIRONMENT_FILE
-        if _PRIVATE_KEY.match(name) and not name.endswith(".pub"):
-            return PRIVATE_KEY
-        if _HISTORY.match(name):
-            return "a history of what was typed"
-        if _CREDENTIALS.match(name) or key.endswith(_ENDINGS):
-            return "a file of credentials"
+        if what := _kind_of(name, key):
+            return what
         if not inside and _KEY_FILE.match(name) and self._at_home(key):
             return "a key file"
         return key if key.startswith("/proc/") and _PROCESS.match(key) else ""
@@ -254,3 +246,16 @@ def _key(path: str) -> str:
     import unicodedata  # few paths need it
 
     return unicodedata.normalize("NFC", path).casefold()
+
+
+def _kind_of(name: str, key: str) -> str:
+    """What a file of this name holds wherever it lies; empty where that is no secret."""
+    if _ENVIRONMENT.match(name) and not _EXAMPLES.search(name):
+        return ENVIRONMENT_FILE
+    if key.endswith("/.streamlit/secrets.toml"):
+        return ENVIRONMENT_FILE
+    if _PRIVATE_KEY.match(name) and not name.endswith(".pub"):
+        return PRIVATE_KEY
+    if _HISTORY.match(name):
+        return "a history of what was typed"
+    return "a file of credentials" if _CREDENTIALS.match(name) or key.endswith(_ENDINGS) else ""

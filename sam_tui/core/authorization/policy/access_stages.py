@@ -47,16 +47,20 @@ def secret(state: PolicyState, case: AccessCase) -> Judgement | None:
     what = state.secrets.find(case.where.real, inside=case.where.inside)
     if not what or state.rules.unlocks(case.subject, case.now):
         return None
-    named = what if what.startswith("/") else f"{case.where.real} ({what})"
-    access = case.located.access
-    # Servers and tests read it, a command makes it, or it is a place that is not there yet and holds
-    # nothing: the person is asked below.
-    asks_first = case.subject.operation == READ or (
-        isinstance(access, Write) and (access.planted or _is_new_place(case.where))
-    )
-    if case.where.inside and not what.startswith("/") and asks_first:
+    if what.startswith("/"):
+        return case.deny(f"secret:{what}", f"{what} may hold secrets")
+    if case.where.inside and _may_be_asked(case):
         return None
-    return case.deny(f"secret:{what}", f"{named} may hold secrets")
+    return case.deny(f"secret:{what}", f"{case.where.real} ({what}) may hold secrets")
+
+
+def _may_be_asked(case: AccessCase) -> bool:
+    """Whether a later stage asks about a file that only its name makes a secret: servers and tests
+    read it, a command makes it, or it is a place that is not there yet and holds nothing."""
+    access = case.located.access
+    if case.subject.operation == READ:
+        return True
+    return isinstance(access, Write) and (access.planted or _is_new_place(case.where))
 
 
 def _is_new_place(where: Location) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from sam_tui.core.authorization.commands.reading import CommandPart, CommandReading, NamedPath
 from sam_tui.core.authorization.commands.table import builtin_table
+from sam_tui.core.authorization.paths.secrets import Secrets
 from sam_tui.core.authorization.policy.judgement import (
     AccessCase,
     Judgement,
@@ -115,11 +116,17 @@ def harmless(state: PolicyState, case: AccessCase) -> Judgement | None:
     if reading is None or not reading.parsed or reading.tainted:
         return None
     outside = _outside(state, reading)
-    if reading.calm:
-        if outside is None or state.trusted:
-            return case.allow("read-only", "it only reads")
-        return case.ask("read-outside", f"{outside.real or outside.text} is outside the workspace")
-    if state.mode == "accept-edits" and outside is None and all(map(_plain_edit, reading.parts)):
+    if not reading.calm:
+        return _accepted_edit(state, case, reading) if outside is None else None
+    if outside is None or state.trusted:
+        return case.allow("read-only", "it only reads")
+    return case.ask("read-outside", f"{outside.real or outside.text} is outside the workspace")
+
+
+def _accepted_edit(
+    state: PolicyState, case: AccessCase, reading: CommandReading
+) -> Judgement | None:
+    if state.mode == "accept-edits" and all(map(_plain_edit, reading.parts)):
         return case.allow("mode:accept-edits", "it only touches files of the workspace", "mode")
     return None
 
@@ -168,6 +175,16 @@ def _secrets(state: PolicyState, reading: CommandReading | None) -> Iterator[tup
             yield "a secret place in its text", "", True
 
 
+def _secret_at(state: PolicyState, secrets: Secrets, path: NamedPath) -> str:
+    """The folder of this program, or the secret, that a path leads to; empty for neither."""
+    # What is shared the kernel keeps from being written; without it the name alone is refused.
+    if not (state.shares(path.real) and state.confined) and (own := state.own_folder(path.real)):
+        return own
+    if path.pattern:
+        return secrets.touched_by(path.real)
+    return secrets.find(path.real, inside=state.inside(path.real))
+
+
 def _secret_path(
     state: PolicyState, part: CommandPart, path: NamedPath
 ) -> Iterator[tuple[str, str, bool]]:
@@ -175,12 +192,9 @@ def _secret_path(
     if secrets is None or not path.real:
         return
     inside = state.inside(path.real)
-    what = secrets.touched_by(path.real) if path.pattern else secrets.find(path.real, inside=inside)
-    # What is shared the kernel keeps from being written; without it the name alone is refused.
-    owner = "" if state.shares(path.real) and state.confined else state.own_folder(path.real)
-    if owner or what:
+    if what := _secret_at(state, secrets, path):
         # A name that only looks secret is asked about; a place that is known to be is refused.
-        yield owner or what, path.real, inside or not (owner or what).startswith("/")
+        yield what, path.real, inside or not what.startswith("/")
     elif _copies(part) and not inside and secrets.above(path.real):
         yield "secrets below it", path.real, True
 

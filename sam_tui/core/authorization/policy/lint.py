@@ -87,11 +87,11 @@ def covers(wide: Rule, narrow: Rule) -> bool:
     """Whether every access that ``narrow`` speaks of is surely spoken of by ``wide``, at any time."""
     return (
         wide.window.always
-        and (not wide.workspace or wide.workspace == narrow.workspace)
+        and wide.workspace in ("", narrow.workspace)
         and _operation_within(narrow.operation, wide.operation)
-        and (not wide.access or wide.access == narrow.access)
-        and (wide.kind is None or wide.kind == narrow.kind)
-        and (not wide.host or (bool(narrow.host) and _host_within(narrow.host, wide.host)))
+        and wide.access in ("", narrow.access)
+        and wide.kind in (None, narrow.kind)
+        and _hosts_within(narrow, wide)
         and _command_within(narrow, wide)
         and _path_within(narrow, wide)
     )
@@ -188,12 +188,12 @@ def _broad_command(pattern: CommandPattern | None) -> str:
         return ""
     program = builtin_table().program(first)
     runs_text = program.shell or program.interpreter
+    if pattern.words[1:2] in (("-c",), ("-e",)) and runs_text:
+        return f"{first} {pattern.words[1]} runs any text; name a script"
     runs_others = first in ("ssh", "eval", "source", ".") or program.wraps
-    if len(pattern.words) == 1:
-        return f"{first} runs anything; name what it runs" if runs_text or runs_others else ""
-    second = pattern.words[1]
-    any_text = runs_text and second in ("-c", "-e")
-    return f"{first} {second} runs any text; name a script" if any_text else ""
+    if pattern.words[1:] or not (runs_text or runs_others):
+        return ""
+    return f"{first} runs anything; name what it runs"
 
 
 def _operation_within(narrow: str, wide: str) -> bool:
@@ -204,6 +204,12 @@ def _operation_within(narrow: str, wide: str) -> bool:
 
 def _host_within(narrow: str, wide: str) -> bool:
     return narrow == wide or host_covered(wide, narrow.removeprefix("*."))
+
+
+def _hosts_within(narrow: Rule, wide: Rule) -> bool:
+    if not wide.host:
+        return True
+    return bool(narrow.host) and _host_within(narrow.host, wide.host)
 
 
 def _command_within(narrow: Rule, wide: Rule) -> bool:

@@ -126,18 +126,15 @@ class Policy(PolicyState):
                 return AccessCase(Subject(operation, kind, real), located, now, real), PATH_STAGES
             case CommandAccess(command=command, cwd=cwd):
                 subject = Subject(operation, "run", reading=self._read(command, cwd))
-                return AccessCase(
-                    subject, located, now, self._command(command, cwd)
-                ), COMMAND_STAGES
+                target = self._command(command, cwd)
+                return AccessCase(subject, located, now, target), COMMAND_STAGES
             case Type(session=session, keys=keys):
                 subject = Subject(operation, "type", reading=self._typed(keys))
-                return AccessCase(
-                    subject, located, now, f"keys {keys!r} in {session}"
-                ), COMMAND_STAGES
+                target = f"keys {keys!r} in {session}"
+                return AccessCase(subject, located, now, target), COMMAND_STAGES
             case Fetch(url=url):
-                subject = Subject(
-                    operation, "fetch", host=host_of(url if "://" in url else f"https://{url}")
-                )
+                host = host_of(url if "://" in url else f"https://{url}")
+                subject = Subject(operation, "fetch", host=host)
                 return AccessCase(subject, located, now, url), FETCH_STAGES
             case Connect(where=where) if located.location is not None:
                 subject = Subject(operation, "write", where)

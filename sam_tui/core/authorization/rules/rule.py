@@ -201,20 +201,26 @@ class RuleSet:
 
     def permitting(self, subject: Subject, now: float) -> Rule | None:
         """The rule that allows the access as a whole, or that allows its heaviest part."""
-        match: Rule | None = None
         for rule in self.rules:
             if rule.effect == "allow" and rule.permits(subject, now):
                 return rule
         reading = subject.reading
         if reading is None or not reading.saveable or subject.kind != "run":
             return None
-        for part in reading.parts:
+        return self._permitting_parts(reading.parts, subject, now)
+
+    def _permitting_parts(
+        self, parts: Sequence[CommandPart], subject: Subject, now: float
+    ) -> Rule | None:
+        """The rule of the last part that changes something; None unless each such part has one."""
+        permitting: Rule | None = None
+        for part in parts:
             if part.calm and not any(path.writes for path in part.paths):
                 continue
-            match = self._permitting_part(part, subject, now)
-            if match is None:
+            permitting = self._permitting_part(part, subject, now)
+            if permitting is None:
                 return None
-        return match
+        return permitting
 
     def _permitting_part(self, part: CommandPart, subject: Subject, now: float) -> Rule | None:
         for rule in self.rules:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.sandbox import AskAgain, AskOutside, Network
@@ -98,10 +98,10 @@ class Tasks(Protocol):
 class TaskBook(Protocol):
     """The task definitions that were made for one workspace, in the shape of VS Code's tasks.json."""
 
-    def tasks(self) -> Sequence[Mapping[str, Any]]:
+    def tasks(self) -> Sequence[Mapping[str, object]]:
         """Every definition, oldest first. Raises ``errors.StorageError``."""
         ...
 
-    def save(self, task: Mapping[str, Any]) -> None:
+    def save(self, task: Mapping[str, object]) -> None:
         """Keep a definition; one of the same label is replaced. Raises ``errors.StorageError``."""
         ...

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from sam_tui.core.workflow.definitions.graph import ancestors, cycle, unreachable
 from sam_tui.core.workflow.definitions.model import (
@@ -27,7 +26,7 @@ class DefinitionFault:
 
 
 def definition_faults(
-    definition: WorkflowDefinition, personas: Mapping[str, Any]
+    definition: WorkflowDefinition, personas: Mapping[str, object]
 ) -> Iterator[DefinitionFault]:
     """Every fault; ``personas`` are those that exist, by name."""
     yield from _order_faults(definition)
@@ -73,7 +72,7 @@ def _order_faults(definition: WorkflowDefinition) -> Iterator[DefinitionFault]:
 
 
 def _persona_faults(
-    step: Step, definition: WorkflowDefinition, personas: Mapping[str, Any], path: Place
+    step: Step, definition: WorkflowDefinition, personas: Mapping[str, object], path: Place
 ) -> Iterator[DefinitionFault]:
     if not step.persona:
         return
@@ -144,7 +143,7 @@ def _reference_faults(
 ) -> Iterator[DefinitionFault]:
     """Malformed references, unknown parameters, and outputs of steps that are not before this one."""
     before = ancestors(step.id, needs) | {step.id}
-    parts: list[tuple[str, Any]] = [
+    parts: list[tuple[str, object]] = [
         ("prompt", step.prompt), ("inputs", step.inputs), ("arguments", step.arguments),
         ("each", step.each),
         ("when", [[g.value, g.to] for g in step.when]),

@@ -87,9 +87,9 @@ class StepGuard(_Part):
     which the host itself saw in this attempt; ``tasks`` measures the items of another step.
     """
 
-    value: Any = None
+    value: object = None
     is_: Comparison = Field(default="present", alias="is")
-    to: Any = None
+    to: object = None
     evidence: str = ""
     contains: str = ""
     exit_code: int | None = None
@@ -127,7 +127,7 @@ class SubTask(_Part):
 
     role: str
     tool: str
-    input: dict[str, Any] = Field(default_factory=dict[str, Any])
+    input: dict[str, object] = Field(default_factory=dict[str, object])
 
 
 class Step(_Part):
@@ -145,7 +145,7 @@ class Step(_Part):
     parallel: bool = True
     tools: tuple[str, ...] | None = None
     prompt: str = Field(default="", max_length=40_000)
-    inputs: dict[str, Any] = Field(default_factory=dict[str, Any])
+    inputs: dict[str, object] = Field(default_factory=dict[str, object])
     output: dict[str, Any] | None = None
     when: tuple[StepGuard, ...] = ()
     guards: tuple[StepGuard, ...] = ()
@@ -155,7 +155,7 @@ class Step(_Part):
     max_calls: int | None = Field(default=None, ge=1, le=300)
     each: str = ""
     tool: str = ""
-    arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
+    arguments: dict[str, object] = Field(default_factory=dict[str, object])
     choices: tuple[str, ...] = ()
     child_tools: tuple[str, ...] | None = None
     form: Literal["steps", "stages"] = "steps"
@@ -202,8 +202,8 @@ class Parameter(_Part):
 
     description: str = ""
     required: bool = False
-    default: Any = None
-    choices: tuple[Any, ...] = ()
+    default: object = None
+    choices: tuple[object, ...] = ()
     type: Literal["any", "text", "number", "integer"] = "any"
     """What a text given for it is read as."""
 
@@ -232,7 +232,7 @@ class WorkflowPolicy(_Part):
     model_calls: int | None = Field(default=None, ge=1)
 
 
-_COMPLEXITY: dict[str, dict[str, Any]] = {
+_COMPLEXITY: dict[str, dict[str, object]] = {
     "simple": {"attempts": 1, "parallel": 2},
     "moderate": {"attempts": 2, "parallel": 4},
     "high": {"attempts": 3, "parallel": 6},
@@ -258,20 +258,20 @@ class WorkflowDefinition(_Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _either_form(cls, data: Any) -> Any:
+    def _either_form(cls, data: object) -> object:
         if not isinstance(data, Mapping):
             return data
         fields = dict(cast("Mapping[str, Any]", data))
         if "complexityHint" in fields:
             fields.setdefault("complexity", fields.pop("complexityHint"))
         if "phases" in fields and "steps" not in fields:
-            phases: Any = fields.pop("phases")
+            phases: object = fields.pop("phases")
             fields["steps"] = (
                 [_from_phase(phase) for phase in cast("list[Any]", phases)]
                 if isinstance(phases, list)
                 else phases
             )
-        policy: Any = fields.get("policy") or {}
+        policy: object = fields.get("policy") or {}
         if isinstance(policy, Mapping) and fields.get("complexity") in _COMPLEXITY:
             fields["policy"] = {**_COMPLEXITY[fields["complexity"]], **policy}
         return fields
@@ -339,7 +339,7 @@ _PHASE_FIELDS = {
 }
 
 
-def _from_phase(phase: Any) -> Any:
+def _from_phase(phase: object) -> object:
     """A phase of midex's form as a step; without ``allowParallel`` it runs alone, as there."""
     if not isinstance(phase, Mapping):
         return phase

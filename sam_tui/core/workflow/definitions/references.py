@@ -46,7 +46,7 @@ def parse_reference(text: str) -> Reference:
     return Reference(text, parts[0], tuple(parts[1:]), optional)
 
 
-def references(value: Any) -> Iterator[Reference]:
+def references(value: object) -> Iterator[Reference]:
     """Every reference within a value. Raises ``ReferenceMissing`` for a malformed one."""
     if isinstance(value, str):
         for match in _REFERENCE.finditer(value):
@@ -59,12 +59,12 @@ def references(value: Any) -> Iterator[Reference]:
             yield from references(inner)
 
 
-def fill(value: Any, scope: Mapping[str, Any]) -> Any:
+def fill(value: object, scope: Mapping[str, object]) -> Any:
     """The value with its references replaced. Raises ``ReferenceMissing``, also beyond ``MOST_FILLED``."""
     return _Filling(scope).value(value)
 
 
-def fill_text(text: str, scope: Mapping[str, Any]) -> str:
+def fill_text(text: str, scope: Mapping[str, object]) -> str:
     """A text with its references replaced, always as text. Raises as ``fill``."""
     return _Filling(scope).text(text)
 
@@ -72,11 +72,11 @@ def fill_text(text: str, scope: Mapping[str, Any]) -> str:
 class _Filling:
     """The references of one value, and how many characters they may still come to."""
 
-    def __init__(self, scope: Mapping[str, Any]) -> None:
+    def __init__(self, scope: Mapping[str, object]) -> None:
         self._scope = scope
         self._left = MOST_FILLED
 
-    def value(self, value: Any) -> Any:
+    def value(self, value: object) -> object:
         if isinstance(value, str):
             whole = _REFERENCE.fullmatch(value.strip())
             return self._look_up(whole[1])[0] if whole else self.text(value)
@@ -89,7 +89,7 @@ class _Filling:
     def text(self, text: str) -> str:
         return _REFERENCE.sub(lambda match: self._look_up(match[1])[1], text)
 
-    def _look_up(self, reference: str) -> tuple[Any, str]:
+    def _look_up(self, reference: str) -> tuple[object, str]:
         value = look_up(parse_reference(reference), self._scope)
         text = _text(value)
         self._left -= len(text)
@@ -100,9 +100,9 @@ class _Filling:
         return value, text
 
 
-def look_up(reference: Reference, scope: Mapping[str, Any]) -> Any:
+def look_up(reference: Reference, scope: Mapping[str, object]) -> object:
     """What a reference stands for; None for an optional one that is not there."""
-    value: Any = scope.get(reference.root)
+    value: object = scope.get(reference.root)
     for part in reference.path:
         value = _step(value, part)
         if value is _MISSING:
@@ -119,7 +119,7 @@ def look_up(reference: Reference, scope: Mapping[str, Any]) -> Any:
 _MISSING = object()
 
 
-def _step(value: Any, part: str) -> Any:
+def _step(value: object, part: str) -> object:
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value).get(part, _MISSING)
     if isinstance(value, Sequence) and not isinstance(value, str) and part.isdecimal():
@@ -128,7 +128,7 @@ def _step(value: Any, part: str) -> Any:
     return _MISSING
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, str):

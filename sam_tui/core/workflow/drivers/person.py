@@ -1,7 +1,6 @@
 """The person who works on human steps, and who decides what follows a failure."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.inquiries import Inquiries
@@ -21,7 +20,7 @@ class Person:
     conversation: ConversationId
     call: CallId
 
-    async def work_on(self, ticket: Ticket) -> dict[str, Any]:
+    async def work_on(self, ticket: Ticket) -> dict[str, object]:
         """The output of a human step. Raises ``WorkflowRefused`` as ``decide`` does."""
         about = f"Workflow {ticket.workflow}, step {ticket.step}"
         answer = await self._ask(Question(ticket.instructions, about, ticket.choices))

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from sam_tui.core.agent.budget import Budget
 from sam_tui.core.agent.history import History
@@ -19,7 +19,7 @@ from sam_tui.core.workflow.drivers.models import ModelSource, RunModels
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import RUNNER, Ticket
 
-Carrier = Callable[[Any, ToolContext], Awaitable[ToolResult]]
+Carrier = Callable[[object, ToolContext], Awaitable[ToolResult]]
 """Does what an operation would do, elsewhere."""
 
 
@@ -89,7 +89,7 @@ class StepRun:
         """The gate of a conversation that works on one step and on nothing else."""
         return self.recorder.gate(conversation, (ticket.execution_id, ticket.step))
 
-    def submit(self, ticket: Ticket, output: Any) -> None:
+    def submit(self, ticket: Ticket, output: object) -> None:
         """Hand in what a step came to, after the evidence for it."""
         self.recorder.flush()
         done = self.workflows.submit(ticket.execution_id, ticket.step, output)

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from typing import Any
 
 from sam_tui.core.accesses import Fetch, Use
 from sam_tui.core.display import Terminal
@@ -80,7 +79,7 @@ def call_of(ticket: Ticket, identifier: CallId) -> ToolCall:
     return ToolCall(identifier, ticket.tool, arguments)
 
 
-def output_of_call(executed: Executed) -> dict[str, Any]:
+def output_of_call(executed: Executed) -> dict[str, object]:
     """What a tool step hands in: how its call ended."""
     finished = executed.finished
     card = next((d for d in finished.display if isinstance(d, Terminal)), None)
@@ -95,7 +94,7 @@ def output_of_call(executed: Executed) -> dict[str, Any]:
     }
 
 
-def _result_data(executed: Executed) -> dict[str, Any]:
+def _result_data(executed: Executed) -> dict[str, object]:
     """The data of a result, where it has any, for references: seed 002's ``result_data``."""
     if not executed.data:
         return {}

@@ -154,7 +154,7 @@ class ExecutionCase:
 
     # -- writing -------------------------------------------------------------------------------
 
-    def record(self, type_: str, step: str = "", attempt: str = "", **data: Any) -> None:
+    def record(self, type_: str, step: str = "", attempt: str = "", **data: object) -> None:
         """Append an event to the transaction."""
         text = json.dumps(data, ensure_ascii=False) if data else "{}"
         row = EventRow(0, self.row.id, type_, step, attempt, text, self.now)
@@ -166,7 +166,7 @@ class ExecutionCase:
         self.unit.save_step(row)
         return row
 
-    def change(self, **fields: Any) -> None:
+    def change(self, **fields: object) -> None:
         """Change the execution's own row."""
         self.row = replace(self.row, updated_at=self.now, **fields)
         self.unit.save_execution(self.row)
@@ -276,7 +276,7 @@ class ExecutionCase:
             return ()
         return [Measured(task.status, task.critical) for task in self.tasks(step)]
 
-    def scope(self, step: str, task: TaskRow | None = None) -> dict[str, Any]:
+    def scope(self, step: str, task: TaskRow | None = None) -> dict[str, object]:
         """What references of a step may look at."""
         row = self.steps[step]
         outputs: dict[str, Any] = {
@@ -294,7 +294,7 @@ class ExecutionCase:
                 k.removeprefix(prefix): v for k, v in outputs.items() if k.startswith(prefix)
             }
             outputs = {**outputs, **siblings}
-        scope: dict[str, Any] = {"params": self.params, "outputs": outputs}
+        scope: dict[str, object] = {"params": self.params, "outputs": outputs}
         scope["failure"] = {"message": row.error}
         if task is not None:
             payload = json.loads(task.payload_json)
@@ -318,7 +318,7 @@ class ExecutionCase:
                 return f"The workflow is {state}: {self.row.reason}".rstrip(": ")
 
     @property
-    def params(self) -> Mapping[str, Any]:
+    def params(self) -> Mapping[str, object]:
         """What the execution was started with."""
         return json.loads(self.row.params_json)
 

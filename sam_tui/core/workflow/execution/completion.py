@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from typing import Any
 
 from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import ArtifactRow, AttemptRow, EventQuery, FindingRow
@@ -63,7 +62,7 @@ def _give_up_plan(case: ExecutionCase, attempt: AttemptRow, why: str) -> None:
     end(case, "failed", reason)
 
 
-def complete(case: ExecutionCase, attempt: AttemptRow, stored: dict[str, Any]) -> None:
+def complete(case: ExecutionCase, attempt: AttemptRow, stored: dict[str, object]) -> None:
     """The attempt succeeded: its item, or its step, is done."""
     row = case.steps[attempt.step]
     text = json.dumps(stored, ensure_ascii=False)
@@ -158,7 +157,7 @@ def failed_step(case: ExecutionCase, step: str) -> str:
 def accept(case: ExecutionCase, step: str) -> None:
     """A person takes the outcome of a failed step as it is."""
     past = case.unit.attempts(case.row.id, step=step)
-    stored: dict[str, Any] = (
+    stored: dict[str, object] = (
         json.loads(past[-1].output_json) if past and past[-1].output_json else {}
     )
     if case.spec(step).kind == "plan" and not plan_items(stored):

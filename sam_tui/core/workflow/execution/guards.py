@@ -3,7 +3,7 @@
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from sam_tui.core.ports.workflows import EvidenceRow, TaskStatus
 from sam_tui.core.workflow.definitions.model import OnFail, StepGuard
@@ -58,7 +58,7 @@ def verify(tasks: Sequence[Measured], *, claimed: bool, threshold: float = THRES
     return Verdict(True, percent, finished, len(critical))
 
 
-def is_critical(payload: Mapping[str, Any]) -> bool:
+def is_critical(payload: Mapping[str, object]) -> bool:
     """Whether a task counts as critical: high priority, a delegated one, or marked so."""
     return bool(
         payload.get("priority") in ("high", "critical")
@@ -68,7 +68,7 @@ def is_critical(payload: Mapping[str, Any]) -> bool:
     )
 
 
-def task_fields(item: Any, position: int) -> tuple[str, str, dict[str, Any]]:
+def task_fields(item: object, position: int) -> tuple[str, str, dict[str, object]]:
     """The id, title and payload of an item of a list: a text, or an object that describes a task."""
     if not isinstance(item, Mapping):
         text = str(item)
@@ -83,7 +83,7 @@ def task_fields(item: Any, position: int) -> tuple[str, str, dict[str, Any]]:
 class Scene:
     """What guards look at: values by reference, the attempt's evidence, and tasks by step."""
 
-    scope: Mapping[str, Any]
+    scope: Mapping[str, object]
     evidence: Sequence[EvidenceRow]
     tasks: Callable[[str], Sequence[Measured]]
     claimed: bool
@@ -175,7 +175,7 @@ def _ended(guard: StepGuard, last: EvidenceRow) -> bool:
     return guard.ended == "any" or last.ok
 
 
-def _value_failure(guard: StepGuard, scope: Mapping[str, Any]) -> Failure | None:
+def _value_failure(guard: StepGuard, scope: Mapping[str, object]) -> Failure | None:
     try:
         value, to = fill(guard.value, scope), fill(guard.to, scope)
     except ReferenceMissing as missing:
@@ -188,7 +188,7 @@ def _value_failure(guard: StepGuard, scope: Mapping[str, Any]) -> Failure | None
     return Failure("value", guard.message or f"{condition} does not hold", details)
 
 
-def compare(value: Any, how: str, to: Any) -> bool:
+def compare(value: object, how: str, to: object) -> bool:
     """One comparison. Numbers compare with numbers only; ``True`` is not 1."""
     match how:
         case "present":
@@ -211,9 +211,9 @@ def compare(value: Any, how: str, to: Any) -> bool:
             return value >= to if how == "at_least" else value <= to
 
 
-def _same(value: Any, to: Any) -> bool:
+def _same(value: object, to: object) -> bool:
     return isinstance(value, bool) == isinstance(to, bool) and value == to
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -42,7 +42,7 @@ def _decoded(text: str, start: int) -> object:
         return None
 
 
-def first_object(text: str) -> dict[str, Any] | None:
+def first_object(text: str) -> dict[str, object] | None:
     """The first JSON object that a text holds, or None. Braces that open none are passed over."""
     value = first_value(text, lambda value: isinstance(value, dict))
     return cast("dict[str, Any] | None", value)
@@ -67,7 +67,7 @@ class ArtifactDraft(BaseModel):
     title: str = Field(default="", max_length=500)
     content: str = ""
     content_type: str = Field(default="text/plain", max_length=200)
-    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+    metadata: dict[str, object] = Field(default_factory=dict[str, object])
 
 
 class FindingDraft(BaseModel):
@@ -88,11 +88,11 @@ class FindingDraft(BaseModel):
     source_agent: str = ""
     step: str = ""
     accepted: bool = False
-    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+    metadata: dict[str, object] = Field(default_factory=dict[str, object])
 
     @field_validator("project_id", mode="before")
     @classmethod
-    def _text(cls, value: Any) -> Any:
+    def _text(cls, value: object) -> object:
         return str(value) if isinstance(value, int) else value
 
     def require_project(self) -> None:
@@ -115,7 +115,7 @@ class StepOutput(BaseModel):
 
     @field_validator("artifacts", mode="before")
     @classmethod
-    def _names(cls, value: Any) -> Any:
+    def _names(cls, value: object) -> object:
         """An artifact given as a text alone is its name: seed 003, usage example."""
         if not isinstance(value, list | tuple):
             return value
@@ -129,9 +129,9 @@ class StepOutput(BaseModel):
             draft.require_project()
         return value
 
-    def stored(self) -> dict[str, Any]:
+    def stored(self) -> dict[str, object]:
         """What later steps can refer to: the data, the summary and the artifacts' names."""
-        value: dict[str, Any] = dict(self.model_extra or {})
+        value: dict[str, object] = dict(self.model_extra or {})
         value["summary"] = self.summary
         value["success"] = self.success
         if self.artifacts:
@@ -143,9 +143,9 @@ class StepOutput(BaseModel):
         return value
 
 
-def read_output(step: Step, value_given: Any) -> StepOutput:
+def read_output(step: Step, value_given: object) -> StepOutput:
     """The output of a step. Raises ``WorkflowRefused`` (``output_invalid``) naming every fault."""
-    value: Any = {"summary": value_given} if isinstance(value_given, str) else value_given
+    value: object = {"summary": value_given} if isinstance(value_given, str) else value_given
     if not isinstance(value, Mapping):
         raise _invalid(step, ["the output must be an object with a summary"])
     fields = dict(cast("Mapping[str, Any]", value))
@@ -171,20 +171,20 @@ def read_output(step: Step, value_given: Any) -> StepOutput:
     return output
 
 
-def _given_up(step: Step, fields: Mapping[str, Any]) -> bool:
+def _given_up(step: Step, fields: Mapping[str, object]) -> bool:
     """Whether it reports a failure: that need not have the fields of a success."""
     declared = (step.output or {}).get("properties", {})
     return fields.get("success") is False and "success" not in declared
 
 
-def _size(step: Step, fields: Mapping[str, Any]) -> int:
+def _size(step: Step, fields: Mapping[str, object]) -> int:
     try:
         return len(json.dumps(fields, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         raise _invalid(step, ["the output must be plain JSON"]) from None
 
 
-def _schema_faults(step: Step, fields: Mapping[str, Any]) -> list[str]:
+def _schema_faults(step: Step, fields: Mapping[str, object]) -> list[str]:
     if step.output is None:
         return []
     declared = cast("Mapping[str, Any]", step.output.get("properties", {}))

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import EdgeRow, ExecutionRow, StepRow, WorkflowUnit
@@ -25,7 +24,7 @@ class Order:
 
     definition: WorkflowDefinition
     personas: Mapping[str, str]
-    params: Mapping[str, Any]
+    params: Mapping[str, object]
     capabilities: str = ""
     """What a planner may name, as JSON; empty where nothing is planned."""
 
@@ -69,10 +68,12 @@ def create(
     return case
 
 
-def checked_params(definition: WorkflowDefinition, params: Mapping[str, Any]) -> dict[str, Any]:
+def checked_params(
+    definition: WorkflowDefinition, params: Mapping[str, object]
+) -> dict[str, object]:
     """Every parameter with its value or default. Raises ``WorkflowRefused`` (``params_invalid``)."""
     faults = [f"there is no parameter {name!r}" for name in params if name not in definition.params]
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for name, parameter in definition.params.items():
         value = params.get(name, parameter.default)
         if parameter.required and value in (None, ""):
@@ -128,11 +129,13 @@ def _pin_personas(
     unit: WorkflowUnit,
     definition: WorkflowDefinition,
     personas: Mapping[str, str],
-    params: Mapping[str, Any],
+    params: Mapping[str, object],
 ) -> dict[str, str]:
     """The hashes of all personas that may be needed. Raises ``persona_unknown``."""
-    named = [fill(step.persona, {"params": params}) for step in definition.steps if step.persona]
-    missing = sorted({str(name) for name in named if name not in personas})
+    named = [
+        str(fill(step.persona, {"params": params})) for step in definition.steps if step.persona
+    ]
+    missing = sorted({name for name in named if name not in personas})
     if missing:
         raise WorkflowRefused(
             "persona_unknown",

@@ -72,7 +72,7 @@ def read_token(token: str) -> TokenText:
             raise ValueError("empty, too long or not ASCII")
         bare = token.rstrip("=")
         raw = base64.b64decode(bare + "=" * (-len(bare) % 4), altchars=b"-_", validate=True)
-        value: Any = json.loads(raw)
+        value: object = json.loads(raw)
         fields = cast("dict[str, Any]", value if isinstance(value, dict) else {})
         names = ("execution_id", "step_name", "issued_at", "nonce")
         if not all(isinstance(fields.get(name), str) and fields[name] for name in names):
@@ -195,7 +195,7 @@ def _wish(spec: Step) -> ModelWish:
 
 
 def instructions(
-    case: ExecutionCase, step: str, scope: dict[str, Any], task: TaskRow | None
+    case: ExecutionCase, step: str, scope: dict[str, object], task: TaskRow | None
 ) -> str:
     """What to do: the workflow's own text, the step's, its item, and why it is tried again."""
     spec, row = case.spec(step), case.steps[step]

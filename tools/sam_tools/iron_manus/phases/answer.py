@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from sam_tools.iron_manus.phases.delegation import Delegation
 from sam_tools.iron_manus.phases.evidence import EvidenceSummary
@@ -39,7 +38,7 @@ class TurnAnswers:
         self._sessions = sessions
         self._folders = folders
 
-    def of(self, session: ManusSession, extra: Extra) -> dict[str, Any]:
+    def of(self, session: ManusSession, extra: Extra) -> dict[str, object]:
         """``{next_phase, system_prompt, allowed_next_tools, payload, status}``."""
         return {
             "next_phase": session.phase,
@@ -63,7 +62,7 @@ class TurnAnswers:
         methodology = persona(self._workflows, session.role)
         return phase_prompt(session, methodology, self._facts(session, extra))
 
-    def _facts(self, session: ManusSession, extra: Extra) -> Mapping[str, Any]:
+    def _facts(self, session: ManusSession, extra: Extra) -> Mapping[str, object]:
         """The values of every guide; a guide takes those that it names."""
         task = session.ticket.task if session.ticket else None
         todos = session.todos
@@ -88,9 +87,9 @@ class TurnAnswers:
             "rollbacks": session.view.rollbacks_left,
         }
 
-    def _payload(self, session: ManusSession, extra: Extra) -> dict[str, Any]:
+    def _payload(self, session: ManusSession, extra: Extra) -> dict[str, object]:
         task = session.ticket.task if session.ticket else None
-        payload: dict[str, Any] = {
+        payload: dict[str, object] = {
             "session_id": session.id,
             "current_objective": session.objective,
             "detected_role": session.role,
@@ -145,9 +144,9 @@ def _status(session: ManusSession) -> str:
     return "IN_PROGRESS" if session.view.state in ("idle", "running", "paused") else "ERROR"
 
 
-def _todo_object(todo: TaskView) -> dict[str, Any]:
+def _todo_object(todo: TaskView) -> dict[str, object]:
     status = {"running": "in_progress"}.get(todo.status, todo.status)
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "id": todo.id,
         "content": todo.title[:_SHOWN],
         "status": status,
@@ -192,7 +191,7 @@ def _critical_text(task: TaskView | None, seen: EvidenceSummary) -> str:
     return f"This todo is critical: its success needs evidence that sam-tui saw itself. {have}\n"
 
 
-def _clipped(text: Any) -> Any:
+def _clipped(text: object) -> object:
     if not isinstance(text, str) or len(text) <= _SHOWN:
         return text
     return f"{text[:_SHOWN]}\n[{len(text) - _SHOWN} characters more: synthesized_knowledge.md]"

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from sam_tools.iron_manus.phases.evidence import SessionEvidence, review
 from sam_tools.iron_manus.phases.folder import SessionFolders
@@ -49,9 +48,9 @@ class Delegation:
     prompt: str = ""
     """What to tell an agent of the client's own, where there is none of ours."""
 
-    def as_object(self) -> dict[str, Any]:
+    def as_object(self) -> dict[str, object]:
         """For the answer: empty fields are left out."""
-        data: dict[str, Any] = {"role": self.role, "status": self.status, "file": self.file}
+        data: dict[str, object] = {"role": self.role, "status": self.status, "file": self.file}
         more = {
             "summary": self.summary,
             "conversation": self.conversation,

@@ -66,7 +66,7 @@ class Health:
         }
         failed = [name for name, check in checks.items() if check.status == "fail"]
         now = self._clock.monotonic()
-        report: dict[str, Any] = {
+        report: dict[str, object] = {
             "status": "unhealthy" if failed else "healthy",
             "timestamp": datetime.fromtimestamp(self._clock.now(), UTC).isoformat(),
             "uptime": round(now - self._began, 3),

@@ -30,7 +30,7 @@ class Jarvis(Arguments):
         Literal["QUERY", "ENHANCE", "KNOWLEDGE", "PLAN", "EXECUTE", "VERIFY"] | None
     ) = Field(default=None, description="the phase that is handed in; left out to look")
     initial_objective: str = Field(default="", description="what to achieve; first call only")
-    payload: dict[str, Any] | None = Field(default=None, description="as the phase asks for")
+    payload: dict[str, object] | None = Field(default=None, description="as the phase asks for")
 
 
 class JarvisTool:
@@ -89,10 +89,10 @@ def _accesses(arguments: Jarvis) -> Sequence[Access]:
     )
 
 
-def _evidence(payload: Mapping[str, Any] | None) -> tuple[str, ...]:
+def _evidence(payload: Mapping[str, object] | None) -> tuple[str, ...]:
     """The paths in ``payload.evidence.files``, each once."""
-    evidence: Any = (payload or {}).get("evidence")
-    files: Any = (
+    evidence: object = (payload or {}).get("evidence")
+    files: object = (
         cast("Mapping[str, Any]", evidence).get("files") if isinstance(evidence, Mapping) else ()
     )
     if not isinstance(files, list):

@@ -49,7 +49,7 @@ class JarvisRequest:
     session_id: str = ""
     phase_completed: str = ""
     initial_objective: str = ""
-    payload: Mapping[str, Any] | None = None
+    payload: Mapping[str, object] | None = None
     named: Mapping[str, Location] = field(default_factory=dict[str, Location])
 
 
@@ -57,7 +57,7 @@ class JarvisRequest:
 class PhaseOutput:
     """A phase as read: the output for the engine, and what to say about it."""
 
-    output: Mapping[str, Any]
+    output: Mapping[str, object]
     warnings: tuple[str, ...] = ()
 
 

@@ -93,11 +93,11 @@ class TodoItem(_Payload):
     id: str = Field(default="", max_length=100)
     content: str = Field(min_length=1, max_length=40_000)
     priority: Literal["low", "medium", "high"] = "medium"
-    meta_prompt: str | dict[str, Any] | None = None
+    meta_prompt: str | dict[str, object] | None = None
 
     @model_validator(mode="before")
     @classmethod
-    def _plain(cls, data: Any) -> Any:
+    def _plain(cls, data: object) -> object:
         """A text alone is the content; ``title`` and ``task`` stand for it."""
         if isinstance(data, str):
             return {"content": data}
@@ -162,7 +162,7 @@ class Received:
     ignored: tuple[str, ...]
 
 
-def read_payload(phase: str, value: Mapping[str, Any] | None) -> Received:
+def read_payload(phase: str, value: Mapping[str, object] | None) -> Received:
     """The payload of a phase. Raises ``WorkflowRefused`` (``payload_invalid``) naming every fault."""
     model = MODELS[phase]
     fields = dict(value or {})
@@ -207,14 +207,14 @@ def chosen_role(payload: QueryPayload) -> tuple[RoleChoice | None, str]:
     return (None, choice) if isinstance(choice, str) else (choice, "")
 
 
-def plan_tasks(payload: PlanPayload) -> tuple[list[dict[str, Any]], list[str]]:
+def plan_tasks(payload: PlanPayload) -> tuple[list[dict[str, object]], list[str]]:
     """The todos as items of the engine, and warnings. Raises ``WorkflowRefused``.
 
     Every todo begins as pending whatever was said of it; a delegated one carries its meta-prompt.
     """
     faults: list[str] = []
     warnings: list[str] = []
-    tasks: list[dict[str, Any]] = []
+    tasks: list[dict[str, object]] = []
     used_ids: set[str] = set()
     for position, todo in enumerate(payload.todos_with_metaprompts):
         where = f"payload.todos_with_metaprompts.{position}"
@@ -222,7 +222,7 @@ def plan_tasks(payload: PlanPayload) -> tuple[list[dict[str, Any]], list[str]]:
         if identifier in used_ids:
             faults.append(f"{where}.id: {identifier!r} is there twice")
         used_ids.add(identifier)
-        task: dict[str, Any] = {
+        task: dict[str, object] = {
             "id": identifier,
             "title": todo.content,
             "priority": todo.priority,
@@ -253,7 +253,7 @@ def _meta_prompt(todo: TodoItem) -> MetaPrompt | None:
     return prompt
 
 
-def _of_object(fields: Mapping[str, Any]) -> str:
+def _of_object(fields: Mapping[str, object]) -> str:
     """The seed's object {role_specification, context_parameters, instruction_block ...} as text."""
 
     def text(name: str) -> str:
@@ -261,7 +261,7 @@ def _of_object(fields: Mapping[str, Any]) -> str:
         return value.strip() if isinstance(value, str) else ""
 
     context = fields.get("context_parameters")
-    domain: Any = (
+    domain: object = (
         cast("Mapping[str, Any]", context).get("domain") if isinstance(context, Mapping) else ""
     )
     role = text("role_specification").removeprefix("(ROLE:").removesuffix(")").strip()

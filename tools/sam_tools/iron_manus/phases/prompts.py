@@ -5,7 +5,6 @@ A reference without a value raises ``ReferenceMissing``: half a prompt is never 
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from sam_tools.iron_manus.phases.meta_prompt import MetaPrompt
 from sam_tools.iron_manus.phases.roles import ROLES, Role
@@ -48,7 +47,7 @@ All critical todos and @{inputs.threshold} % of all must be; what is handed in a
 none of that. Below 50 % the plan is made anew, below 80 % EXECUTE goes on, else the last todo is
 done again. @{inputs.rollbacks} such returns are left.""",
 }
-_EXAMPLES: dict[str, dict[str, Any]] = {
+_EXAMPLES: dict[str, dict[str, object]] = {
     "QUERY": {"interpreted_goal": "..."},
     "ENHANCE": {"enhanced_goal": "..."},
     "KNOWLEDGE": {
@@ -92,7 +91,7 @@ Files that others left for you: @{inputs.files}
 Your hand-off is @{inputs.path}: your answer is kept there, unless you write that file yourself."""
 
 
-def render(template: str, values: Mapping[str, Any]) -> str:
+def render(template: str, values: Mapping[str, object]) -> str:
     """A template with its references filled in. Raises ``ReferenceMissing``."""
     return fill_text(template, {"inputs": values})
 
@@ -114,7 +113,7 @@ def role_block(role: Role, methodology: str) -> str:
     )
 
 
-def phase_prompt(session: ManusSession, methodology: str, facts: Mapping[str, Any]) -> str:
+def phase_prompt(session: ManusSession, methodology: str, facts: Mapping[str, object]) -> str:
     """What the driver of a session is told in its phase; ``facts`` are the guide's values."""
     phase = session.phase
     assert session.ticket is not None

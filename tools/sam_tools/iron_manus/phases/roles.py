@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from sam_tui.core.workflow.execution.output import first_object
 
@@ -199,7 +199,7 @@ def choose_role(objective: str, requested: str = "") -> RoleChoice:
 
 def model_choice(answer: str) -> RoleChoice | str:
     """What a model chose, from the first JSON object of its answer; else what is wrong with it."""
-    choice: dict[str, Any] | None = first_object(answer)
+    choice: dict[str, object] | None = first_object(answer)
     if choice is None:
         return "there is no JSON object with selected_role in it"
     name, why = choice.get("selected_role"), choice.get("reasoning")

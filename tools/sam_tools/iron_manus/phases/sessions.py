@@ -4,7 +4,6 @@ import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from sam_tools.iron_manus.phases.folder import require_session_id
 from sam_tools.iron_manus.phases.roles import ROLES, choose_role
@@ -64,7 +63,7 @@ class ManusSession:
         step = self.steps.get("execute")
         return step.tasks if step else ()
 
-    def output(self, step: str) -> Mapping[str, Any]:
+    def output(self, step: str) -> Mapping[str, object]:
         """What a phase handed in, or nothing yet."""
         view = self.steps.get(step)
         return (view.output or {}) if view else {}
@@ -123,7 +122,7 @@ class ManusSessions:
         phase = self._workflows.records.phase(caller)
         return phase.execution_id if phase is not None and phase.workflow == WORKFLOW else ""
 
-    def submit(self, session: ManusSession, phase: str, output: Mapping[str, Any]) -> Advanced:
+    def submit(self, session: ManusSession, phase: str, output: Mapping[str, object]) -> Advanced:
         """Hand in a phase. Raises ``WorkflowRefused``, of the engine's codes."""
         return self._workflows.submit(session.id, phase.lower(), dict(output))
 
@@ -185,7 +184,7 @@ class ManusSessions:
             came.append("DONE")
         return [(a, b) for a, b in itertools.pairwise(came) if a != b]
 
-    def last_failure(self, session: str) -> dict[str, Any]:
+    def last_failure(self, session: str) -> dict[str, object]:
         """Why VERIFY failed last: ``{reason, guards}``, empty if it never did."""
         query = EventQuery(session, type="step_failed", step="verify", limit=1, newest=True)
         rows = self._workflows.records.events(query)

@@ -25,7 +25,7 @@ class HealthRequest(Arguments):
     detailed: bool = False
 
 
-Item = dict[str, Any]
+Item = dict[str, object]
 
 
 class GraphRequest(Arguments):
@@ -162,7 +162,7 @@ class StateTools:
             case _:
                 return self._graphs.note(session, _change(request)).as_object()
 
-    def _recorded(self, request: GraphRequest, session: ManusSession) -> dict[str, Any]:
+    def _recorded(self, request: GraphRequest, session: ManusSession) -> dict[str, object]:
         """What the engine records itself is confirmed where it is so, and refused where it is not."""
         if request.action == "record_phase_transition":
             transition = (request.from_phase.upper(), request.to_phase.upper())
@@ -192,11 +192,11 @@ class StateTools:
         return answer(report, ok=report["status"] == "healthy")
 
 
-def _change(request: GraphRequest) -> dict[str, Any]:
+def _change(request: GraphRequest) -> dict[str, object]:
     """What an action notes. Raises ``InvalidArguments``."""
     match request.action:
         case "create_entities":
-            fields: dict[str, Any] = {"entities": request.entities}
+            fields: dict[str, object] = {"entities": request.entities}
         case "create_transitions":
             fields = {"relations": request.transitions}
         case "add_observations":
@@ -219,10 +219,10 @@ def _change(request: GraphRequest) -> dict[str, Any]:
     return change.model_dump(by_alias=True, exclude_defaults=True) | _names(change)
 
 
-def _names(change: _Change) -> dict[str, Any]:
+def _names(change: _Change) -> dict[str, object]:
     """Entities whole, defaults included: they are read back as they are noted."""
     whole = {"entities": [entity.model_dump() for entity in change.entities]}
     related = [r.model_dump(by_alias=True) for r in change.relations]
     dropped = [r.model_dump(by_alias=True) for r in change.dropped_relations]
-    names: dict[str, Any] = {**whole, "relations": related, "dropped_relations": dropped}
+    names: dict[str, object] = {**whole, "relations": related, "dropped_relations": dropped}
     return {name: value for name, value in names.items() if value}

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer, single
 from sam_tools.iron_manus.sources.arguments import ApiSearch, ApiValidator, MultiApiFetch
@@ -110,7 +109,7 @@ class ApiTools:
             category=arguments.category_filter,
             limit=arguments.max_results,
         )
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "objective": arguments.objective,
             "count": len(ranking),
             "apis": [self._told(entry) for entry in ranking],
@@ -120,7 +119,7 @@ class ApiTools:
         rows = tuple((r.entry.name, r.entry.category, f"{r.score:.3f}") for r in ranking)
         return answer(data, Table(("API", "category", "score"), rows))
 
-    def _told(self, ranking: Ranked) -> dict[str, Any]:
+    def _told(self, ranking: Ranked) -> dict[str, object]:
         more = {
             "relevance_score": ranking.score,
             "reasons": list(ranking.reasons),
@@ -135,7 +134,7 @@ class ApiTools:
             needs = f"It needs {', '.join(entry.needs)} in parameters." if entry else ""
             raise InvalidArguments("There is no URL to try.", hint=needs or "Give a url.")
         headers = bound_headers(arguments.headers, urls)
-        tried: list[dict[str, Any]] = []
+        tried: list[dict[str, object]] = []
         for index, url in enumerate(urls):
             fetched = await self._fetcher.fetch(FetchRequest((url,), headers, tries=1), url, index)
             tried.append(as_object(fetched, {}))
@@ -179,7 +178,7 @@ class ApiTools:
         table = Table(("endpoint", "status", "time"), rows)
         return answer(data, table, ok=any(fetch.ok for fetch in fetched))
 
-    def _response(self, fetched: Fetched) -> dict[str, Any]:
+    def _response(self, fetched: Fetched) -> dict[str, object]:
         """A success as KnowledgeSynthesize takes it (seed 001); how sure it is, the list estimates."""
         listed = self._apis.of_host(host_of(fetched.endpoint))
         confidence = listed.reliability if listed else UNKNOWN_RELIABILITY

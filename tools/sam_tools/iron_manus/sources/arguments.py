@@ -1,6 +1,6 @@
 """The arguments of the tools that research by APIs: seeds 000 and 001."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -27,16 +27,16 @@ class ApiSearch(Arguments):
 class ApiValidator(Arguments):
     """Arguments of APIValidator."""
 
-    api_endpoint: dict[str, Any] = Field(description="{name?, url?}: one at least")
+    api_endpoint: dict[str, object] = Field(description="{name?, url?}: one at least")
     auto_correct: bool = Field(default=True, description="try the list's own endpoint too")
     parameters: dict[str, str] = Field(
         default_factory=dict[str, str], description="values for the list's endpoint"
     )
-    headers: dict[str, Any] | None = _HEADERS
+    headers: dict[str, object] | None = _HEADERS
 
     @field_validator("api_endpoint")
     @classmethod
-    def _named(cls, value: dict[str, Any]) -> dict[str, Any]:
+    def _named(cls, value: dict[str, object]) -> dict[str, object]:
         if not any(isinstance(value.get(key), str) and value[key] for key in ("name", "url")):
             raise ValueError("needs a name or a url")
         return value
@@ -56,7 +56,7 @@ class MultiApiFetch(Arguments):
     """Arguments of MultiAPIFetch."""
 
     api_endpoints: list[str] = Field(min_length=1, max_length=10, description="URLs")
-    headers: dict[str, Any] | None = _HEADERS
+    headers: dict[str, object] | None = _HEADERS
     max_concurrent: int = Field(default=3, ge=1, le=5)
     timeout_ms: int = Field(default=5000, ge=1000, le=30_000)
 
@@ -98,4 +98,4 @@ class ApiTask(Arguments):
     max_sources: int = Field(default=5, ge=1, le=10)
     category_filter: str = ""
     timeout_ms: int = Field(default=5000, ge=1000, le=30_000)
-    headers: dict[str, Any] | None = _HEADERS
+    headers: dict[str, object] | None = _HEADERS

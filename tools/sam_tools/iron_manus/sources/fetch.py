@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import urlsplit
 
 from sam_tui.core.clock import Clock
@@ -123,7 +122,7 @@ class Fetcher:
 
 
 def bound_headers(
-    headers: Mapping[str, Any] | None, urls: Sequence[str]
+    headers: Mapping[str, object] | None, urls: Sequence[str]
 ) -> dict[str, dict[str, str]]:
     """Headers by the host that they are for. Raises ``InvalidArguments``.
 
@@ -186,9 +185,9 @@ class ResponseStore:
         return reference | {"artifactId": row.id}
 
 
-def as_object(fetched: Fetched, reference: Mapping[str, str]) -> dict[str, Any]:
+def as_object(fetched: Fetched, reference: Mapping[str, str]) -> dict[str, object]:
     """One result as seed 001 tells it, with where the whole is kept."""
-    row: dict[str, Any] = {
+    row: dict[str, object] = {
         "endpoint": fetched.endpoint,
         "index": fetched.index,
         "success": fetched.ok,
@@ -214,7 +213,7 @@ def as_object(fetched: Fetched, reference: Mapping[str, str]) -> dict[str, Any]:
     return row
 
 
-def summary_of(fetched: Sequence[Fetched]) -> dict[str, Any]:
+def summary_of(fetched: Sequence[Fetched]) -> dict[str, object]:
     """Counts, share of success, mean time, bytes, and errors by type."""
     good = sum(fetch.ok for fetch in fetched)
     kinds = [fetch.kind for fetch in fetched if fetch.kind]

@@ -173,7 +173,9 @@ def _read(text: str) -> Iterator[Quantity | None]:
         return (_plain(float(m[2]), m[2], (m[1],), frozenset()) for m in pairs)
 
 
-def _of_json(value: Any, path: tuple[str, ...], names: frozenset[str]) -> Iterator[Quantity | None]:
+def _of_json(
+    value: object, path: tuple[str, ...], names: frozenset[str]
+) -> Iterator[Quantity | None]:
     """Numbers of an object by their keys; short texts beside them are names."""
     if len(path) > _DEEPEST:
         return
@@ -190,7 +192,7 @@ def _of_json(value: Any, path: tuple[str, ...], names: frozenset[str]) -> Iterat
         yield _plain(float(value), str(value), path, names)
 
 
-def _names_among(fields: Mapping[str, Any]) -> frozenset[str]:
+def _names_among(fields: Mapping[str, object]) -> frozenset[str]:
     texts = [text for key, text in fields.items() if key.casefold() in _NAMES]
     short = [text for text in texts if isinstance(text, str) and len(text) <= 40]
     return frozenset(_singular(w.casefold()) for text in short for w in _WORD.findall(text))

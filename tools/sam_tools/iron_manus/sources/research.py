@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer, single
 from sam_tools.iron_manus.sources.apis import ApiTrials, fetches
@@ -93,15 +92,14 @@ class ResearchTools:
         picked = chosen(self._apis, arguments)
         fetchable = [source for source in picked if source.url]
         if not fetchable:
-            raise ToolError(
-                f"No API fits {arguments.objective[:80]!r} as it is.",
-                hint="; ".join(f"{source.entry.name}: {source.skipped}" for source in picked)
-                or "Search the web instead.",
-            )
+            raise _no_api(arguments.objective, picked)
         pairs = await self._fetched(fetchable, arguments, context)
-        needs_text = arguments.validation_required
-        used = [(s, got) for s, got in pairs if got.ok and (got.text.strip() or not needs_text)]
-        data: dict[str, Any] = {
+        used = [
+            (source, got)
+            for source, got in pairs
+            if _is_usable(got, needs_text=arguments.validation_required)
+        ]
+        data: dict[str, object] = {
             "note": OUTSIDE,
             "objective": arguments.objective,
             "summary": summary_of([got for _, got in pairs]),
@@ -111,8 +109,7 @@ class ResearchTools:
         comparison = _comparison(arguments.objective, used)
         if comparison is not None:
             data["comparison"] = comparison
-        rows = tuple((source.entry.name, "ok" if got.ok else got.fault) for source, got in pairs)
-        return answer(data, Table(("source", "outcome"), rows), ok=bool(used))
+        return answer(data, _outcomes(pairs), ok=bool(used))
 
     async def _fetched(
         self, sources: Sequence[Chosen], arguments: ApiTask, context: ToolContext
@@ -134,7 +131,7 @@ class ResearchTools:
 
     def _source(
         self, source: Chosen, got: Fetched, arguments: ApiTask, context: ToolContext
-    ) -> Mapping[str, Any]:
+    ) -> Mapping[str, object]:
         """A source with where it comes from, and how much of the objective it speaks of."""
         return {
             "api": source.entry.name,
@@ -159,7 +156,7 @@ class ResearchTools:
         sender = Sender(context.conversation, context.call, context.emit)
         goal = arguments.objective_context or "what these sources say"
         text, why_not = await self._writer.write(sender, goal, [(s, d) for _, s, d in quoted])
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             **compared(synthesis),
             "sources": [
                 {"source": s.source, "label": label, "confidence": s.confidence}
@@ -204,7 +201,23 @@ def chosen(apis: ApiList, arguments: ApiTask) -> tuple[Chosen, ...]:
     )
 
 
-def _comparison(objective: str, used: Sequence[tuple[Chosen, Fetched]]) -> dict[str, Any] | None:
+def _no_api(objective: str, picked: Sequence[Chosen]) -> ToolError:
+    skipped = "; ".join(f"{source.entry.name}: {source.skipped}" for source in picked)
+    return ToolError(
+        f"No API fits {objective[:80]!r} as it is.", hint=skipped or "Search the web instead."
+    )
+
+
+def _is_usable(got: Fetched, *, needs_text: bool) -> bool:
+    return got.ok and (bool(got.text.strip()) or not needs_text)
+
+
+def _outcomes(pairs: Sequence[tuple[Chosen, Fetched]]) -> Table:
+    rows = tuple((source.entry.name, "ok" if got.ok else got.fault) for source, got in pairs)
+    return Table(("source", "outcome"), rows)
+
+
+def _comparison(objective: str, used: Sequence[tuple[Chosen, Fetched]]) -> dict[str, object] | None:
     """What the words of the sources show; None where none of them says anything."""
     statements = [
         Statement(source.entry.name, got.text[:_READ], coverage(objective, got.text))
@@ -229,7 +242,7 @@ def coverage(objective: str, text: str) -> float:
     return round(sum(word in plain for word in words) / len(words), 2) if words else 0.0
 
 
-def compared(synthesis: Synthesis) -> dict[str, Any]:
+def compared(synthesis: Synthesis) -> dict[str, object]:
     """What the words of several sources show, labelled as what it is."""
     return {
         "mode": synthesis.mode,
