@@ -72,8 +72,8 @@ class Budget:
 
     def _overdrawn(self) -> BudgetExhausted | None:
         """Whether tokens or money are gone; a limit that nothing can be held against ends it too."""
-        gone = self._tokens_gone() or self._money_gone()
-        return gone or (self.parent._overdrawn() if self.parent is not None else None)
+        overdrawn = self._tokens_gone() or self._money_gone()
+        return overdrawn or (self.parent._overdrawn() if self.parent is not None else None)
 
     @property
     def _tokens_used(self) -> int:

@@ -61,10 +61,10 @@ class Arguments(BaseModel):
     arguments that there is, unless it is given by its own name."""
 
     @classmethod
-    def _names_by_spelling(cls, given: Collection[str]) -> dict[str, str]:
+    def _names_by_spelling(cls, fields: Collection[str]) -> dict[str, str]:
         """The declared name for each spelling; other names of it only where it is not given itself."""
         declared = {_plain(name): name for name in cls.model_fields}
-        used = {declared.get(_plain(key)) for key in given}
+        used = {declared.get(_plain(key)) for key in fields}
         further = {
             other: next((name for name in names if name in cls.model_fields), "")
             for other, names in cls.also.items()
