@@ -209,13 +209,9 @@ def _named(folder: str, name: str) -> Place | None:
 def _by_file_name(folder: str, name: str) -> Place | None:
     """What a file is by its name, with that of its folder where it needs one."""
     last = folder.rpartition("/")[2]
-    for matching in (
-        FILES.get(name),
-        FILES.get(f"{last}/{name}"),
-        SUFFIXES.get(os.path.splitext(name)[1]),
-    ):
-        if matching is not None:
-            return matching
+    by_suffix = SUFFIXES.get(os.path.splitext(name)[1])
+    if matching := FILES.get(name) or FILES.get(f"{last}/{name}") or by_suffix:
+        return matching
     return _VERSIONS if name == "config.toml" and folder.endswith(".jj/repo") else None
 
 
@@ -351,14 +347,12 @@ def reason(
     """
     if before == after or not (after or kind.removal):
         return ""  # an empty file starts nothing
-    why, starts = "", True
+    words = f"{real} {kind.what}"
     if kind.grammar == "git config":
         why = git_config.harm(before, after, real=real, inside=roots)
-        starts = bool(why)
-    elif kind.grammar:
-        starts = _starts(kind.grammar, real, before or b"", after, roots)
-    words = f"{real} {kind.what}"
-    return "" if not starts else f"{words}: {why}" if why else words
+        return f"{words}: {why}" if why else ""
+    starts = not kind.grammar or _starts(kind.grammar, real, before or b"", after, roots)
+    return words if starts else ""
 
 
 def _starts(grammar: Grammar, real: str, before: bytes, after: bytes, roots: Sequence[str]) -> bool:
