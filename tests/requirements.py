@@ -797,6 +797,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:flag": Requirement("A file named by a flag counts before the others, and alone where that is asked.", "issue 4.8"),
     "ironmanus:knowledge-list": Requirement("JARVIS takes knowledge_gathered as a text or as a list of points.", "issue 18.2, seed 001"),
     "mcp:fuzzed": Requirement("Messages that are nearly right neither end our MCP server nor hang it, and do nothing that the guard would not allow.", "issue 18"),
+    "mcp:tasks": Requirement("A call that lasts, or asks, becomes a task for a client that declares the extension: it is looked at, answered and cancelled by a handle that is of use to that client alone.", "issue 18.2, MCP SEP-2663"),
     "mcp:told-once": Requirement("A result reaches a client once, as text; its data come where a program asks for them, and what the guard refused is said.", "issue 18.2"),
     "servers:forms": Requirement("A field of a server's form takes its default by a word, one or several of its choices, and only what fits its format and bounds.", "issue 18.1"),
     "servers:garbage": Requirement("Lines that are no messages are passed over, up to a number; an answer that does not fit the protocol ends its call at once.", "issue 4.3"),

@@ -19,6 +19,13 @@ from sam_tui.mcp_server.follower import Follower, owner_of
 from sam_tui.mcp_server.json_text import plain_json
 from sam_tui.mcp_server.library import Library
 from sam_tui.mcp_server.subscriptions import Subscriptions
+from sam_tui.mcp_server.tasks import (
+    EXTENSION,
+    GRACE_SECONDS,
+    ServerTasks,
+    TaskState,
+    UpdateTaskParams,
+)
 from sam_tui.mcp_server.toolbox import Toolbox, ToolRequest
 
 PAGE: Final = 100
@@ -65,6 +72,8 @@ class ProtocolOffer:
     library: Library
     instructions: str
     page: int = PAGE
+    grace: float = GRACE_SECONDS
+    """Seconds that a call may take before it becomes a task, for clients that know tasks."""
 
 
 class SamServer(Server[Any]):
@@ -80,16 +89,19 @@ class SamServer(Server[Any]):
             instructions=offer.instructions,
             get_tool_input_schema=self._schema,
             on_list_tools=self._list_tools,
-            on_call_tool=self._call_tool,
         )
         self._offer = offer
         self._calls = calls
         self._clients = clients
         self._subscriptions = subscriptions
+        self._tasks = ServerTasks(calls, grace=offer.grace)
         self._tools = [tool for box in offer.toolboxes for tool in box.tools]
         self.middleware.append(_explained)
         # Given to the constructor, this handler would be warned about on every start.
         self.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
+        # Its result may be a task, which the constructor's handler has no type for.
+        self.add_request_handler("tools/call", types.CallToolRequestParams, self._call_tool)
+        self._serve_tasks()
         if offer.library.resources:
             self._serve_resources()
         if offer.library.prompts:
@@ -108,6 +120,13 @@ class SamServer(Server[Any]):
         """As the protocol's own, saying which lists tell when they change: that of resources."""
         changes = notification_options or NotificationOptions(resources_changed=True)
         return super().create_initialization_options(changes, experimental_capabilities, extensions)
+
+    def _serve_tasks(self) -> None:
+        self.extensions[EXTENSION] = {}
+        by_id = types.GetTaskRequestParams
+        self.add_request_handler("tasks/get", by_id, self._get_task)
+        self.add_request_handler("tasks/update", UpdateTaskParams, self._update_task)
+        self.add_request_handler("tasks/cancel", by_id, self._cancel_task)
 
     def _serve_resources(self) -> None:
         paginated = types.PaginatedRequestParams
@@ -140,7 +159,7 @@ class SamServer(Server[Any]):
 
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
+    ) -> types.CallToolResult | types.InputRequiredResult | TaskState:
         client = self._clients.of(context)
         box = next((b for b in self._offer.toolboxes if b.knows(params.name)), None)
         if box is None:
@@ -148,6 +167,8 @@ class SamServer(Server[Any]):
         call = self._resumed(client, params)
         if call is None:
             call = self._begin(box, params, client, context)
+            if (task := await self._tasks.created(call, context, client)) is not None:
+                return task
             return await Follower(self._calls, call, context, client).follow(params)
         follower = Follower(self._calls, call, context, client)
         follower.resume(params)
@@ -178,6 +199,21 @@ class SamServer(Server[Any]):
 
     def _schema(self, name: str) -> Mapping[str, Any] | None:
         return next((tool.input_schema for tool in self._tools if tool.name == name), None)
+
+    # -- tasks ---------------------------------------------------------------------------------
+
+    async def _get_task(self, context: Context, params: types.GetTaskRequestParams) -> TaskState:
+        return self._tasks.state(params.task_id, context, self._clients.of(context))
+
+    async def _update_task(self, context: Context, params: UpdateTaskParams) -> types.EmptyResult:
+        self._tasks.update(params, context, self._clients.of(context))
+        return types.EmptyResult()
+
+    async def _cancel_task(
+        self, context: Context, params: types.GetTaskRequestParams
+    ) -> types.EmptyResult:
+        self._tasks.cancel(params.task_id, context, self._clients.of(context))
+        return types.EmptyResult()
 
     # -- resources and prompts -----------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import pytest
 from tests.mcp.conftest import Place, Raw
 
 FORMS: dict[str, Any] = {"elicitation": {}}
+TASKS = "io.modelcontextprotocol/tasks"
 STATELESS: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
@@ -56,6 +57,56 @@ async def test_a_question_names_letters_of_another_script_that_look_latin(place:
         assert f"  letters {words}\n" in question["params"]["message"]
         await server.send({"id": question["id"], "result": {"action": "decline"}})
         assert (await server.answer("w"))["result"]["isError"] is True
+
+
+@pytest.mark.requirement("mcp:tasks", "mcp:cancel")
+async def test_a_call_that_waits_becomes_a_task_that_is_answered_looked_at_and_cancelled(
+    place: Place,
+) -> None:
+    outside = place.folder / "outside.txt"
+    declared: dict[str, Any] = {**FORMS, "extensions": {TASKS: {}}}
+    meta: dict[str, Any] = {**STATELESS, "io.modelcontextprotocol/clientCapabilities": declared}
+    async with place.raw() as server:
+
+        async def ask(method: str, **params: Any) -> dict[str, Any]:
+            answer = await server.ask(method, _meta=meta, **params)
+            return answer.get("result") or answer["error"]
+
+        async def ended(task: str) -> dict[str, Any]:
+            while (state := await ask("tasks/get", taskId=task))["status"] == "working":
+                pass
+            return state
+
+        assert TASKS in (await ask("server/discover"))["capabilities"]["extensions"]
+        thought = await ask("tools/call", name="think", arguments={"thoughts": "soon over"})
+        assert (thought["resultType"], thought["isError"]) == ("complete", False)
+        begun = await ask("tools/call", **writing(outside))
+        assert (begun["resultType"], begun["status"]) == ("task", "working")
+        assert {"ttlMs", "pollIntervalMs"} <= set(begun) and not {"result", "task"} & set(begun)
+        task = begun["taskId"]
+        waiting = await ask("tasks/get", taskId=task)
+        assert waiting["status"] == "input_required"
+        [(key, question)] = waiting["inputRequests"].items()
+        assert question["method"] == "elicitation/create"
+        # Whose task it is not, or what no answer is, changes nothing.
+        stranger = {**meta, "io.modelcontextprotocol/clientCapabilities": FORMS}
+        refused = await server.ask("tasks/get", taskId=task, _meta=stranger)
+        assert refused["error"]["code"] == -32021
+        assert (await ask("tasks/get", taskId="x"))["code"] == -32602
+        for none in ({key: 1}, {key: {"action": "maybe"}}, {"other": {"action": "accept"}}):
+            await ask("tasks/update", taskId=task, inputResponses=none)
+        assert not outside.exists()
+        yes = {key: {"action": "accept", "content": {"decision": "once"}}}
+        taken = await ask("tasks/update", taskId=task, inputResponses=yes)
+        assert set(taken) - {"_meta"} == {"resultType"}
+        done = await ended(task)
+        assert (done["status"], done["result"]["isError"]) == ("completed", False)
+        assert outside.read_text("utf-8") == "new"
+        other = (await ask("tools/call", **writing(place.folder / "b.txt")))["taskId"]
+        await ask("tasks/cancel", taskId=other)
+        state = await ended(other)
+        assert (state["status"], "inputRequests" in state) == ("cancelled", False)
+        assert (await ask("tasks/list"))["code"] == (await ask("tasks/result"))["code"] == -32601
 
 
 @pytest.mark.requirement("mcp:asks", "mcp:cancel")
