@@ -87,8 +87,8 @@ class ServerTasks:
         except BaseException:
             call.running.cancel()
             raise
-        gone = context.request.scope.get(GONE) if context.request is not None else None
-        if call.running.done() or (gone is not None and gone.is_set()):
+        hangup = context.request.scope.get(GONE) if context.request is not None else None
+        if call.running.done() or (hangup is not None and hangup.is_set()):
             return None
         now = _now()
         task = ServerTask(secrets.token_urlsafe(24), call, client.key, now, now)

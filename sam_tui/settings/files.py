@@ -33,7 +33,7 @@ class SettingsFile:
     lines: Mapping[str, int] = field(default_factory=dict[str, int])
     exists: bool = False
 
-    def place(self, key: str) -> str:
+    def location(self, key: str) -> str:
         """Where it sets a key: the file, with the line where that is known."""
         return f"{self.path}:{self.lines[key]}" if key in self.lines else self.path
 

@@ -163,11 +163,11 @@ class KeyStore:
         return True
 
     def _write(self, name: str, entry: dict[str, str] | None) -> None:
-        """Keep or forget one entry; those that another program kept meanwhile stay."""
+        """Keep or forget one entry; those that another program stored meanwhile stay."""
         from sam_tui.core.local_files.private_files import exclusive, replace_file
 
         with exclusive(self.path):
-            entries = {other: kept for other, kept in self._read().items() if other != name}
+            entries = {other: stored for other, stored in self._read().items() if other != name}
             if entry is not None:
                 entries[name] = entry
             replace_file(self.path, json.dumps({"version": 1, "keys": entries}, indent=2) + "\n")

@@ -93,7 +93,7 @@ class Settings:
     def joined(self, layer: str, file: SettingsFile) -> "Settings":
         """With what a file sets, above all that was set before."""
         added = {
-            key: (value, SettingOrigin(layer, file.place(key)))
+            key: (value, SettingOrigin(layer, file.location(key)))
             for key, value in file.values.items()
         }
         return replace(self, values={**self.values, **added})

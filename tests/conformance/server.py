@@ -25,6 +25,7 @@ from sam_tui.mcp_server.http.sessions import McpSessions
 from sam_tui.mcp_server.library import Library, NotFound
 from sam_tui.mcp_server.protocol import ProtocolOffer, SamServer
 from sam_tui.mcp_server.subscriptions import Subscriptions
+from sam_tui.mcp_server.tasks import TaskState
 from sam_tui.mcp_server.toolbox import ToolRequest
 from tests.conformance.input_required import ROUNDS, answered
 
@@ -65,6 +66,9 @@ RESULTS: Mapping[str, Sequence[types.ContentBlock]] = {
     "test_tool_with_progress": [text("Done.")],
     "test_logging_tool": [text("Logged.")],
     "test_reconnection": [text("Reconnected.")],
+    "greet": [text("Hello, World!")],
+    "slow_compute": [text("Computed.")],
+    "failing_job": [text("This job returns an error")],
 }
 """What tools answer that ask nothing."""
 
@@ -121,6 +125,7 @@ class SuiteTools:
     async def run(self, request: ToolRequest) -> types.CallToolResult:
         """Answer."""
         call, events = request.call, list[Event]()
+        await asyncio.sleep(float(request.arguments.get("seconds", request.name == "failing_job")))
         if "logging" in request.name:
             events += [Noticed(call.conversation, "warning", words) for words in STEPS]
         elif request.name == "test_tool_with_progress":
@@ -129,7 +134,9 @@ class SuiteTools:
             self._bus.publish(event)
             await asyncio.sleep(PAUSE)
         blocks = list(RESULTS.get(request.name, [text(request.name)]))
-        return types.CallToolResult(content=blocks, is_error="error" in request.name)
+        return types.CallToolResult(
+            content=blocks, is_error="error" in request.name or request.name == "failing_job"
+        )
 
 
 class SuiteResources:
@@ -236,7 +243,7 @@ class SuiteServer(SamServer):
 
     async def _call_tool(
         self, context: Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult | types.InputRequiredResult:
+    ) -> types.CallToolResult | types.InputRequiredResult | TaskState:
         if params.name == WANTING:
             able = types.ClientCapabilities(sampling=types.SamplingCapability())
             data = types.MissingRequiredClientCapabilityErrorData(required_capabilities=able)
@@ -303,7 +310,7 @@ async def serve(runtime: Runtime, calls: Calls, announce: Callable[[int], Awaita
     calls.connect(runtime.bus, runtime.inquiries)
     library = Library((SuiteResources(),), (SuitePrompts(),))
     subscriptions = Subscriptions(library, runtime.bus)
-    offer = ProtocolOffer((SuiteTools(runtime.bus),), library, "For tests.")
+    offer = ProtocolOffer((SuiteTools(runtime.bus),), library, "For tests.", grace=0.3)
     server = SuiteServer(offer, calls, Clients(), subscriptions)
     listening = listen(0)
     security = TransportSecuritySettings(
