@@ -66,7 +66,7 @@ RESULTS: Mapping[str, Sequence[types.ContentBlock]] = {
     "test_tool_with_progress": [text("Done.")],
     "test_logging_tool": [text("Logged.")],
     "test_reconnection": [text("Reconnected.")],
-    "greet": [text("Hello, World!")],
+    "greet": [],
     "slow_compute": [text("Computed.")],
     "failing_job": [text("This job returns an error")],
 }
@@ -134,6 +134,8 @@ class SuiteTools:
             self._bus.publish(event)
             await asyncio.sleep(PAUSE)
         blocks = list(RESULTS.get(request.name, [text(request.name)]))
+        if request.name == "greet":
+            blocks = [text(f"Hello, {request.arguments.get('name', '')}!")]
         return types.CallToolResult(
             content=blocks, is_error="error" in request.name or request.name == "failing_job"
         )

@@ -16,6 +16,8 @@ def _messages(marker: Path) -> list[dict[str, Any]]:
     write = {"operation": "create_file", "filePath": str(marker), "content": "x"}
     run = {"operation": "execute_command", "command": f"touch {marker}"}
     meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "progressToken": 1}
+    extensions = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    tasks = meta | {"io.modelcontextprotocol/clientCapabilities": extensions}
     calls: list[tuple[str, dict[str, Any]]] = [
         ("tools/call", {"name": "file_operations", "arguments": write}),
         ("tools/call", {"name": "terminal_operations", "arguments": run, "_meta": meta}),
@@ -23,6 +25,8 @@ def _messages(marker: Path) -> list[dict[str, Any]]:
             "tools/call",
             {"name": "think", "arguments": {}, "requestState": "a", "inputResponses": {}},
         ),
+        ("tasks/get", {"taskId": "a", "_meta": tasks}),
+        ("tasks/update", {"taskId": "a", "inputResponses": {"b": {"action": "accept"}}}),
         ("tools/list", {"cursor": "abc"}),
         ("resources/read", {"uri": "sam://todos"}),
         ("resources/subscribe", {"uri": "sam://results/x"}),
