@@ -15,8 +15,11 @@ ODD: tuple[Any, ...] = (
 def _messages(marker: Path) -> list[dict[str, Any]]:
     write = {"operation": "create_file", "filePath": str(marker), "content": "x"}
     run = {"operation": "execute_command", "command": f"touch {marker}"}
-    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "progressToken": 1}
-    extensions = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    meta: dict[str, Any] = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "progressToken": 1,
+    }
+    extensions: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
     tasks = meta | {"io.modelcontextprotocol/clientCapabilities": extensions}
     calls: list[tuple[str, dict[str, Any]]] = [
         ("tools/call", {"name": "file_operations", "arguments": write}),
