@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.acp.conftest import Editor, Message, Person, block, chooses, editor_over, of_kind
+from tests.mcp.fuzz import spoiled
 
 PERMISSIONS = ("once", "deny", "another question", "bare", "unknown", "error", "garbage", "cancel")
 
@@ -327,6 +328,33 @@ def test_what_is_no_message_is_answered_and_the_next_one_is_heard(running: Edito
         assert (method, given, answer.get("error", {}).get("code")) == (method, given, -32602)
     assert running.ask("session/new", cwd="/no/such", mcpServers=[])["error"]["code"] == -32603
     assert running.prompt(session, "hello")[0]["result"]["stopReason"] == "end_turn"
+
+
+def dismissed(_request: Message) -> Message:
+    return {"result": {"outcome": {"outcome": "cancelled"}}}
+
+
+@pytest.mark.requirement("acp:frames")
+def test_messages_that_are_nearly_right_end_nothing_and_do_nothing(running: Editor) -> None:
+    session, marker = running.open(), running.workspace / "marker"
+    server = {"name": "a", "command": "touch", "args": [str(marker)], "env": []}
+    place = {"cwd": str(running.workspace), "mcpServers": [server]}
+    before, running.person = running.person, dismissed
+    requests = [
+        running.request("session/new", **place),
+        running.request("session/load", sessionId=session, **place),
+        running.request("session/set_mode", sessionId=session, modeId="bypass"),
+        running.request("session/list", cursor="x"),
+        running.request("session/cancel", sessionId=session),
+        running.request("session/prompt", sessionId="none", prompt=[block("hello")]),
+    ]
+    messages = [{"jsonrpc": "2.0", **request} for request in requests]
+    for number, line in enumerate(spoiled(messages, 3, 60)):
+        running.send(line)
+        if number % 20 == 19:
+            assert "sessions" in running.ask("session/list")["result"]
+    running.person = before
+    assert not marker.exists()
 
 
 @pytest.mark.requirement("acp:versions", "acp:end")

@@ -133,9 +133,9 @@ class SuiteTools:
         for event in events:
             self._bus.publish(event)
             await asyncio.sleep(PAUSE)
-        blocks = list(RESULTS.get(request.name, [text(request.name)]))
-        if request.name == "greet":
-            blocks = [text(f"Hello, {request.arguments.get('name', '')}!")]
+        greeting = [text(f"Hello, {request.arguments.get('name', '')}!")]
+        results = {**RESULTS, "greet": greeting}
+        blocks = list(results.get(request.name, [text(request.name)]))
         return types.CallToolResult(
             content=blocks, is_error="error" in request.name or request.name == "failing_job"
         )

@@ -46,9 +46,13 @@ def _messages(marker: Path) -> list[dict[str, Any]]:
 
 
 def frames(seed: int, count: int, marker: Path) -> Iterator[bytes]:
-    """Lines without an end: some values odd, some bytes wrong. ``marker`` is what none may write."""
+    """Lines for an MCP server. ``marker`` is what none may write."""
+    return spoiled(_messages(marker), seed, count)
+
+
+def spoiled(messages: list[dict[str, Any]], seed: int, count: int) -> Iterator[bytes]:
+    """Lines without an end: some values odd, some bytes wrong."""
     rng = random.Random(seed)
-    messages = _messages(marker)
     for _ in range(count):
         message = json.loads(json.dumps(rng.choice(messages)))
         for _ in range(rng.randint(0, 2)):
