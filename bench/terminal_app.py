@@ -102,10 +102,14 @@ def start(argv: tuple[str, ...], folder: Path) -> Near:
 def workbench(folder: Path) -> Near:
     """The workbench in a workspace of its own, with a shell on show."""
     near = start((sys.executable, "-m", "sam_tui"), folder)
-    if not near.until(PROMPT, _PATIENCE):
-        raise RuntimeError(f"no shell came up: {bytes(near.seen)[-300:]!r}")
+    near.until(b"todos", _PATIENCE)
     near.rest(2)
     near.type(b"\x1b")  # the choice of a model, where there is none
+    near.rest(1)
+    near.type(_CHORD)  # a shell starts when it is first looked at
+    if not near.until(PROMPT, _PATIENCE):
+        raise RuntimeError(f"no shell came up: {bytes(near.seen)[-300:]!r}")
+    near.type(_CHORD * 2)
     near.rest(1)
     return near
 

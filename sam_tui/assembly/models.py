@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sam_tui.assembly.lazy import once
 from sam_tui.assembly.options import DEFAULT_TIMEOUT
 from sam_tui.assembly.sandbox import Processes
+from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.model import ModelOffer
 from sam_tui.core.services import Online
 
@@ -54,6 +55,8 @@ class Providers(Processes):
 
     def open_model(self, name: str, options: Mapping[str, object] | None = None) -> "Model":
         """The model of that name, reached as the person asked for theirs. Raises ``SamError``."""
+        if self.configuration.options.offline:
+            raise ConfigurationError(f"{name} is not asked: no provider is, here.")
         return self.catalog.open(ModelOffer(name, name, ""), options=options)
 
     def model_host(self, name: str) -> str:

@@ -54,6 +54,8 @@ class Options:
     """Models that answer while ``model`` is overloaded or gone, in this order."""
     mode: "PermissionMode | None" = None
     add_dirs: tuple[str, ...] = ()
+    offline: bool = False
+    """Whether no model is opened, whoever names one."""
     max_turns: int | None = None
     max_tokens: int | None = None
     max_cost: float | None = None

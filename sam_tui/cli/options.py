@@ -278,6 +278,7 @@ def settings(
         fallback_models=tuple(names(values.get("fallback_models") or ())),
         mode=MODES[values["mode"]] if values.get("mode") else None,
         add_dirs=tuple(values.get("add_dir") or ()),
+        offline=bool(values.get("offline")),
         max_turns=values.get("max_turns"),
         max_tokens=values.get("max_tokens"),
         max_cost=values.get("max_cost"),

@@ -51,6 +51,7 @@ def test_what_is_not_as_it_was_is_told_and_fails_a_check(tmp_path: Path, capsys:
         second["results"][0]["text"] = "def two():\n"
         recording["changed"]["src/b.py"]["text"] = "def four():\n"
         recording["changed"]["gone.txt"] = {"text": "x"}
+        recording["turns"].append({"prompt": "And now?", "steps": []})
 
     name, junit = altered(tmp_path, "edit_and_move", change), tmp_path / "junit.xml"
     assert main(["replay", name]) == 0
@@ -61,6 +62,7 @@ def test_what_is_not_as_it_was_is_told_and_fails_a_check(tmp_path: Path, capsys:
     assert "turn 1, step 2: file_operations.read_file has another result" in told
     assert "src/b.py: has another content" in told and "+def three():" in told
     assert "gone.txt: is gone" in told
+    assert "turn 2 failed: The recording has no further answer in this turn." in told
     assert main(["replay", name, "--check", "--junit", str(junit)]) == DIFFERS
     assert ElementTree.fromstring(junit.read_text()).attrib["failures"] == "3"
 
@@ -73,12 +75,20 @@ def claims(outside: Path) -> Callable[[Any], object]:
         ("file_operations", {"operation": "create_file", "path": "link/made", "content": "x"}),
         ("terminal_operations", {"operation": "run_command", "command": f"echo x > {file}"}),
         ("file_operations", {"operation": "read_file", "path": str(outside / "secret")}),
+        ("run_subagent", {"task": "x", "model": "scripted"}),
     ]
     made = [
         {"id": f"call_{n}", "name": name, "arguments": json.dumps(arguments)}
         for n, (name, arguments) in enumerate(calls, 1)
     ]
-    operations = [f"{call['name']}.{json.loads(call['arguments'])['operation']}" for call in made]
+    operations = [
+        f"{name}.{arguments['operation']}" if "operation" in arguments else name
+        for name, arguments in calls
+    ]
+    results = [
+        {"call": call["id"], "operation": operation, "ok": True, "text": "done"}
+        for call, operation in zip(made, operations, strict=True)
+    ]
     decisions = [
         {"call": call["id"], "operation": operation, "targets": [target], "outcome": "allow"}
         for call in made
@@ -87,7 +97,8 @@ def claims(outside: Path) -> Callable[[Any], object]:
     ]
 
     def change(recording: Any) -> None:
-        recording["turns"] = [{"prompt": "Do it.", "steps": [{"calls": made}, {"text": "Done."}]}]
+        steps = [{"calls": made, "results": results}, {"text": "Done."}]
+        recording["turns"] = [{"prompt": "Do it.", "steps": steps}]
         recording |= {"decisions": decisions, "files": {"link": link}, "changed": {}}
 
     return change
@@ -104,6 +115,7 @@ def test_a_recording_allows_nothing_outside_whatever_it_claims(
     assert main(["replay", name, "--check"]) == DIFFERS
     told = capsys.readouterr().out
     assert "was allowed then, and is not repeated: file_operations.create_file" in told
+    assert "scripted is not asked: no provider is, here." in told
     assert SECRET not in told
     assert [path.name for path in outside.iterdir()] == ["secret"]
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from sam_tui.core.errors import ModelUnavailable, SamError, UsageError
+from sam_tui.core.errors import ModelRejected, SamError, UsageError
 from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry
 from sam_tui.core.messages import UserMessage
 from sam_tui.core.ports.files import FilesByPath, StoredFile
@@ -52,12 +52,12 @@ class RecordedModel:
         return [self._placeholders.local(text) for text in self._steps[0].joined]
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """The next recorded answer. Raises ``ModelUnavailable`` where there is none."""
+        """The next recorded answer. Raises ``ModelRejected``, which no other model is asked for."""
         first = next((m.text for m in request.messages if isinstance(m, UserMessage)), "")
         if first != self._placeholders.local(self._scenario.turns[0].prompt):
-            raise ModelUnavailable("The recording has the answers of its own conversation alone.")
+            raise ModelRejected("The recording has the answers of its own conversation alone.")
         if not self._steps:
-            raise ModelUnavailable("The recording has no further answer in this turn.")
+            raise ModelRejected("The recording has no further answer in this turn.")
         step = self._steps.pop(0)
         self._told = -1
         if step.reasoning:

@@ -28,7 +28,7 @@ DIFFERS = 4
 
 
 @click.command("replay", short_help="Play a conversation again, and compare.")
-@click.argument("recordings", metavar="ID|FILE...", nargs=-1, required=True)
+@click.argument("recordings", metavar="ID|FILE", nargs=-1, required=True)
 @click.option("--check", is_flag=True, help="End with 4 where something is not as it was.")
 @click.option("--junit", metavar="FILE", help="Write the outcome there as JUnit XML.")
 @click.option("--keep", is_flag=True, help="Keep the scratch folders, and say where they are.")
@@ -46,7 +46,7 @@ def replay_command(**values: Any) -> int:
     for name in values["recordings"]:
         with _recording(name, values) as scenario:
             deviations, notes = _play(scenario, keep=values["keep"])
-        played.append((scenario.title or name, deviations))
+        played.append((name, deviations))
         click.echo(terminal_safe(as_text(name, deviations)))
         for note in notes:
             click.echo(terminal_safe(f"  {note}"))
@@ -161,7 +161,7 @@ def _play(scenario: "Scenario", *, keep: bool) -> "tuple[list[Deviation], list[s
         replies = RecordedReplies(scenario, placeholders, root)
         values = {
             "workspace": root, "data_dir": data, "mode": "ask", "network": "off",
-            "sandbox": "default", "strict_mcp_config": True, "disallowed_tools": (),
+            "sandbox": "default", "strict_mcp_config": True, "disallowed_tools": (), "offline": True,
         }  # fmt: skip
 
         async def played() -> "tuple[Scenario, list[str]]":
