@@ -44,7 +44,10 @@ WRONG: list[tuple[Any, str]] = [
     (group(entry(), matcher=7), r"matcher: must be a text"),
     (group(entry(), event="Stop", matcher="x"), "matcher: Stop has nothing to match"),
     (group(entry(type="prompt")), r"hooks\[0\]\.type: 'prompt' is no kind of hook"),
-    (group(entry(command=" ")), r"hooks\[0\]\.command: must be a shell command"),
+    *(
+        (group(entry(command=wrong)), r"hooks\[0\]\.command: must be a shell command")
+        for wrong in (" ", 7, ["rm"], None, "a\0b")
+    ),
     (group(entry(), entry(timeout=0)), r"hooks\[1\]\.timeout: 0 is no number of seconds"),
     (group(entry(timeout="60")), r"hooks\[0\]\.timeout: must be a number"),
     (group(entry(timeout=1e9)), "timeout: 1000000000.0 is no number"),
