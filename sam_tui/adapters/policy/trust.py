@@ -254,10 +254,15 @@ def _nested(folder: str) -> Iterator[str]:
     waiting, looked, count = [("", 0)], 0, 0
     while waiting and looked < MOST_LOOKED_AT:
         below, depth = waiting.pop()
-        entries = _first_entries(os.path.join(folder, below), MOST_LOOKED_AT - looked)
-        looked += len(entries)
-        folders = [name for name, is_folder in entries.items() if is_folder]
-        names = entries.keys() - folders
+        folders: list[str] = []
+        names: set[str] = set()
+        with suppress(OSError), os.scandir(os.path.join(folder, below)) as entries:
+            for entry in islice(entries, MOST_LOOKED_AT - looked):
+                looked += 1
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                elif entry.name in NESTED:
+                    names.add(entry.name)
         for name in NESTED if depth else ():
             if name in names and count < MOST_NESTED:
                 count += 1
@@ -346,12 +351,3 @@ def _content(path: str, folder: str, most: int) -> tuple[str, int, bytes]:
     except (OSError, UnusableFile):
         return "unreadable", 0, b""
     return digest.hexdigest(), length, head
-
-
-def _first_entries(folder: str, most: int) -> dict[str, bool]:
-    """At most so many names in a folder, and whether each is a folder; as far as it can be read."""
-    names: dict[str, bool] = {}
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in islice(entries, most):
-            names[entry.name] = entry.is_dir(follow_symlinks=False)
-    return names
