@@ -52,9 +52,10 @@ class InstructionsReminder:
             if instructions
             else ()
         )
-        now = {_file_name(instruction.file): _body(instruction) for instruction in standing}
-        due = {name: body for name, body in now.items() if delivered.get(name) != body}
-        due |= {name: GONE for name, body in delivered.items() if name not in now and body != GONE}
+        due = _undelivered(
+            {_file_name(instruction.file): _body(instruction) for instruction in standing},
+            delivered,
+        )
         if not due:
             return None
         blocks = [
@@ -68,6 +69,15 @@ class InstructionsReminder:
             *blocks,
             "</instructions>",
         ])
+
+
+def _undelivered(now: dict[str, str], delivered: dict[str, str]) -> dict[str, str]:
+    """What to say of each file whose words the model has not read as they are, or that holds no longer."""
+    due = {name: body for name, body in now.items() if delivered.get(name) != body}
+    gone_files = delivered.keys() - now.keys()
+    return due | {
+        name: GONE for name, body in delivered.items() if name in gone_files and body != GONE
+    }
 
 
 def _body(instruction: "Instruction") -> str:

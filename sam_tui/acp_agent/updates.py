@@ -179,19 +179,22 @@ class SessionUpdates:
             case _:
                 assert_never(event)
 
+    def _replay_answer(self, message: AssistantMessage) -> Iterator[Update]:
+        if message.reasoning:
+            yield update_agent_thought_text(message.reasoning)
+        if message.text:
+            yield update_agent_message_text(message.text)
+        for call in message.calls:
+            yield self._pending(call.id, call)
+
     def replay(self, messages: Sequence[Message]) -> Iterator[Update]:
         """A stored conversation, from its beginning."""
         for message in messages:
             match message:
                 case UserMessage(text=text):
                     yield update_user_message_text(text)
-                case AssistantMessage(text=text, reasoning=reasoning, calls=calls):
-                    if reasoning:
-                        yield update_agent_thought_text(reasoning)
-                    if text:
-                        yield update_agent_message_text(text)
-                    for call in calls:
-                        yield self._pending(call.id, call)
+                case AssistantMessage():
+                    yield from self._replay_answer(message)
                 case ToolMessage():
                     operation = message.operation or message.name
                     yield schema.ToolCallProgress(
@@ -283,11 +286,6 @@ class SessionUpdates:
         contents: list[Content] = [
             content for part in event.display for content in self._content(part, identifier)
         ]
-        ended = next((part for part in event.display if isinstance(part, Terminal)), None)
-        meta = None
-        if self._live and ended is not None and not ended.running:
-            end = {"terminal_id": identifier, "exit_code": ended.exit_code, "signal": None}
-            meta = {"terminal_exit": end}
         return schema.ToolCallProgress(
             session_update="tool_call_update",
             tool_call_id=identifier,
@@ -295,8 +293,17 @@ class SessionUpdates:
             kind=kind_of(event.operation),
             status="completed" if event.ok else "failed",
             content=contents or [_words(event.text)],
-            field_meta=meta,
+            field_meta=self._terminal_exit(event.display, identifier) if self._live else None,
         )
+
+    @staticmethod
+    def _terminal_exit(display: Sequence[Display], identifier: str) -> dict[str, object] | None:
+        """What the client is told of a command that ended, beside the result of its call."""
+        ended = next((part for part in display if isinstance(part, Terminal)), None)
+        if ended is None or ended.running:
+            return None
+        end = {"terminal_id": identifier, "exit_code": ended.exit_code, "signal": None}
+        return {"terminal_exit": end}
 
     def _content(self, part: Display, identifier: str) -> Iterator[Content]:
         match part:

@@ -196,8 +196,13 @@ def progress_of(event: Event, *, verbose: bool) -> list[str]:
             return [f"asked: {inquiry.request.prompt}"]
         case Noticed(level=level, text=text) if verbose or level != "info":
             return [f"{level}: {text}"]
-        case _ if not verbose:
-            return []
+        case _:
+            return _details(event) if verbose else []
+
+
+def _details(event: Event) -> list[str]:
+    """Lines for what is only told on request."""
+    match event:
         case ToolStarted(summary=summary):
             return [summary]
         case ToolFinished(ok=False, summary=summary, text=text):

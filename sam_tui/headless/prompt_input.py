@@ -27,6 +27,11 @@ class PromptInput:
     warnings: tuple[str, ...] = ()
 
 
+def _has_input(descriptor: int, probe: float) -> bool:
+    """Whether it is a file, or says something before ``probe`` seconds are over."""
+    return stat.S_ISREG(os.fstat(descriptor).st_mode) or _says_something(descriptor, probe)
+
+
 def read_prompt(
     argument: str | None,
     descriptor: int | None,
@@ -49,9 +54,7 @@ def read_prompt(
     if not forced:
         if os.isatty(descriptor):
             return PromptInput(argument)
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode) and not _says_something(
-            descriptor, probe
-        ):
+        if not _has_input(descriptor, probe):
             warning = (
                 f"Standard input is open but said nothing for {probe:g} s, so it was not read."
                 " Use --stdin to wait for it, or </dev/null to silence this."

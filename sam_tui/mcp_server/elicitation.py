@@ -4,7 +4,7 @@ The host words every approval. What models and files said is shown without contr
 a later line of it is indented, so that it cannot pass for a line of ours.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,21 +43,22 @@ def answer_of(inquiry: Inquiry, result: types.ElicitResult) -> Answer | None:
 
     An approval is given by the id of an offered choice alone; anything else denies.
     """
-    content: Mapping[str, object] = result.content or {}
     accepted = result.action == "accept"
     if isinstance(inquiry.request, Question):
-        reply = content.get("answer")
-        if not accepted or not isinstance(reply, str) or not reply.strip():
-            return None
-        return Reply(reply)
-    comment = content.get("comment")
-    remark = comment.strip() if isinstance(comment, str) else ""
-    decision = content.get("decision")
+        reply = _text_of(result, "answer") if accepted else ""
+        return Reply(reply) if reply.strip() else None
+    remark, decision = _text_of(result, "comment").strip(), _text_of(result, "decision")
     offered = [choice.id for choice in inquiry.request.choices]
     if not accepted or decision not in offered:
         dismissed = "They dismissed the question." if result.action == "cancel" else ""
         return Approval("deny", remark or dismissed)
-    return Approval("scope", remark, scope=str(decision))
+    return Approval("scope", remark, scope=decision)
+
+
+def _text_of(result: types.ElicitResult, field: str) -> str:
+    """What a field of the form has; empty for anything but text."""
+    value = (result.content or {}).get(field)
+    return value if isinstance(value, str) else ""
 
 
 def _approval_form(request: ApprovalRequest, version: str) -> ElicitationForm:

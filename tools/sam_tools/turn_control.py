@@ -248,19 +248,26 @@ _WHY: Mapping[ClosedAs, str] = {
 }
 
 
+_EXTENT = {(True, True): "partly", (True, False): "yes", (False, True): "no", (False, False): "no"}
+"""What the person said on the whole, by whether anything was granted and whether anything was denied."""
+
+
+def _outcomes(granted: Sequence[Decision], denied: Sequence[Decision]) -> list[str]:
+    lines = [f"Granted: {decision.scope or decision.reason}." for decision in granted]
+    if granted:
+        lines.append("Call it again.")
+    return lines + [f"Not granted: {', '.join(decision.targets)}." for decision in denied]
+
+
 def _decided(arguments: Collaboration, response: Response, data: dict[str, object]) -> ToolResult:
     """What the person said to each question about what was refused."""
     granted = [decision for decision in response.decisions if decision.allowed]
     denied = [decision for decision in response.decisions if not decision.allowed]
-    lines = [f"Granted: {decision.scope or decision.reason}." for decision in granted]
-    if granted:
-        lines.append("Call it again.")
-    lines += [f"Not granted: {', '.join(decision.targets)}." for decision in denied]
-    lines += _not_asked(response.unasked)
+    lines = _outcomes(granted, denied) + _not_asked(response.unasked)
     if not granted and all(decision.by == "mode" for decision in denied):
         return ToolResult(_unanswered(arguments, _by_mode(denied), lines), ok=False, data=data)
     comments = filter(None, (decision.comment for decision in response.decisions))
-    word = ("partly" if denied else "yes") if granted else "no"
+    word = _EXTENT[bool(granted), bool(denied)]
     reply = ". ".join(filter(None, (word, " ".join(comments))))
     text = "\n".join([f"User response: {reply}", "", *lines])
     return ToolResult(text, display=(Text(reply),), data={**data, "userResponse": reply})

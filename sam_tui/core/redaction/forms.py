@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, quote_plus
 
@@ -290,22 +290,33 @@ _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 _ASSIGNS = re.compile(rf"[A-Za-z0-9_.-]{{1,80}}{_OPERATOR}")
 
 
-def assigned_secrets(text: str) -> list[tuple[str, int, int]]:
-    """(name, start, end) of values that are assigned to a telling name and look like a secret."""
+def _lowered(text: str) -> str:
+    """The text in small letters, as long as before."""
     lowered = text.lower()
-    if len(lowered) != len(text):  # some letters grow when lowered; then only ASCII is
-        lowered = "".join(c.lower() if c.isascii() else c for c in text)
-    keywords = [keyword for keyword in _KEYWORDS if keyword in lowered]
-    if not keywords:
-        return []  # a name that tells has one of them, beside its value as well
-    secrets: dict[int, tuple[str, int, int]] = {}
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(c.lower() if c.isascii() else c for c in text)  # some letters grow
+
+
+def _assigned_values(
+    text: str, lowered: str, keywords: Sequence[str]
+) -> Iterator[tuple[str, int, int]]:
     for keyword in keywords:
         at = lowered.find(keyword)
         while at != -1:
             if (span := _assigned_at(text, at)) is not None:
-                secrets.setdefault(span[1], span)
+                yield span
             at = lowered.find(keyword, at + len(keyword))
-    for span in _named_values(text, lowered):
+
+
+def assigned_secrets(text: str) -> list[tuple[str, int, int]]:
+    """(name, start, end) of values that are assigned to a telling name and look like a secret."""
+    lowered = _lowered(text)
+    keywords = [keyword for keyword in _KEYWORDS if keyword in lowered]
+    if not keywords:
+        return []  # a name that tells has one of them, beside its value as well
+    secrets: dict[int, tuple[str, int, int]] = {}
+    for span in (*_assigned_values(text, lowered, keywords), *_named_values(text, lowered)):
         secrets.setdefault(span[1], span)
     outermost: list[tuple[str, int, int]] = []
     for span in sorted(secrets.values(), key=lambda item: item[1]):

@@ -307,14 +307,18 @@ _ENV_LINE = re.compile(
 )
 
 
+def _env_value(line: re.Match[str]) -> str:
+    """The value of a line in whatever quotes; in double ones with its escapes resolved."""
+    value = next(filter(None, line.groups()[1:]), "")
+    return value.replace("\\n", "\n").replace('\\"', '"') if line[2] else value
+
+
 def secrets_of_env_file(text: str) -> dict[str, str]:
     """The values of a ``.env`` file that are worth hiding: settings such as ``PORT=3000`` are not."""
     secrets: dict[str, str] = {}
     for match in _ENV_LINE.finditer(text):
         name = match[1]
-        value = next((group for group in match.groups()[1:] if group), "")
-        if match[2]:
-            value = value.replace("\\n", "\n").replace('\\"', '"')
+        value = _env_value(match)
         if _NOT_A_SECRET.fullmatch(value) or "<secret:" in value:
             continue
         shortest = _SHORTEST_KNOWN if _SECRET_NAME.search(name) else 20

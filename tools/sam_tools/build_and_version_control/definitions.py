@@ -149,10 +149,14 @@ class TaskEntry(BaseModel):
         if not command.strip():
             return ""
         if self.type == "process":
-            texts = [command, *(a if isinstance(a, str) else a.text() for a in self.args)]
-            return " ".join(_quoted(text, folder) for text in texts)
+            return self._process_line(command, folder)
         first = _quoted(command, folder) if self.command is not command else _raw(command, folder)
         return " ".join([first, *(_argument(a, folder) for a in self.args)])
+
+    def _process_line(self, command: str, folder: str) -> str:
+        """Every word as it is: no shell reads it."""
+        texts = [command, *(a if isinstance(a, str) else a.text() for a in self.args)]
+        return " ".join(_quoted(text, folder) for text in texts)
 
 
 @dataclass(frozen=True, slots=True)

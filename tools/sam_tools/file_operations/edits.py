@@ -283,6 +283,16 @@ class Editing:
         return PlannedEdit(Put(where, document.encode(new), content.snapshot), diff, summary, facts)
 
 
+def _inserted(document: Document, at: int | None, body: str) -> str:
+    """The text with new lines before the one that begins at ``at``, or behind the last one."""
+    text, end = document.text, document.newline
+    if at is not None:
+        return text[:at] + _closed(body, end) + text[at:]
+    if not text or text.endswith(document.separator):
+        return text + _closed(body, end)
+    return text + end + body.removesuffix(end)
+
+
 def _with_lines(document: Document, arguments: InsertEdit, name: str) -> str:
     """The text with the new lines in place, line ends and the end of the file kept."""
     text, separator = document.text, document.separator
@@ -300,11 +310,7 @@ def _with_lines(document: Document, arguments: InsertEdit, name: str) -> str:
         raise ToolError("newText is empty.", hint='Pass "\\n" for an empty line.')
     begin, stop = _line_span(text, separator, number)
     if inserting:
-        if number <= total:
-            return text[:begin] + _closed(body, end) + text[begin:]
-        if not text or text.endswith(separator):
-            return text + _closed(body, end)
-        return text + end + body.removesuffix(end)
+        return _inserted(document, begin if number <= total else None, body)
     match = re.search(r"(?:\r\n|\n|\r)?\Z", text[begin:stop])
     ending = match[0] if match else ""
     if not body:

@@ -134,18 +134,21 @@ def _shown(name: str, content: Content, arguments: ReadFile) -> ToolResult:
     return ToolResult(f"{header}\n{window.text}", data=data)
 
 
+def _extent(total: int, first: int, last: int) -> str:
+    """Which lines were read; ``last`` is 0 where there are none from the first on."""
+    if not last:
+        return f"nothing at line {first}, the file has {counted(total, 'line')}"
+    whole = first == 1 and last == total
+    return counted(total, "line") if whole else f"lines {first}-{last} of {total}"
+
+
 def _notes(
     content: Content, total: int, first: int, last: int, window: _Window, limit: int
 ) -> Iterator[str]:
     if total == 0:
         yield "the file is empty"
         return
-    if not window.lines:
-        yield f"nothing at line {first}, the file has {counted(total, 'line')}"
-    elif first == 1 and last == total:
-        yield counted(total, "line")
-    else:
-        yield f"lines {first}-{last} of {total}"
+    yield _extent(total, first, last if window.lines else 0)
     if window.token_limited:
         yield f"cut at {_MOST_TOKENS} tokens"
     if window.lines and last < total:

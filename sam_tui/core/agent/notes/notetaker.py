@@ -129,6 +129,13 @@ class TurnRoom:
         """The share of the limit from which on something is going to leave."""
         return PREPARE_AT if takes_notes(model, self._room.context(model)) else 1.0
 
+    def _begin_early(self, model: Model, limit: int) -> None:
+        """Prepare notes before the context is full, while the turn goes on."""
+        if self._work is None and self._history.tokens > limit * PREPARE_AT:
+            self._work = asyncio.get_running_loop().create_task(
+                self._prepare(self._notetaker, model, limit), name="notes"
+            )
+
     async def fit(self, model: Model, *, fixed: int) -> bool:
         """Use what was prepared, or wait for it where nothing more fits. True when something left.
 
@@ -139,11 +146,8 @@ class TurnRoom:
             return False
         if not takes_notes(model, self._room.context(model)):
             return False
+        self._begin_early(model, limit)
         full = self._history.tokens > limit
-        if self._work is None and (full or self._history.tokens > limit * PREPARE_AT):
-            self._work = asyncio.get_running_loop().create_task(
-                self._prepare(self._notetaker, model, limit), name="notes"
-            )
         if self._work is None or not (full or self._work.done()):
             return False
         prepared, self._work = await self._work, None

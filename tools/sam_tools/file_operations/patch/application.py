@@ -1,7 +1,7 @@
 """A patch applied to a text: lines from the file where they stay, from the patch where they are new."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -102,12 +102,7 @@ def reindented(current: Sequence[str], lines: Sequence[Line]) -> tuple[Line, ...
     ``current`` are the file's lines in the place of the old ones. None where it cannot be told how
     deep a new line belongs.
     """
-    old = [line for line in lines if line.mark != "+"]
-    rows = [
-        (_indent(line.text), _indent(row), line.mark == "-")
-        for line, row in zip(old, current, strict=True)
-        if line.text.strip()
-    ]
+    rows = _indents(current, lines)
     new = {_indent(line.text) for line in lines if _is_new(line)}
     pairs = {(patch, file) for patch, file, _ in rows}
     replaced = [(patch, file) for patch, file, old_indent in rows if old_indent] or list(pairs)
@@ -116,12 +111,21 @@ def reindented(current: Sequence[str], lines: Sequence[Line]) -> tuple[Line, ...
     meant = _meant(new, pairs)
     if not new <= meant.keys():
         return None
-    return tuple(
-        replace(line, text=meant[_indent(line.text)] + line.text.lstrip(" \t"))
-        if _is_new(line)
-        else line
-        for line in lines
-    )
+    return tuple(_shifted(line, meant) if _is_new(line) else line for line in lines)
+
+
+def _indents(current: Sequence[str], lines: Sequence[Line]) -> list[tuple[str, str, bool]]:
+    """Of each old line that is not blank: its indent in the patch and in the file, and whether it goes."""
+    old = [line for line in lines if line.mark != "+"]
+    return [
+        (_indent(line.text), _indent(row), line.mark == "-")
+        for line, row in zip(old, current, strict=True)
+        if line.text.strip()
+    ]
+
+
+def _shifted(line: Line, meant: Mapping[str, str]) -> Line:
+    return replace(line, text=meant[_indent(line.text)] + line.text.lstrip(" \t"))
 
 
 def _is_new(line: Line) -> bool:
