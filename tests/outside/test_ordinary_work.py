@@ -1,6 +1,7 @@
 """How many questions real programs raise at their ordinary work: none, but one for each new place."""
 
 import asyncio
+import functools
 import json
 import shutil
 import socket
@@ -144,6 +145,7 @@ def toolchains(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.setenv("RUSTUP_HOME", str(home.parent / ".rustup"))
 
 
+@functools.cache  # asking pip takes as long as its work
 def has(program: str) -> bool:
     """Whether a program is installed."""
     words = ["sh", "-c", NEEDED[program]]

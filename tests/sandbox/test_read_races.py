@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not LIVE, reason="the kernel offers no supervise
 
 PRELUDE = """
 import ctypes, os, struct, sys, threading
-ROUNDS, ENV = int(sys.argv[1]), b".env"
+ROUNDS, ENV = 40, b".env"  # a dozen attempts read it in so many where the kernel looks at the path again
 libc = ctypes.CDLL(None, use_errno=True)
 # Both threads shall run often, whatever else the machine does.
 sys.setswitchinterval(1e-5)
@@ -222,7 +222,7 @@ async def test_no_exchange_in_between_reads_a_secret(
     run: Run, workspace: Path, box: Sandbox
 ) -> None:
     furnish(workspace)
-    result = await run(f"{INTERPRETER} -I -W ignore attack.py 40", box=box, limit=120.0)
+    result = await run(f"{INTERPRETER} -I -W ignore attack.py", box=box, limit=120.0)
     assert result.output.splitlines() == ["tried 26"]
     assert str(workspace / ".env") in paths(result)
 
@@ -246,7 +246,7 @@ os.setgroups([]); os.setgid(65534); os.setuid(65534)
 os.environ["HOME"] = tempfile.tempdir = folder = {str(short_path)!r}
 async def main():
     box = Sandbox(live="thread")
-    line = {f"{python} -I -W ignore attack.py 40"!r}
+    line = {f"{python} -I -W ignore attack.py"!r}
     request = CommandRequest(line, folder, True, (folder,), 120.0, lambda _: None)
     result = await ShellCommands(box).run(request)
     print(result.output, end="")
