@@ -156,10 +156,10 @@ class StepRuns:
         role = task.assigned_agent_role
         if task.tool_name not in self.tools.get(role, ()):
             raise UntrustedMessage(f"{role} has no tool {task.tool_name!r} on this worker.")
-        future = self.call(task.tool_name, json.dumps(task.sub_task_input))
-        self._holds[hold] = role
+        self._holds[hold] = role  # before it begins: who is ended meanwhile gives it back
         try:
-            executed = self._awaited(future, hold)
+            call = self.call(task.tool_name, json.dumps(task.sub_task_input))
+            executed = self._awaited(call, hold)
         finally:
             del self._holds[hold]
         if executed is None:
