@@ -5,7 +5,6 @@ import os
 import signal
 from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
-from typing import Any
 
 from sam_tui import signals
 
@@ -35,7 +34,7 @@ def signals_stop() -> Generator[asyncio.Event]:
             loop.remove_signal_handler(number)
 
 
-async def until_stopped(work: Coroutine[Any, Any, object], stopped: asyncio.Event) -> None:
+async def until_stopped(work: Coroutine[object, object, object], stopped: asyncio.Event) -> None:
     """Do the work of a server to its end, or until it shall stop."""
     loop = asyncio.get_running_loop()
     tasks = (

@@ -18,10 +18,10 @@ class PreferenceFile:
     def __init__(self, data_dir: str) -> None:
         self._path = os.path.join(data_dir, PREFERENCES_FILE)
 
-    def read(self, section: str) -> Mapping[str, Any]:
+    def read(self, section: str) -> Mapping[str, object]:
         """What was written there last; empty where nothing was."""
         stored = self._sections().get(section)
-        return cast("Mapping[str, Any]", stored) if isinstance(stored, dict) else {}
+        return cast("Mapping[str, object]", stored) if isinstance(stored, dict) else {}
 
     def write(self, section: str, values: Mapping[str, Any]) -> None:
         """Keep a section in place of what it was. Raises ``ConfigurationError``."""

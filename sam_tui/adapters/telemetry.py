@@ -57,7 +57,7 @@ class OtlpSender:
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
         self._thread.start()
 
-    def send(self, path: Literal["/v1/traces", "/v1/metrics"], body: dict[str, Any]) -> None:
+    def send(self, path: Literal["/v1/traces", "/v1/metrics"], body: dict[str, object]) -> None:
         """Hand one over; never waits."""
         data = json.dumps(body, separators=(",", ":")).encode()
         try:
@@ -285,7 +285,7 @@ class TelemetryRecorder:
         return {"resourceMetrics": [{"resource": self._resource, "scopeMetrics": [scoped]}]}
 
 
-def _event(name: str, at: float, attributes: Attributes) -> dict[str, Any]:
+def _event(name: str, at: float, attributes: Attributes) -> dict[str, object]:
     return {
         "name": name,
         "timeUnixNano": str(round(at * _NANO)),
@@ -298,11 +298,11 @@ def _times(began: float, ended: float) -> dict[str, str]:
     return {"startTimeUnixNano": str(start), "endTimeUnixNano": str(end)}
 
 
-def _attributes(values: Attributes) -> list[dict[str, Any]]:
+def _attributes(values: Attributes) -> list[dict[str, object]]:
     return [{"key": key, "value": _value(value)} for key, value in values.items()]
 
 
-def _value(value: Value) -> dict[str, Any]:
+def _value(value: Value) -> dict[str, object]:
     match value:
         case bool():
             return {"boolValue": value}

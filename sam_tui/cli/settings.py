@@ -32,7 +32,7 @@ def option(*declarations: str, **attributes: Any) -> Callable[[F], F]:
     return click.option(*declarations, **attributes)
 
 
-def _default(name: str) -> Any:
+def _default(name: str) -> object:
     context = click.get_current_context(silent=True)
     tolerant = context is not None and context.info_name in _TOLERANT
     try:
@@ -105,7 +105,7 @@ def _existing(tools: tuple[str, ...]) -> list[str]:
     return [tool for tool in tools if tool in names]
 
 
-def is_given(name: str, values: dict[str, Any]) -> bool:
+def is_given(name: str, values: dict[str, object]) -> bool:
     """Whether the command line or the environment says it."""
     context = click.get_current_context(silent=True)
     if context is None:

@@ -87,11 +87,11 @@ def settings_of_option(value: str) -> SettingsFile:
             raise faults[0]
         return file
     try:
-        tables: Any = json.loads(text)
+        tables: object = json.loads(text)
     except (ValueError, RecursionError) as broken:
         raise ConfigurationError(f"{path} is no JSON: {broken}.") from None
     values: dict[str, Value] = {}
-    for at, entry in _entries(cast("dict[str, Any]", tables)):
+    for at, entry in _entries(cast("dict[str, object]", tables)):
         key = ".".join(at)
         if at[0] in _ELSEWHERE:
             raise ConfigurationError(f"{path}: “{at[0]}” is no setting.", hint=_ELSEWHERE[at[0]])
@@ -102,7 +102,7 @@ def settings_of_option(value: str) -> SettingsFile:
     return SettingsFile(path, values, exists=True)
 
 
-def _toml(text: str, path: str) -> dict[str, Any]:
+def _toml(text: str, path: str) -> dict[str, object]:
     from sam_tui.core.text.toml_lines import toml_table  # where there is a file
 
     return toml_table(text, path, _CHANGE)
@@ -157,7 +157,7 @@ def changed(text: str, setting: Setting, value: Value | None) -> str:
 
 
 def _edited(
-    text: str, setting: Setting, table: Mapping[str, Any] | None, value: Value | None
+    text: str, setting: Setting, table: Mapping[str, object] | None, value: Value | None
 ) -> list[str]:
     """The lines with the setting's replaced or removed, or behind the last of its ``table``."""
     from sam_tui.core.text.toml_lines import line_of
@@ -181,9 +181,9 @@ def _edited(
     return lines
 
 
-def _table(tables: Mapping[str, Any], section: str) -> dict[str, Any] | None:
+def _table(tables: Mapping[str, object], section: str) -> dict[str, object] | None:
     table = tables.get(section)
-    return cast("dict[str, Any]", table) if isinstance(table, dict) else None
+    return cast("dict[str, object]", table) if isinstance(table, dict) else None
 
 
 def _end(lines: list[str], start: int) -> int:

@@ -4,6 +4,7 @@ import difflib
 import json
 import math
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, cast
 
 from sam_tui.core.errors import ConfigurationError
@@ -39,6 +40,12 @@ def setting_of(key: str) -> Setting:
     raise ConfigurationError(f"There is no setting “{key}”.", hint=suggestion(key))
 
 
+def _meant(key: str, name: str) -> str | None:
+    """The setting whose key is most like this one, or which is called the same elsewhere."""
+    near = difflib.get_close_matches(key, _KEYS, 1, 0.6)
+    return next(chain(near, (k for k in _KEYS if k.endswith(f".{name or key}"))), None)
+
+
 def suggestion(key: str) -> str:
     """What somebody may mean by a key that no setting has."""
     section, _, name = key.rpartition(".")
@@ -48,10 +55,8 @@ def suggestion(key: str) -> str:
         return (
             "Keys of providers stand in no settings file: “sam-tui config key PROVIDER” keeps them."
         )
-    near = difflib.get_close_matches(key, _KEYS, 1, 0.6)
-    same = [k for k in _KEYS if k.endswith(f".{name or key}")]
-    if meant := (near or same)[:1]:
-        return f"Did you mean “{meant[0]}”?"
+    if meant := _meant(key, name):
+        return f"Did you mean “{meant}”?"
     if section in SECTIONS:
         names = ", ".join(s.name for s in SETTINGS if s.section == section)
         return f"[{section}] has: {names}."
@@ -179,12 +184,12 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _schema_of(setting: Setting) -> dict[str, Any]:
-    text: dict[str, Any] = {"type": "string", "maxLength": LONGEST}
+def _schema_of(setting: Setting) -> dict[str, object]:
+    text: dict[str, object] = {"type": "string", "maxLength": LONGEST}
     if setting.choices:
         text = {"type": "string", "enum": list(setting.choices)}
     if setting.kind == "words":
-        form: dict[str, Any] = {"type": "array", "items": text, "maxItems": MOST_WORDS}
+        form: dict[str, object] = {"type": "array", "items": text, "maxItems": MOST_WORDS}
     elif setting.kind == "text":
         form = text
     else:

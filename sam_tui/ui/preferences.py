@@ -14,7 +14,7 @@ _MOST_FOLDERS = 200
 class Preferences(Protocol):
     """Sections by name, each as JSON values. They are remembered choices, and grant nothing."""
 
-    def read(self, section: str) -> Mapping[str, Any]:
+    def read(self, section: str) -> Mapping[str, object]:
         """What was written there last; empty where nothing was."""
         ...
 
@@ -26,7 +26,7 @@ class Preferences(Protocol):
 class NoPreferences:
     """Remembers nothing: for the demo, and where nothing is to be kept."""
 
-    def read(self, section: str) -> Mapping[str, Any]:
+    def read(self, section: str) -> Mapping[str, object]:
         """Nothing."""
         return {}
 

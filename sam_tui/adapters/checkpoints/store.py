@@ -283,6 +283,17 @@ class GitCheckpoints:
         folders = drop_abandoned(store.folder.parent, lambda folder, _: not os.path.lexists(folder))
         return DroppedCheckpoints(dropped, folders)
 
+    def _shrunk(self, store: GitStore, timeline: Timeline, left: list[Moment]) -> list[Moment]:
+        """Drop the oldest quarter until the rest has room, but never all; gives what was dropped."""
+        dropped: list[Moment] = []
+        while len(left) > 1 and _size(store.folder) > self._limits.most_bytes:
+            quarter = (len(left) + 3) // 4
+            oldest_part, left = left[:quarter], left[quarter:]
+            timeline.remove([m.number for m in oldest_part])
+            dropped += oldest_part
+            store.run("prune", "--expire=now")
+        return dropped
+
     def _prune(
         self, store: GitStore, timeline: Timeline, *, everything: bool = False, aged: bool = True
     ) -> int:
@@ -290,13 +301,8 @@ class GitCheckpoints:
         moments = timeline.moments()
         dropped = [m for m in moments if everything or m.checkpoint.at < oldest]
         timeline.remove([m.number for m in dropped])
-        left = [m for m in moments if m not in dropped]
         store.run("prune", "--expire=now")
-        while len(left) > 1 and _size(store.folder) > self._limits.most_bytes:
-            oldest_part, left = left[: (len(left) + 3) // 4], left[(len(left) + 3) // 4 :]
-            timeline.remove([m.number for m in oldest_part])
-            dropped += oldest_part
-            store.run("prune", "--expire=now")
+        dropped += self._shrunk(store, timeline, [m for m in moments if m not in dropped])
         # A disk may be away for a while: by itself only what is too old anyway goes.
         drop_abandoned(
             store.folder.parent,

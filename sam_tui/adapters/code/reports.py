@@ -104,7 +104,7 @@ def cargo(check: Check, output: str) -> list[Diagnostic]:
     for item in _json_lines(output):
         if item.get("reason") != "compiler-message":
             continue
-        message = cast("dict[str, Any]", item.get("message") or {})
+        message = cast("dict[str, object]", item.get("message") or {})
         spans = [span for span in _items(message.get("spans")) if span.get("is_primary")]
         if not spans:
             continue
@@ -177,7 +177,7 @@ def _json(output: str, opening: str) -> Any:
     raise ValueError("no JSON in the output")
 
 
-def _json_lines(output: str) -> Iterator[Mapping[str, Any]]:
+def _json_lines(output: str) -> Iterator[Mapping[str, object]]:
     for line in output.splitlines():
         if line.startswith("{"):
             try:
@@ -185,7 +185,7 @@ def _json_lines(output: str) -> Iterator[Mapping[str, Any]]:
             except ValueError:
                 continue
             if isinstance(value, dict):
-                yield cast("dict[str, Any]", value)
+                yield cast("dict[str, object]", value)
 
 
 def _items(value: Any) -> list[Mapping[str, Any]]:
@@ -195,17 +195,17 @@ def _items(value: Any) -> list[Mapping[str, Any]]:
     return [cast("dict[str, Any]", v) for v in cast("list[Any]", value) if isinstance(v, dict)]
 
 
-def _at(item: Any, *keys: str) -> Any:
+def _at(item: object, *keys: str) -> object:
     for key in keys:
-        item = cast("dict[str, Any]", item).get(key) if isinstance(item, dict) else None
+        item = cast("dict[str, object]", item).get(key) if isinstance(item, dict) else None
     return item
 
 
-def _text(item: Any, *keys: str) -> str:
+def _text(item: object, *keys: str) -> str:
     value = _at(item, *keys)
     return str(value) if value is not None else ""
 
 
-def _number(item: Any, *keys: str) -> int:
+def _number(item: object, *keys: str) -> int:
     value = _at(item, *keys)
     return value if isinstance(value, int) else 0

@@ -224,9 +224,11 @@ def _defined(parent: "Node", field: str | None) -> UsageKind | None:
         return "definition"
     if parent.type == "type_definition" and field == "declarator":
         return "definition"
-    if parent.type in _DEFINING_WITH_BODY and field == "name":
+    if field != "name":
+        return None
+    if parent.type in _DEFINING_WITH_BODY:
         return "definition" if parent.child_by_field_name("body") else "declaration"
-    if parent.type == "variable_declarator" and field == "name":
+    if parent.type == "variable_declarator":
         value = parent.child_by_field_name("value")
         functions = ("arrow_function", "function_expression", "function", "class")
         return "definition" if value is not None and value.type in functions else "declaration"

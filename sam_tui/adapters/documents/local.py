@@ -63,28 +63,25 @@ def read(data: bytes, name: str, media_type: str, url: str) -> DocumentText:
     """Read by the detected format; blocking."""
     from sam_tui.adapters.documents.readers import books, office, pdf, plain, web_pages
 
+    readers: Mapping[str, Callable[[bytes], DocumentText]] = {
+        "pdf": pdf.read_pdf,
+        "docx": office.read_docx,
+        "pptx": office.read_pptx,
+        "xlsx": office.read_xlsx,
+        "epub": books.read_epub,
+        "feed": plain.read_feed,
+        "rtf": plain.read_rtf,
+    }
     format_ = detect(data, name, media_type)
+    if format_ in readers:
+        return readers[format_](data)
     match format_:
-        case "pdf":
-            return pdf.read_pdf(data)
-        case "docx":
-            return office.read_docx(data)
-        case "pptx":
-            return office.read_pptx(data)
-        case "xlsx":
-            return office.read_xlsx(data)
-        case "epub":
-            return books.read_epub(data)
         case "html":
             return web_pages.read_html(data, media_type, url)
-        case "feed":
-            return plain.read_feed(data)
         case "json":
             return plain.read_json(data, media_type)
         case "csv":
             return plain.read_csv(data, media_type)
-        case "rtf":
-            return plain.read_rtf(data)
         case _:
             return plain.read_text(data, media_type, format_)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from sam_tui.core.ids import CallId, mint
 from sam_tui.core.messages import (
@@ -114,12 +114,12 @@ def _redacted(message: Message, redact: Callable[[str], str]) -> Message:
     return cast("Message", _every_text(message, redact))
 
 
-def _every_text(value: Any, change: Callable[[str], str]) -> Any:
+def _every_text(value: object, change: Callable[[str], str]) -> object:
     """The same value of dataclasses, tuples and scalars with every text changed, but ids and kinds."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, tuple):
-        return tuple(_every_text(item, change) for item in cast("tuple[Any, ...]", value))
+        return tuple(_every_text(item, change) for item in cast("tuple[object, ...]", value))
     if is_dataclass(value) and not isinstance(value, type):
         return replace(
             value,

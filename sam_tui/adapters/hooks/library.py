@@ -55,13 +55,13 @@ def read_answer(hook: Hook, result: CommandResult) -> HookAnswer:
     except (ValueError, RecursionError):
         cut = " (it is too long)" if result.dropped else ""
         return _with(answer, warning=f"wrote what begins like JSON and is none{cut}")
-    return _said(answer, cast("dict[str, Any]", data))
+    return _said(answer, cast("dict[str, object]", data))
 
 
-def _said(answer: HookAnswer, data: dict[str, Any]) -> HookAnswer:
+def _said(answer: HookAnswer, data: dict[str, object]) -> HookAnswer:
     """What the JSON object says."""
     specific = data.get("hookSpecificOutput")
-    specific = cast("dict[str, Any]", specific) if isinstance(specific, dict) else {}
+    specific = cast("dict[str, object]", specific) if isinstance(specific, dict) else {}
     word, reason = _word(answer.hook, data, specific)
     halt = ""
     if data.get("continue") is False:
@@ -77,7 +77,7 @@ def _said(answer: HookAnswer, data: dict[str, Any]) -> HookAnswer:
     )
 
 
-def _updated(hook: Hook, specific: dict[str, Any]) -> dict[str, Any] | None:
+def _updated(hook: Hook, specific: dict[str, object]) -> dict[str, object] | None:
     """The input that a call shall have."""
     value = specific.get("updatedInput")
     if hook.event != "PreToolUse" or not isinstance(value, dict):
@@ -86,10 +86,10 @@ def _updated(hook: Hook, specific: dict[str, Any]) -> dict[str, Any] | None:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         return None  # JSON can smuggle what is no text
-    return cast("dict[str, Any]", value)
+    return cast("dict[str, object]", value)
 
 
-def _word(hook: Hook, data: dict[str, Any], specific: dict[str, Any]) -> tuple[HookWord, str]:
+def _word(hook: Hook, data: dict[str, object], specific: dict[str, object]) -> tuple[HookWord, str]:
     """The decision and its reason. One about a call may be said in either of two ways."""
     if "updatedInput" in specific and _updated(hook, specific) is None:
         return "deny", "its updatedInput is not the input of a call"
@@ -108,12 +108,12 @@ def _word(hook: Hook, data: dict[str, Any], specific: dict[str, Any]) -> tuple[H
     return word, reason or (_SILENT if word == "deny" else "")
 
 
-def _text(data: dict[str, Any], key: str) -> str:
+def _text(data: dict[str, object], key: str) -> str:
     value = data.get(key)
     return value.strip() if isinstance(value, str) else ""
 
 
-def _with(answer: HookAnswer, **texts: Any) -> HookAnswer:
+def _with(answer: HookAnswer, **texts: object) -> HookAnswer:
     """The answer with more said. Lone surrogates, which JSON can smuggle, are no text."""
     from dataclasses import replace
 

@@ -100,7 +100,7 @@ class EndpointImages:
         return images
 
     async def _request(self, order: ImageOrder, model: str, count: int) -> list[ImageFile]:
-        body: dict[str, Any] = {"prompt": order.prompt, "n": count}
+        body: dict[str, object] = {"prompt": order.prompt, "n": count}
         if model:
             body["model"] = model
         if size := size_for(order, model):
@@ -160,8 +160,8 @@ def _rows(page: Page) -> list[Mapping[str, Any]]:
     return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, dict)]
 
 
-def _complaint(answer: Mapping[str, Any]) -> str:
-    detail: Any = answer.get("error") or answer.get("message") or answer.get("detail")
+def _complaint(answer: Mapping[str, object]) -> str:
+    detail: object = answer.get("error") or answer.get("message") or answer.get("detail")
     if isinstance(detail, dict):
-        detail = cast("dict[str, Any]", detail).get("message")
+        detail = cast("dict[str, object]", detail).get("message")
     return f"It says: {one_line(detail)[:300]}" if isinstance(detail, str) and detail else ""

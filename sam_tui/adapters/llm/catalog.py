@@ -248,8 +248,8 @@ def _names(body: bytes, most: int = _MOST_MODELS) -> list[str]:
     if not body:
         return []
     parsed: object = json.loads(body)
-    data = cast("Mapping[str, Any]", parsed).get("data") if isinstance(parsed, dict) else None
+    data = cast("Mapping[str, object]", parsed).get("data") if isinstance(parsed, dict) else None
     listed = cast("list[object]", data) if isinstance(data, list) else []
-    entries = (cast("Mapping[str, Any]", e) for e in listed if isinstance(e, dict))
+    entries = (cast("Mapping[str, object]", e) for e in listed if isinstance(e, dict))
     names = [n for e in entries if isinstance(n := e.get("id"), str) and n and n.isprintable()]
     return [n for n in names if "embed" not in n.lower()][:most]

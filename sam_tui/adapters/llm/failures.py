@@ -232,26 +232,46 @@ def _by_words(status: int | None, text: str) -> type[ModelError]:
     return ModelRejected if refused else ModelUnavailable
 
 
+_WORDS: Mapping[type[ModelError], tuple[str, str]] = {
+    ModelAuthError: (
+        "{where} did not accept the key",
+        "Set {variable}, or give --api-key.",
+    ),
+    ModelNotFound: (
+        "{where} has no model {model}",
+        "Check the model's name and the address: most end in /v1.",
+    ),
+    ContextExceeded: (
+        "The conversation is too long for {model}",
+        "Start a new conversation.",
+    ),
+    ModelLimited: (
+        "{where} limits requests",
+        "Wait a little, or choose another model.",
+    ),
+    ModelCut: (
+        "{where} broke off the answer",
+        "Ask again.",
+    ),
+    ModelUnavailable: (
+        "{where} could not answer",
+        "Try again later, or choose another model.",
+    ),
+}
+"""How the message begins, and the hint."""
+
+
 def _words(
     kind: type[ModelError], refusal: ProviderRefusal, source: FailureSource
 ) -> tuple[str, str]:
     """How the message begins, and the hint."""
-    where, model = source.where, source.model
+    where = source.where
     code = f" ({refusal.status})" if refusal.status else ""
-    if kind is ModelAuthError:
+    if kind in _WORDS:
         variable = source.key_variable or "SAM_TUI_API_KEY"
-        return f"{where} did not accept the key{code}", f"Set {variable}, or give --api-key."
-    if kind is ModelNotFound:
-        hint = "Check the model's name and the address: most end in /v1."
-        return f"{where} has no model {model}{code}", hint
-    if kind is ContextExceeded:
-        return f"The conversation is too long for {model}{code}", "Start a new conversation."
-    if kind is ModelLimited:
-        return f"{where} limits requests{code}", "Wait a little, or choose another model."
-    if kind is ModelCut:
-        return f"{where} broke off the answer{code}", "Ask again."
-    if kind is ModelUnavailable:
-        return f"{where} could not answer{code}", "Try again later, or choose another model."
+        text, hint = _WORDS[kind]
+        words = text.format(where=where, model=source.model)
+        return words + code, hint.format(variable=variable)
     if refusal.status == 402 or _QUOTA.search(f"{refusal.code} {refusal.message}"):
         return f"{where} wants to be paid first{code}", "Check the account's credit and limits."
     if refusal.status is not None and 300 <= refusal.status < 400:

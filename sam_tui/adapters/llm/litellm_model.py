@@ -192,7 +192,7 @@ class LiteLLMModel:
     def __init__(self, model: str, options: LiteLLMOptions | None = None) -> None:
         self._model = model
         self._options = options or LiteLLMOptions()
-        self._tools: tuple[str, list[Any]] = ("[]", [])
+        self._tools: tuple[str, list[object]] = ("[]", [])
 
     @property
     def name(self) -> str:
@@ -304,12 +304,12 @@ class LiteLLMModel:
             ]
         return arguments
 
-    def _tool_list(self, tools_json: str) -> list[Any]:
+    def _tool_list(self, tools_json: str) -> list[object]:
         if self._tools[0] != tools_json:
             self._tools = (tools_json, json.loads(tools_json or "[]"))
         return self._tools[1]
 
-    def _priced(self, litellm: Any, native: Any, reported: Sequence[Any]) -> Usage:
+    def _priced(self, litellm: object, native: object, reported: Sequence[object]) -> Usage:
         costs = [c for u in reported if isinstance(c := getattr(u, "cost", None), int | float)]
         if costs:
             return read_native_usage(native, float(costs[-1]))
@@ -375,6 +375,6 @@ def _headers(error: Exception) -> Mapping[str, str]:
 def _code(error: Exception) -> str:
     body = getattr(error, "body", None)
     if isinstance(body, dict):
-        fields = cast("Mapping[str, Any]", body)
+        fields = cast("Mapping[str, object]", body)
         return " ".join(str(fields[k]) for k in ("code", "type") if fields.get(k))
     return str(getattr(error, "code", None) or "")

@@ -76,7 +76,7 @@ class StreamedAnswer:
             last["signature"] = new["signature"]
 
 
-def reported(stream: Any) -> list[Any]:
+def reported(stream: object) -> list[object]:
     """The usages that the provider sent. litellm's own end in a count and a price of its making."""
     chunks = getattr(stream, "chunks", None) or ()
     return [u for chunk in chunks if (u := getattr(chunk, "usage", None)) is not None]
@@ -167,7 +167,7 @@ def _watched(make: Callable[..., Any], hooks: dict[str, list[Any]]) -> Callable[
     return made
 
 
-def _hooks() -> dict[str, list[Any]]:
+def _hooks() -> dict[str, list[object]]:
     httpx = http_library.load()
 
     class Watched(httpx.AsyncByteStream):

@@ -124,7 +124,7 @@ _STEPS: TypeAdapter[tuple[ScriptStep, ...]] = TypeAdapter(tuple[ScriptStep, ...]
 
 
 def read_steps(
-    data: Sequence[ScriptStep | Mapping[str, Any]], *, source: str
+    data: Sequence[ScriptStep | Mapping[str, object]], *, source: str
 ) -> tuple[ScriptStep, ...]:
     """Checked steps; ConfigurationError naming ``source`` and the place of everything wrong."""
     try:
@@ -149,7 +149,7 @@ def read_file(path: Path) -> tuple[ScriptStep, ...]:
         raise ConfigurationError(f"The script {path} is not JSON in UTF-8.") from error
     if not isinstance(parsed, list):
         raise ConfigurationError(f"The script {path} is not a list of steps.", hint=_HINT)
-    return read_steps(cast("list[Mapping[str, Any]]", parsed), source=str(path))
+    return read_steps(cast("list[Mapping[str, object]]", parsed), source=str(path))
 
 
 _LARGEST = 64 * 1024 * 1024

@@ -37,7 +37,6 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sam_tui.adapters.llm.script import ScriptStep, WaitFor, When, read_file, read_steps
 from sam_tui.adapters.llm.wire import OWNER
@@ -68,7 +67,7 @@ class ScriptedModel:
 
     def __init__(
         self,
-        steps: Sequence[ScriptStep | Mapping[str, Any]],
+        steps: Sequence[ScriptStep | Mapping[str, object]],
         *,
         name: str = "scripted",
         folder: Path | None = None,

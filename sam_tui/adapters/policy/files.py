@@ -146,7 +146,7 @@ class _Reader:
         policy = replace(self._settings(used), rules=self._rules(table.get("rule", [])))
         return self._with_programs(policy, table.get("program", []))
 
-    def _with_programs(self, policy: PolicyFile, entries: Any) -> PolicyFile:
+    def _with_programs(self, policy: PolicyFile, entries: object) -> PolicyFile:
         """The policy with what it says of programs; a project can only make them heavier."""
         programs: dict[str, Program] = {}
         least: dict[str, CommandClass] = {}
@@ -164,13 +164,13 @@ class _Reader:
         self._each("program", entries, add)
         return replace(policy, programs=programs, least=least)
 
-    def _each(self, key: str, entries: Any, add: Callable[[tuple[int, Any]], None]) -> None:
+    def _each(self, key: str, entries: object, add: Callable[[tuple[int, object]], None]) -> None:
         """Give each table of an array with its number to ``add``."""
 
-        def add_all(entries: Any) -> None:
+        def add_all(entries: object) -> None:
             if not isinstance(entries, list):
                 raise self._fault(f"{key}s are written as [[{key}]]", (key,), "Use two brackets.")
-            for numbered in enumerate(cast("list[Any]", entries)):
+            for numbered in enumerate(cast("list[object]", entries)):
                 self._usable(add, numbered)
 
         self._usable(add_all, entries)
@@ -186,7 +186,7 @@ class _Reader:
             return False
         return True
 
-    def _rules(self, entries: Any) -> tuple[Rule, ...]:
+    def _rules(self, entries: object) -> tuple[Rule, ...]:
         rules: dict[str, Rule] = {}
 
         def add(numbered: tuple[int, Any]) -> None:
@@ -200,7 +200,7 @@ class _Reader:
         self._each("rule", entries, add)
         return tuple(rules.values())
 
-    def _settings(self, table: Mapping[str, Any]) -> PolicyFile:
+    def _settings(self, table: Mapping[str, object]) -> PolicyFile:
         for key in table:
             if key not in _TOP_KEYS:
                 raise self._fault(f"unknown key “{key}”", (key,), f"Known: {', '.join(_TOP_KEYS)}.")
@@ -218,19 +218,19 @@ class _Reader:
             modes=self._modes(table),
         )
 
-    def _modes(self, table: Mapping[str, Any]) -> tuple[PermissionMode, ...]:
+    def _modes(self, table: Mapping[str, object]) -> tuple[PermissionMode, ...]:
         if "modes" not in table:
             return PERMISSION_MODES
         if self.layer != "system":
             hint = "The administrator's file can; “mode” says which one you begin with."
             raise self._fault("the modes on offer are not yours to say", ("modes",), hint)
-        entries = cast("list[Any]", table["modes"] if isinstance(table["modes"], list) else [])
+        entries = cast("list[object]", table["modes"] if isinstance(table["modes"], list) else [])
         if not entries or any(mode not in PERMISSION_MODES for mode in entries):
             hint = f"Write some of: {', '.join(PERMISSION_MODES)}."
             raise self._fault("modes is a list of modes", ("modes",), hint)
         return tuple(mode for mode in PERMISSION_MODES if mode in entries)
 
-    def _mode(self, table: Mapping[str, Any]) -> PermissionMode | None:
+    def _mode(self, table: Mapping[str, object]) -> PermissionMode | None:
         mode = table.get("mode")
         if mode is None:
             return None
@@ -252,7 +252,7 @@ class _Reader:
                 raise self._fault(f"{name!r} is no server", ("local",), hint)
         return tuple(named)
 
-    def _minutes(self, table: Mapping[str, Any]) -> float | None:
+    def _minutes(self, table: Mapping[str, object]) -> float | None:
         minutes = table.get("minutes")
         if minutes is None:
             return None
@@ -264,10 +264,10 @@ class _Reader:
             raise self._fault("minutes must be a number up to 1440", ("minutes",), "")
         return float(minutes)
 
-    def _rule(self, index: int, entry: Any) -> Rule:
+    def _rule(self, index: int, entry: object) -> Rule:
         if not isinstance(entry, dict):
             raise self._fault("a rule is a table", ("rule", index), "Write [[rule]] above it.")
-        fields = cast("dict[str, Any]", entry)
+        fields = cast("dict[str, object]", entry)
         for key, value in fields.items():
             at = ("rule", index, key)
             if key not in _RULE_KEYS:
@@ -353,7 +353,7 @@ class _Reader:
         return ConfigurationError(f"{self.path}:{line_of(self.text, at)}: {what}.", hint=hint)
 
 
-def _wrong_kind(key: str, value: Any) -> str:
+def _wrong_kind(key: str, value: object) -> str:
     """What a value should have been; empty when it is that."""
     if key == "exact":
         return "" if isinstance(value, bool) else "true or false"

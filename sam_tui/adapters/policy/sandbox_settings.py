@@ -44,13 +44,13 @@ _SIZES = frozenset({"memory", "file_size", "total_memory"})
 Fault = Callable[[str, tuple[str | int, ...], str], Exception]
 
 
-def read_limits(table: Mapping[str, Any], fault: Fault) -> Mapping[str, int]:
+def read_limits(table: Mapping[str, object], fault: Fault) -> Mapping[str, int]:
     """The limits in a file by name. Raises what ``fault`` makes for one that cannot stand there."""
     settings = table.get(USAGE, {})
     if not isinstance(settings, dict):
         raise fault("commands is a table", (USAGE,), f"Write [{USAGE}], then {', '.join(_LEAST)}.")
     limits: dict[str, int] = {}
-    for name, value in cast("dict[str, Any]", settings).items():
+    for name, value in cast("dict[str, object]", settings).items():
         if name not in _LEAST:
             raise fault(f"{name!r} is no limit", (USAGE, name), f"Known: {', '.join(_LEAST)}.")
         number = _number(name, value)
@@ -139,14 +139,7 @@ ANYWHERE_ASKED = HostTerms()
 
 def read_terms(table: Mapping[str, Any], layer: Layer, fault: Fault) -> SandboxTerms:
     """The terms in a file. Raises what ``fault`` makes for a value that cannot stand there."""
-    if "caches" in table and layer == "project":
-        raise fault("a project cannot open caches", ("caches",), "Your own policy can.")
-    entries = table.get("caches", [])
-    named = cast("list[Any]", entries) if isinstance(entries, list) else [entries]
-    for name in named:
-        if not isinstance(name, str) or name not in CACHES:
-            hint = f"Known: {', '.join(CACHES)}."
-            raise fault(f"{name!r} is no cache", ("caches",), hint)
+    caches = _caches(table, layer, fault)
     kinds = ("strict",) if layer == "project" else ("default", "strict")
     networks = ("hosts", "off") if layer == "project" else NETWORKS
     for key, allowed in (("sandbox", kinds), ("network", networks)):
@@ -157,11 +150,23 @@ def read_terms(table: Mapping[str, Any], layer: Layer, fault: Fault) -> SandboxT
     return SandboxTerms(
         table.get("sandbox"),
         table.get("network"),
-        tuple(named),
+        caches,
         _hosts(table, fault),
         passed=_passed(table, layer, fault),
         limits=read_limits(table, fault),
     )
+
+
+def _caches(table: Mapping[str, object], layer: Layer, fault: Fault) -> tuple[str, ...]:
+    if "caches" in table and layer == "project":
+        raise fault("a project cannot open caches", ("caches",), "Your own policy can.")
+    entries = table.get("caches", [])
+    names: list[str] = []
+    for name in cast("list[object]", entries) if isinstance(entries, list) else [entries]:
+        if not isinstance(name, str) or name not in CACHES:
+            raise fault(f"{name!r} is no cache", ("caches",), f"Known: {', '.join(CACHES)}.")
+        names.append(name)
+    return tuple(names)
 
 
 def _passed(table: Mapping[str, object], layer: Layer, fault: Fault) -> tuple[str, ...]:
@@ -173,7 +178,7 @@ def _passed(table: Mapping[str, object], layer: Layer, fault: Fault) -> tuple[st
     table_value = table["environment"]
     if not isinstance(table_value, dict):
         raise fault("environment is a table", ("environment",), hint)
-    entries = cast("dict[str, Any]", table_value)
+    entries = cast("dict[str, object]", table_value)
     for key in entries:
         if key != "pass":
             raise fault(f"unknown key “{key}”", ("environment", key), hint)

@@ -3,9 +3,7 @@
 import json
 import time
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from sqlite3 import Connection
 
 from sam_tui.adapters.storage.archive import drop_last_compaction, insert_chunk
 from sam_tui.adapters.storage.conversation_catalog import RECORD, fork, record_of
@@ -126,7 +124,7 @@ class SqliteConversations:
         if not messages:
             return
         now, key = time.time(), storable(conversation)
-        with self._writing(conversation) as connection:
+        with self._writers.writing(conversation) as connection:
             row = connection.execute(
                 "SELECT (SELECT max(position) FROM messages WHERE conversation = id), title"
                 " FROM conversations WHERE id = ?",
@@ -184,7 +182,7 @@ class SqliteConversations:
     ) -> None:
         """Put a history into an empty conversation, all or none."""
         key = storable(conversation)
-        with self._writing(conversation) as connection:
+        with self._writers.writing(conversation) as connection:
             connection.executemany(
                 "INSERT INTO messages (conversation, position, kind, call, name, body, created_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -212,7 +210,7 @@ class SqliteConversations:
         carried = [entry.message for entry in view[dropped:] if not entry.has_row]
         dumped = (storable(dump_message(message)) for message in (*opening, *carried))
         body = f"[{','.join(dumped)}]"
-        with self._writing(conversation) as connection:
+        with self._writers.writing(conversation) as connection:
             connection.execute(
                 "INSERT INTO compactions SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?,"
                 " (SELECT coalesce(max(number), 0) FROM archive WHERE conversation = ?), 0"
@@ -224,7 +222,7 @@ class SqliteConversations:
 
     def restore_dropped(self, conversation: ConversationId) -> bool:
         """Take the last ``shorten`` back, and its chunks out of the archive. False: there is none."""
-        with self._writing(conversation) as connection:
+        with self._writers.writing(conversation) as connection:
             return drop_last_compaction(connection, storable(conversation))
 
     def messages_at(
@@ -292,13 +290,13 @@ class SqliteConversations:
 
     def _keep_texts(self, conversation: ConversationId, column: str, texts: Sequence[str]) -> None:
         body = storable(json.dumps(list(texts), ensure_ascii=False))
-        with self._writing(conversation) as connection:
+        with self._writers.writing(conversation) as connection:
             values = (body, storable(conversation))
             connection.execute(f"UPDATE conversations SET {column} = ? WHERE id = ?", values)
 
     def add_usage(self, conversation: ConversationId, usage: Usage) -> None:
         """Add to the totals; an unknown cost leaves the cost as it is."""
-        with self._writing(conversation) as connection:
+        with self._writers.writing(conversation) as connection:
             connection.execute(
                 """UPDATE conversations SET
                     input_tokens = input_tokens + ?, cached_tokens = cached_tokens + ?,
@@ -330,9 +328,6 @@ class SqliteConversations:
     ) -> None:
         """Make ``copy`` a new conversation with the same history, up to a message where one is named."""
         fork(self._database, self._folders, conversation, copy, at)
-
-    def _writing(self, conversation: ConversationId) -> AbstractContextManager[Connection]:
-        return self._writers.writing(conversation)
 
 
 @dataclass(frozen=True, slots=True)

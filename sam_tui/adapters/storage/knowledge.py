@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 from sam_tui.adapters.storage.database import Database, Row
 from sam_tui.adapters.storage.memories import content_digest
@@ -101,11 +102,8 @@ class SqliteKnowledge:
                 (key,),
             ).fetchall()
             good = [row for row in rows if row[2] >= rule.min_confidence and row[3] >= oldest]
-            retained = {
-                row[0]
-                for kind in LEARNT_KINDS
-                for row in [candidate for candidate in good if candidate[1] == kind][: most[kind]]
-            }
+            by_kind = {kind: [row[0] for row in good if row[1] == kind] for kind in LEARNT_KINDS}
+            retained = set(chain(*(numbers[: most[kind]] for kind, numbers in by_kind.items())))
             removed = [row[0] for row in rows if row[0] not in retained]
             self._index.remove(connection, removed, key)
             connection.executemany(

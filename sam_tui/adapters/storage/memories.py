@@ -107,11 +107,12 @@ class MemoryVectors:
     def __init__(self, database: Database, embedder: Embedder) -> None:
         self._database = database
         self._embedder = embedder
-        self._prepared: dict[str, bytes] = {}
+        self.prepared: dict[str, bytes] = {}
+        """The unit vectors of texts that may come next, as they are stored."""
 
     async def prepare(self, texts: Sequence[str]) -> None:
         """Compute vectors ahead, a batch at a time; a refusal leaves it to the words."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._prepared]
+        missing = [text for text in dict.fromkeys(texts) if text not in self.prepared]
         for start in range(0, len(missing), _BATCH):
             batch = missing[start : start + _BATCH]
             try:
@@ -120,9 +121,9 @@ class MemoryVectors:
                 logger.warning("no embeddings: %s", refusal)
                 return
             for text, vector in zip(batch, vectors, strict=True):
-                self._prepared[text] = array("f", _unit(vector)).tobytes()
-        while len(self._prepared) > _KEPT:
-            del self._prepared[next(iter(self._prepared))]
+                self.prepared[text] = array("f", _unit(vector)).tobytes()
+        while len(self.prepared) > _KEPT:
+            del self.prepared[next(iter(self.prepared))]
 
     def add(self, connection: sqlite3.Connection, memory: int, vector: bytes) -> None:
         """Keep a memory's vector, inside the caller's transaction."""
@@ -131,13 +132,9 @@ class MemoryVectors:
             (memory, self._embedder.name, vector),
         )
 
-    def of(self, text: str) -> bytes | None:
-        """The unit vector of a prepared text, as stored; None for one that was not."""
-        return self._prepared.get(text)
-
     def similar(self, scope: str, query: str) -> Mapping[int, float]:
         """How near the memories of a scope are: cosine by row, only where it is positive."""
-        prepared = self.of(query)
+        prepared = self.prepared.get(query)
         if prepared is None:
             return {}
         query_vector = _floats(prepared)
@@ -225,7 +222,7 @@ class SqliteMemories:
         existing = self._known(key, digest)
         if existing is not None:
             return existing, False
-        vector = self._vectors.of(draft.content) if self._vectors else None
+        vector = self._vectors.prepared.get(draft.content) if self._vectors else None
         with self._database.transaction() as connection:
             written = connection.execute(
                 "INSERT INTO memories (id, scope, digest, type, content, tags, context, source,"

@@ -13,7 +13,7 @@ from sam_tui.core.todos.item import one_line
 _TAG = re.compile(r"<[^<>]{0,300}>")
 
 
-def plain(value: Any, most: int) -> str:
+def plain(value: object, most: int) -> str:
     """A value of a JSON answer as one line of text without tags, at most ``most`` characters."""
     if not isinstance(value, (str, int, float)):
         return ""
@@ -62,14 +62,14 @@ def rows(value: Any) -> list[Mapping[str, Any]]:
     return [cast("Mapping[str, Any]", item) for item in items if isinstance(item, dict)]
 
 
-def _complaint(value: Any) -> str:
+def _complaint(value: object) -> str:
     if not isinstance(value, dict):
         return ""
-    fields = cast("Mapping[str, Any]", value)
+    fields = cast("Mapping[str, object]", value)
     for name in ("error", "message", "detail"):
         detail = fields.get(name)
         if isinstance(detail, dict):
-            inner = cast("Mapping[str, Any]", detail)
+            inner = cast("Mapping[str, object]", detail)
             detail = inner.get("message") or inner.get("error") or inner.get("detail")
         if text := plain(detail, 200):
             return f"It says: {text}"

@@ -36,13 +36,13 @@ def columns(kind: type[Any]) -> tuple[str, ...]:
 
 
 @cache
-def select(kind: type[Any], table: str) -> str:
+def select(kind: type[object], table: str) -> str:
     """``SELECT`` of every column."""
     return f"SELECT {', '.join(columns(kind))} FROM {table}"
 
 
 @cache
-def upsert(kind: type[Any], table: str, key: tuple[str, ...]) -> str:
+def upsert(kind: type[object], table: str, key: tuple[str, ...]) -> str:
     """Insert a row, or replace the columns that are not its key."""
     names = columns(kind)
     changed = ", ".join(f"{name} = excluded.{name}" for name in names if name not in key)
@@ -81,7 +81,7 @@ def _flags(kind: type[Any]) -> frozenset[int]:
     return frozenset(i for i, type_ in enumerate(kinds) if type_ is bool or type_ == "bool")
 
 
-def _storable(value: Any) -> Any:
+def _storable(value: object) -> object:
     if not isinstance(value, str) or value.isascii():
         return value
     try:

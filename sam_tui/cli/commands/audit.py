@@ -94,7 +94,7 @@ def export_command(**values: Any) -> int:
 
 
 @contextmanager
-def _opened(values: dict[str, Any]) -> "Generator[SqliteDecisions, None, None]":
+def _opened(values: dict[str, object]) -> "Generator[SqliteDecisions, None, None]":
     from sam_tui.adapters.storage import open_storage
 
     storage = open_storage(settings(values).data_dir)
@@ -118,7 +118,7 @@ def _row(entry: "DecisionEntry") -> str:
     return " ".join(line.split("\n"))
 
 
-def _object(entry: "DecisionEntry") -> dict[str, Any]:
+def _object(entry: "DecisionEntry") -> dict[str, object]:
     moment = datetime.fromtimestamp(entry.made_at, UTC)
     return {
         "number": entry.number,

@@ -40,7 +40,7 @@ def checkpoints_group() -> None:
 @checkpoints_group.command("list", short_help="List checkpoints, newest first.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
 @place_options
-def list_command(**values: Any) -> int:
+def list_command(**values: object) -> int:
     """List the checkpoints of this workspace, newest first."""
     require_output()
     checkpoints = _ask(values, lambda runtime: runtime.checkpoints.checkpoints())
@@ -149,7 +149,7 @@ def prune_command(**values: Any) -> int:
     return 0
 
 
-def _ask(values: dict[str, Any], ask: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
+def _ask(values: dict[str, object], ask: Callable[[Runtime], Coroutine[object, object, T]]) -> T:
     with closing_runtime(values) as runtime:
         return asyncio.run(ask(runtime))
 

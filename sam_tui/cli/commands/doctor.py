@@ -9,7 +9,7 @@ import stat
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -57,11 +57,15 @@ def doctor_command(**values: Any) -> int:
     if values["as_json"]:
         click.echo(json.dumps([asdict(check) for check in checks], indent=2))
     else:
-        for check in checks:
-            click.echo(terminal_safe(f"{_MARKS[check.state]} {check.name:<16} {check.detail}"))
-            if check.advice:
-                click.echo(terminal_safe(f"  {'':<16} {check.advice}"))
+        _show(checks)
     return 1 if any(check.state == "missing" for check in checks) else 0
+
+
+def _show(checks: Sequence[DoctorCheck]) -> None:
+    for check in checks:
+        click.echo(terminal_safe(f"{_MARKS[check.state]} {check.name:<16} {check.detail}"))
+        if check.advice:
+            click.echo(terminal_safe(f"  {'':<16} {check.advice}"))
 
 
 _LOOKED_AT = 500
@@ -72,7 +76,7 @@ _MARKS = {"ok": "✓", "note": "·", "missing": "✗"}
 
 
 def examine(
-    folders: "AppFolders", folder: str, values: dict[str, Any], database: DoctorCheck
+    folders: "AppFolders", folder: str, values: dict[str, object], database: DoctorCheck
 ) -> list[DoctorCheck]:
     """Every check, in the order in which they are shown; none of them raises.
 
@@ -135,7 +139,7 @@ def _program() -> DoctorCheck:
     )
 
 
-def _sandbox(values: dict[str, Any]) -> DoctorCheck:
+def _sandbox(values: dict[str, object]) -> DoctorCheck:
     """What the runtime itself would run commands in."""
     with closing_runtime(values, model=None) as runtime:
         confinement = runtime.commands.confinement
@@ -319,7 +323,7 @@ def _instructions(folders: "AppFolders", workspace: str) -> DoctorCheck:
     return DoctorCheck("instructions", "ok", ", ".join([*yours, *theirs]) or "none")
 
 
-def _hooks(values: dict[str, Any]) -> DoctorCheck:
+def _hooks(values: dict[str, object]) -> DoctorCheck:
     """Those that run, and what they are about."""
     from sam_tui.cli.commands.extensions import note_on, subjects
 

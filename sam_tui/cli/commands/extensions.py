@@ -68,7 +68,7 @@ def hooks_group() -> None:
 @hooks_group.command("list", short_help="List them in the order in which they are asked.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 @place_options
-def list_hooks(**values: Any) -> int:
+def list_hooks(**values: object) -> int:
     """List the hooks in the order in which they are asked, and the files that do not count."""
     require_output()
     with closing_runtime(values) as runtime:
@@ -119,7 +119,7 @@ def prompts_group() -> None:
 @prompts_group.command("list", short_help="List them by kind and order.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 @place_options
-def list_command(**values: Any) -> int:
+def list_command(**values: object) -> int:
     """List them by kind and order; a file that cannot be used is told on standard error."""
     require_output()
     library = open_runtime(values).prompts

@@ -89,7 +89,7 @@ def explain_command(**values: Any) -> int:
 @guard_group.command("lint", short_help="Name rules that never decide or allow too much.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
 @place_options
-def lint_command(**values: Any) -> int:
+def lint_command(**values: object) -> int:
     """Name rules that never decide and rules that allow too much; exit 1 when there are any.
 
     Reads policy.toml of the administrator, of the settings folder, and .sam/policy.toml of the workspace.
@@ -131,13 +131,13 @@ def lint_command(**values: Any) -> int:
 @guard_group.command("grants", short_help="What is granted, for a while and for good.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
 @place_options
-def grants_command(**values: Any) -> int:
+def grants_command(**values: object) -> int:
     """List what is granted: by running programs for a while, and for good in your policy file."""
     from sam_tui.adapters.policy import FileLedger, SavedRules
 
     require_output()
     folders, _ = guard_places(values)
-    rows: list[dict[str, Any]] = [
+    rows: list[dict[str, object]] = [
         {
             "id": grant.id,
             "operation": grant.operation,
@@ -178,7 +178,7 @@ def revoke_command(**values: Any) -> int:
     )
 
 
-def guard_places(values: dict[str, Any]) -> "tuple[AppFolders, str]":
+def guard_places(values: dict[str, object]) -> "tuple[AppFolders, str]":
     """The places that the options mean, and the real path of the workspace."""
     from sam_tui.adapters.policy import AppFolders
     from sam_tui.core.authorization.paths.containment import Workspace
@@ -187,7 +187,7 @@ def guard_places(values: dict[str, Any]) -> "tuple[AppFolders, str]":
     return folders, Workspace.open(workspace_of(values)).root
 
 
-def _saved_row(rule: "Rule") -> dict[str, Any]:
+def _saved_row(rule: "Rule") -> dict[str, object]:
     return {
         "id": rule.id.removeprefix("user:"),
         "operation": rule.operation,
@@ -257,7 +257,7 @@ class _Explainer:
             return {"decision": "deny", "reason": reason, "rule": "unusable-path", "accesses": []}
         return self._explain(plan.key, located)
 
-    def _explain(self, key: str, located: Sequence[LocatedAccess]) -> dict[str, Any]:
+    def _explain(self, key: str, located: Sequence[LocatedAccess]) -> dict[str, object]:
         explained = self._runtime.guard.explain(self._conversation, key, located)
         policy = self._runtime.guard.policy
         traces = [policy.trace(access, key) for access in located]
@@ -278,7 +278,7 @@ class _Explainer:
             **(hook_lines if hooks else {}),
         }
 
-    def _explain_outside(self, operation: str, arguments: str) -> dict[str, Any]:
+    def _explain_outside(self, operation: str, arguments: str) -> dict[str, object]:
         """What a command would meet that changes or reads ``path``, or connects to ``host``."""
         guard, key = self._runtime.guard, "host" if operation == CONNECT else "path"
         try:
@@ -306,14 +306,14 @@ class _Explainer:
         lists = HostLists(self.reach.lists, self.reach.local, self.reach.judged)
         return lists.hold(entry.host, entry.port or _HTTPS)
 
-    def _explain_line(self, line: str) -> dict[str, Any]:
+    def _explain_line(self, line: str) -> dict[str, object]:
         try:
             request = json.loads(line)
         except (ValueError, RecursionError) as error:
             return {"error": f"The line is not valid JSON: {error}."}
         if not isinstance(request, dict):
             return {"error": "The line is not a JSON object."}
-        fields = cast("dict[str, Any]", request)
+        fields = cast("dict[str, object]", request)
         name, arguments = fields.get("operation"), fields.get("arguments", {})
         if not isinstance(name, str) or not name:
             return {"error": "“operation” must be a text such as file_operations.read_file."}

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -66,7 +66,7 @@ for _command in SERVER_COMMANDS:
 )
 @click.option("--page-size", type=click.IntRange(min=1), default=100, help="Entries of a list.")
 @server_options
-def serve_command(**values: Any) -> int:
+def serve_command(**values: object) -> int:
     """Serve MCP clients until they hang up (stdio) or a signal comes.
 
     Nothing but the protocol is written to standard output. With http a client sends the token that

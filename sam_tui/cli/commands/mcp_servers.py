@@ -115,7 +115,7 @@ def login_command(**values: Any) -> int:
 @click.command("logout", short_help="Forget a login.")
 @click.argument("name")
 @guarded_options
-def logout_command(**values: Any) -> int:
+def logout_command(**values: object) -> int:
     """Delete what a login gave; at the server's own pages it can be withdrawn as well."""
     _chosen(asyncio.run(_reports(values, start=False)), values)
     deleted = asyncio.run(_forgotten(values))

@@ -5,7 +5,7 @@ import json
 import os
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.argument("prompt", required=False, metavar="[PROMPT|-]")
 @run_options
 @agent_options
-def run_command(**values: Any) -> int:
+def run_command(**values: object) -> int:
     """Run one prompt and print the answer; - or no prompt reads it from standard input.
 
     Nobody is asked anything: what would need an approval is refused, unless --answers says else.

@@ -1,7 +1,6 @@
 """``sam-tui serve``: the plan API of seed 002 on loopback."""
 
 import asyncio
-from typing import Any
 
 import click
 
@@ -19,7 +18,7 @@ from sam_tui.core.authorization.paths.secrets import PLAN_TOKEN
     help="Of 127.0.0.1; 0 takes a free one.",
 )
 @server_options
-def serve_command(**values: Any) -> int:
+def serve_command(**values: object) -> int:
     """Serve POST /api/generate-plan and its companions on 127.0.0.1 until a signal comes.
 
     A client sends the token that is kept in plan-token in the data folder as “Authorization: Bearer …”.

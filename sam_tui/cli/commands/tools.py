@@ -68,7 +68,7 @@ def tools_group() -> None:
 @click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
 @profile_option
 @place_options
-def list_command(**values: Any) -> int:
+def list_command(**values: object) -> int:
     """List the tools and their operations, in the order the model sees."""
     require_output()
     runtime = open_runtime(values)
@@ -99,7 +99,7 @@ def list_command(**values: Any) -> int:
     return DONE
 
 
-def _origins(reports: Sequence[PluginReport]) -> dict[str, dict[str, Any]]:
+def _origins(reports: Sequence[PluginReport]) -> dict[str, dict[str, object]]:
     """By tool name: the package, version and plug-in API of those that are not built in."""
     return {
         name: {"package": r.distribution, "version": r.version, "api": r.api}
@@ -109,7 +109,7 @@ def _origins(reports: Sequence[PluginReport]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _in_words(origin: Mapping[str, Any]) -> str:
+def _in_words(origin: Mapping[str, object]) -> str:
     return f"{origin['package']} {origin['version']}, plug-in API {origin['api']}"
 
 
@@ -117,7 +117,7 @@ def _in_words(origin: Mapping[str, Any]) -> str:
 @click.argument("tool", required=False)
 @profile_option
 @place_options
-def schema_command(**values: Any) -> int:
+def schema_command(**values: object) -> int:
     """Print what the model is told: one tool, or all as one JSON list. The same bytes every time."""
     require_output()
     registry = open_runtime(values).registry
@@ -143,7 +143,7 @@ def schema_command(**values: Any) -> int:
 )
 @click.option("--conversation", metavar="ID", help="Whose todos, results and terminals.")
 @guarded_options
-def call_command(**values: Any) -> int:
+def call_command(**values: object) -> int:
     """Call one operation and print one JSON object.
 
     Exit code: 0 done, 1 failed, 2 malformed JSON or no such operation, 3 it needs an approval.
@@ -235,10 +235,10 @@ def _misuse(runtime: Runtime, call: ToolCall) -> SamError | None:
 
 def _object_of(
     runtime: Runtime, call: ToolCall, outcome: _Outcome, conversation: ConversationId
-) -> dict[str, Any]:
+) -> dict[str, object]:
     executed = outcome.executed
     finished, decision = executed.finished, executed.decision
-    metadata: dict[str, Any] = {
+    metadata: dict[str, object] = {
         "operation": finished.operation,
         "conversation": conversation,
         "durationMs": round(finished.seconds * 1000),
@@ -270,12 +270,12 @@ def _object_of(
     }
 
 
-def _plain(data: Mapping[str, Any]) -> Any:
+def _plain(data: Mapping[str, object]) -> object:
     """Data of a tool as JSON can hold it: what it has no form for becomes text."""
     return json.loads(json.dumps(dict(data), default=str), parse_constant=str)
 
 
-def _object_of_fault(call: ToolCall, fault: SamError) -> dict[str, Any]:
+def _object_of_fault(call: ToolCall, fault: SamError) -> dict[str, object]:
     output = {"content": f"ERROR: {fault.explain()}", "mimeType": "text/plain"}
     return {
         "success": False,
@@ -286,6 +286,6 @@ def _object_of_fault(call: ToolCall, fault: SamError) -> dict[str, Any]:
     }
 
 
-def _stamped(metadata: dict[str, Any]) -> dict[str, Any]:
+def _stamped(metadata: dict[str, object]) -> dict[str, object]:
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     return {"timestamp": now, "version": "1.0", **metadata}

@@ -5,7 +5,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -47,7 +47,7 @@ class MainCommand(click.Command):
         info_name: str | None,
         args: list[str],
         parent: click.Context | None = None,
-        **extra: Any,
+        **extra: object,
     ) -> click.Context:
         """As every command, but usage texts show no name."""
         return super().make_context("", args, parent, **extra)
@@ -58,7 +58,7 @@ class MainCommand(click.Command):
 @click.option("-p", "--print", "headless", is_flag=True, help="As “run”: print the answer and end.")
 @agent_options
 @run_options
-def workbench_command(**values: Any) -> int:
+def workbench_command(**values: object) -> int:
     """Open the workbench here, or run one prompt with --print."""
     if values["headless"]:
         from sam_tui.cli.commands.run import run_once

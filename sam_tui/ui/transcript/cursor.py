@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual import events
 from textual.actions import SkipAction
@@ -159,7 +159,7 @@ class CursorPane(BlockPane):
         from sam_tui.ui.transcript.render.safe_text import clean
 
         text = clean(self.source_of(self.ledger[index]))
-        app = cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
+        app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]
         app.copy_to_clipboard(text)
         self.post_message(self.BlockCopied(self, text))
 

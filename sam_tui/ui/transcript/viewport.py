@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.style import Style
 from textual import events
@@ -84,7 +84,7 @@ class Viewport(ScrollView, can_focus=True):
             if colour is None or colour.is_default or background.ansi is not None:
                 self._palette = terminal_palette()
                 return self._palette
-            app = cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
+            app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]
             theme, dark = app.theme_variables, app.current_theme.dark
             foreground = Color.from_rich_color(colour)
             self._palette = make_palette(foreground, background, theme, dark=dark)
@@ -332,7 +332,7 @@ class Viewport(ScrollView, can_focus=True):
 
     def on_mount(self) -> None:
         """Hear of theme changes."""
-        app = cast("App[Any]", self.app)  # pyright: ignore[reportUnknownMemberType]
+        app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]
         app.theme_changed_signal.subscribe(self, self._theme_changed)
 
     def _theme_changed(self, _: object) -> None:

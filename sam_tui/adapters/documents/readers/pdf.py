@@ -10,7 +10,13 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentText
 
 if TYPE_CHECKING:
-    from pypdf import PageObject
+    from pypdf import DocumentInformation, PageObject
+
+
+def _title_and_author(metadata: "DocumentInformation | None") -> tuple[str, str]:
+    if metadata is None:
+        return "", ""
+    return clean(str(metadata.title or "")), clean(str(metadata.author or ""))
 
 
 def read_pdf(data: bytes) -> DocumentText:
@@ -27,9 +33,7 @@ def read_pdf(data: bytes) -> DocumentText:
         failed = _gather(reader.pages, gathered, PyPdfError)
         if failed and failed == gathered.size:
             raise ToolError("No page of the PDF could be read.")
-        metadata = reader.metadata
-        title = clean(str(metadata.title or "")) if metadata else ""
-        author = clean(str(metadata.author or "")) if metadata else ""
+        title, author = _title_and_author(reader.metadata)
     notes = list(gathered.notes)
     if failed:
         notes.append(f"{failed} pages could not be read")

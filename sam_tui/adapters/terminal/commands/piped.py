@@ -104,7 +104,7 @@ class RunningProgram:
             handle = None if self._confined_run is None else self._confined_run.handle
             paused = 0.0 if handle is None else handle.asked_seconds
             if handle is not None and handle.asking:
-                await handle.answered()
+                await handle.idle.wait()
                 continue
             left = seconds + paused - (self._loop.time() - began)
             if left <= 0:

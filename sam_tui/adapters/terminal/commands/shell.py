@@ -290,7 +290,7 @@ class _Execution:
             paused = 0.0 if handle is None else handle.asked_seconds
             left = seconds + paused - (self._loop.time() - began)
             if handle is not None and handle.asking:
-                answered = self._loop.create_task(handle.answered())
+                answered = self._loop.create_task(handle.idle.wait())
                 try:
                     await asyncio.wait(
                         [self._exited, answered], return_when=asyncio.FIRST_COMPLETED

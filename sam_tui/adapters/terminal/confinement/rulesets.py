@@ -5,7 +5,6 @@ import stat
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from sam_tui.adapters.terminal.sandbox.kernel import landlock
 from sam_tui.adapters.terminal.sandbox.kernel.devices import raw_devices
@@ -100,7 +99,7 @@ class Rulesets:
 
     def __init__(self, version: int) -> None:
         self._version = version
-        self._kept: dict[tuple[Any, ...], Ruleset] = {}
+        self._kept: dict[tuple[object, ...], Ruleset] = {}
         self._seen: tuple[float, Bounds, tuple[str, ...]] | None = None
         self._within: tuple[float, tuple[str, ...], tuple[str, ...]] | None = None
 

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from sam_tui.core.errors import ToolError
 from sam_tui.core.local_files.bounded import UnusableFile, open_regular
@@ -65,7 +65,7 @@ class Recorder:
             raise ToolError(f"The recording cannot be written: {error.strerror}: {path}") from error
         self._file = os.fdopen(handle, "w", encoding="utf-8")
         columns, rows = size
-        header: dict[str, Any] = {
+        header: dict[str, object] = {
             "version": 2,
             "width": columns,
             "height": rows,
@@ -130,7 +130,7 @@ class Recording:
         header = self._json(first, 1)
         if not isinstance(header, dict):
             raise self._wrong(1)
-        fields = cast("dict[str, Any]", header)
+        fields = cast("dict[str, object]", header)
         width, height = fields.get("width"), fields.get("height")
         if fields.get("version") != 2 or not (_is_side(width) and _is_side(height)):
             raise self._wrong(1)

@@ -56,8 +56,9 @@ class Held:
         """Ends it then."""
         self._ask = ask
         self._questions: set[asyncio.Task[None]] = set()
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self.idle = asyncio.Event()
+        """Set while no question is open."""
+        self.idle.set()
         self._asked = 0.0
         self._asked_since = 0.0
 
@@ -82,10 +83,6 @@ class Held:
         """Put its questions to ``ask`` from now on; None refuses."""
         self._ask = ask
 
-    async def answered(self) -> None:
-        """Return once no question is open."""
-        await self._idle.wait()
-
     def question(self, access: OutsideAccess, answer: "SupervisorAnswer") -> None:
         """Ask the person; the answer is no when the question ends in any other way."""
         if self._ask is None:
@@ -94,7 +91,7 @@ class Held:
         loop = asyncio.get_running_loop()
         if not self._questions:
             self._asked_since = loop.time()
-            self._idle.clear()
+            self.idle.clear()
         task = loop.create_task(_put(self._ask, access, answer))
         self._questions.add(task)
         task.add_done_callback(self._settled)
@@ -126,7 +123,7 @@ class Held:
             self._asked = self.asked_seconds
         self._questions.discard(task)
         if not self._questions:
-            self._idle.set()
+            self.idle.set()
         if not task.cancelled() and (fault := task.exception()) is not None:
             logger.error("A question of the sandbox failed, and so it was refused: %r", fault)
 
@@ -269,7 +266,7 @@ class Supervision:
             handle.shut()
             self.send({"tell": "stop", "run": number})
 
-    def send(self, message: Mapping[str, Any]) -> None:
+    def send(self, message: Mapping[str, object]) -> None:
         """Say something to the supervisor, if it is still there."""
         if self._control is not None:
             with suppress(OSError):

@@ -86,7 +86,7 @@ def import_command(**values: Any) -> int:
 
 @click.command("repair", short_help="Restore what is whole in a damaged database.")
 @place_options
-def repair_command(**values: Any) -> int:
+def repair_command(**values: object) -> int:
     """Look at the whole database of conversations; where it is damaged, keep what is whole.
 
     The damaged file stays beside the new one.

@@ -1,7 +1,5 @@
 """What ``sam-tui workflow`` prints: lines for people, objects for programs."""
 
-from typing import Any
-
 from sam_tui.core.ports.workflows import EventRow
 from sam_tui.core.workflow.execution.tickets import iso
 from sam_tui.core.workflow.refusals import WorkflowRefused
@@ -14,7 +12,7 @@ from sam_tui.core.workflow.views import (
 )
 
 
-def definition_object(view: DefinitionView) -> dict[str, Any]:
+def definition_object(view: DefinitionView) -> dict[str, object]:
     """A workflow as an object."""
     return {
         "name": view.name,
@@ -45,9 +43,9 @@ def definition_lines(view: DefinitionView) -> list[str]:
     return lines
 
 
-def execution_object(view: ExecutionView, steps: tuple[StepView, ...] = ()) -> dict[str, Any]:
+def execution_object(view: ExecutionView, steps: tuple[StepView, ...] = ()) -> dict[str, object]:
     """An execution as an object."""
-    fields: dict[str, Any] = {
+    fields: dict[str, object] = {
         "execution_id": view.id,
         "workflow": view.workflow,
         "state": view.state,
@@ -71,7 +69,7 @@ def execution_object(view: ExecutionView, steps: tuple[StepView, ...] = ()) -> d
     return fields
 
 
-def step_object(step: StepView) -> dict[str, Any]:
+def step_object(step: StepView) -> dict[str, object]:
     """A step as an object."""
     return {
         "id": step.id,
@@ -103,7 +101,7 @@ def execution_lines(view: ExecutionView, steps: tuple[StepView, ...] = ()) -> li
     return lines
 
 
-def ticket_object(ticket: Ticket) -> dict[str, Any]:
+def ticket_object(ticket: Ticket) -> dict[str, object]:
     """A ticket as an object."""
     return {
         "step_name": ticket.step,
@@ -121,7 +119,7 @@ def ticket_object(ticket: Ticket) -> dict[str, Any]:
     }
 
 
-def advanced_object(done: Advanced) -> dict[str, Any]:
+def advanced_object(done: Advanced) -> dict[str, object]:
     """What a verb did, as an object."""
     return {
         "execution_id": done.execution_id,
@@ -156,6 +154,6 @@ def event_line(event: EventRow) -> str:
     return f"{event.seq:>6}  {iso(event.at)}  {event.type}  {event.step}{data}"
 
 
-def refusal_object(refusal: WorkflowRefused) -> dict[str, Any]:
+def refusal_object(refusal: WorkflowRefused) -> dict[str, object]:
     """A refusal as an object."""
     return {"error": refusal.as_object()}

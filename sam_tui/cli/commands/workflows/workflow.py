@@ -81,7 +81,7 @@ def workflow_group() -> None:
 
 @workflow_group.command("list")
 @workflow_options
-def list_command(**values: Any) -> int:
+def list_command(**values: object) -> int:
     """List the workflows that can be started."""
     with open_console(values) as at:
         views = at.workflows.catalog.views()
@@ -122,7 +122,7 @@ def lint_command(**values: Any) -> int:
 
 @workflow_group.command("sync", short_help="Say which definition files changed since last time.")
 @workflow_options
-def sync_command(**values: Any) -> int:
+def sync_command(**values: object) -> int:
     """Say which definition files were added, updated, unchanged or are missing since last time."""
     with open_console(values) as at:
         report = at.workflows.upkeep.sync()
@@ -254,7 +254,7 @@ def artifact_command(**values: Any) -> int:
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @agent_options
-def run_command(**values: Any) -> int:
+def run_command(**values: object) -> int:
     """Let the agent run a workflow to its end, or go on with an execution.
 
     Ends with 0 when it is completed, 3 when it waits for a person, 1 when it failed.

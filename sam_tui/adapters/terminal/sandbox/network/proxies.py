@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlsplit, urlunsplit
 
 from sam_tui.adapters.terminal.sandbox.network.allowed_hosts import Reach
@@ -75,7 +75,7 @@ class Relays:
         """Questions that wait for an answer."""
         self._clients: dict[socket.socket, None] = {}
 
-    def serve(self, client: socket.socket, *, connect: Connect, who: Mapping[str, Any]) -> None:
+    def serve(self, client: socket.socket, *, connect: Connect, who: Mapping[str, object]) -> None:
         """Serve a connection that was meant for a proxy; ``who`` made it, in words."""
 
         def work() -> None:
@@ -98,7 +98,7 @@ class Relays:
             with suppress(OSError):
                 client.shutdown(socket.SHUT_RDWR)
 
-    def _may_reach(self, who: Mapping[str, Any], host: str, port: int) -> bool:
+    def _may_reach(self, who: Mapping[str, object], host: str, port: int) -> bool:
         """Whether a proxy may be asked for a host; waits for the person."""
         if self._reach.lists(host, port):
             return True

@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target
@@ -97,7 +96,7 @@ class PlaceChange:
     removed: int
     digest: str
 
-    def as_object(self) -> dict[str, Any]:
+    def as_object(self) -> dict[str, object]:
         """As it goes to the program."""
         return {
             "why": self.why,

@@ -88,7 +88,10 @@ class Watch:
     """The state of one run in the supervisor."""
 
     def __init__(
-        self, terms: RunTerms, memory: ProcessMemory, publish: Callable[[Mapping[str, Any]], None]
+        self,
+        terms: RunTerms,
+        memory: ProcessMemory,
+        publish: Callable[[Mapping[str, object]], None],
     ):
         self.number = terms.number
         self.inside = Inside(terms.roots, terms.kept)
@@ -214,7 +217,7 @@ class Watch:
 
     def decide(
         self,
-        who: Mapping[str, Any],
+        who: Mapping[str, object],
         wish: OutsideWish,
         answered: Callable[[bool], None],
         change: PlaceChange | None = None,
@@ -274,7 +277,7 @@ class Watch:
 
     def _ask(
         self,
-        who: Mapping[str, Any],
+        who: Mapping[str, object],
         wish: OutsideWish,
         answered: Callable[[bool], None],
         change: PlaceChange | None,
@@ -292,7 +295,7 @@ class Watch:
         """Tell the program something of this run."""
         self._tell({**message, "run": self.number})
 
-    def note(self, who: Mapping[str, Any], wish: OutsideWish) -> None:
+    def note(self, who: Mapping[str, object], wish: OutsideWish) -> None:
         """Tell once that something was refused."""
         if wish not in self._refusals and len(self._refusals) < MOST_REFUSALS:
             self._refusals.add(wish)
