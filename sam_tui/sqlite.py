@@ -113,11 +113,18 @@ def prepare(connection: sqlite3.Connection, steps: Sequence[MigrationStep], lock
         return
     with alone(lock):
         if not connection.execute("PRAGMA page_count").fetchone()[0]:
-            with _COPYING:
-                _made(tuple(steps)).backup(connection)
+            # One that another program holds is waited for below, for as long as the connection says.
+            with _COPYING, suppress(sqlite3.OperationalError):
+                _made(tuple(steps)).backup(connection, progress=_only_at_once)
         connection.execute("PRAGMA journal_mode = WAL")
         with transaction(connection):
             _migrate(connection, steps)
+
+
+def _only_at_once(status: int, *_: int) -> None:
+    """SQLite's copying would wait for a locked file without an end. Raises ``OperationalError``."""
+    if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        raise sqlite3.OperationalError("database is locked")
 
 
 @lru_cache(maxsize=4)

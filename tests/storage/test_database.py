@@ -217,6 +217,19 @@ def test_a_lock_held_too_long_is_explained_and_the_store_works_again_after_it(
 
 
 @pytest.mark.requirement("headless:storage-errors")
+def test_an_empty_file_that_another_program_holds_is_not_waited_for_without_an_end(
+    data_dir: Path,
+) -> None:
+    data_dir.mkdir(mode=0o700, exist_ok=True)
+    other = sqlite3.connect(data_dir / "sam.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageError, match="locked"):
+        open_storage(data_dir, busy_seconds=0.05)
+    other.close()
+    open_storage(data_dir, busy_seconds=0.05).close()
+
+
+@pytest.mark.requirement("headless:storage-errors")
 def test_a_full_disk_is_explained_and_leaves_what_was_there(storage: Storage) -> None:
     storage.conversations.create(C, "/w")
     storage.conversations.append(C, [UserMessage("kept")])
