@@ -47,6 +47,7 @@ WALL = {
     "cli/commands/sessions/sessions.py": "records of so many days",
     "core/authorization/policy/judgement.py": "rules hold by the calendar",
     "core/clock.py": "the clock itself",
+    "settings/keys.py": "makes a file differ from the one before it",
     "sqlite.py": "a record's date",
     "ui/controllers/conversations.py": "told to people",
     "ui/controllers/rewind.py": "told to people",

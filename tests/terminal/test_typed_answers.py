@@ -73,7 +73,7 @@ async def test_the_answer_to_a_hand_over_says_what_was_typed_before(tmp_path: Pa
             while desk.terminal.holder != "person":
                 await desk.terminal.quiet(silence=0.05, within=1)
         desk.terminal.type(f"{SECRET}\r".encode())
-        await shown(desk.terminal, "\nok")
+        await shown(desk.terminal, "\nok\nready>")
         desk.terminal.pass_to("agent")
         told = await sending
         assert told["typed"] is True
