@@ -255,6 +255,7 @@ FAULTS: list[tuple[object, str, str]] = [
     ({"a": {"command": "x", "env": {"A": 1}}}, "a", "mcpServers.a.env.'A' must be a text"),
     ({"a": {"command": "x", "timeout": "3"}}, "a", "mcpServers.a.timeout must be a number"),
     ({"a": {"type": "ws", "url": "http://x"}}, "a", "mcpServers.a.type must be"),
+    ({"a": {"type": [], "command": "x"}}, "a", "mcpServers.a.type must be"),
     ({"a": {"command": "${NONE}"}}, "a", "mcpServers.a.command: the variable NONE is not set"),
     ({"a": {"command": "x", "disabled": 1}}, "a", "mcpServers.a.disabled must be true or false"),
     ({"a": 1}, "a", "mcpServers.a must be an object"),

@@ -139,7 +139,7 @@ def _codex(lines: Sequence[Line]) -> list[DatedMessage]:
     results = {
         CallId(_text(item.get("call_id"))): _Result(_codex_output(item.get("output")), ok=True)
         for _, item in items
-        if item.get("type") in _RESULTS
+        if _text(item.get("type")) in _RESULTS
     }
     entries: list[DatedMessage] = []
     thought, joins = "", False
@@ -152,7 +152,7 @@ def _codex(lines: Sequence[Line]) -> list[DatedMessage]:
             _add_answer(entries, DatedMessage(at, message), joins=joins)
             thought, joins = "", True
             continue
-        joins = joins and message is None and item.get("type") not in _RESULTS
+        joins = joins and message is None and _text(item.get("type")) not in _RESULTS
         if message is not None:
             entries.append(DatedMessage(at, message))
     return _with_results(entries, results)
@@ -195,7 +195,7 @@ def _codex_item(line: Line) -> Line | None:
         return _object(line.get("payload"))
     return (
         line
-        if "payload" not in line and line.get("type") in {*_CALLS, *_RESULTS, "message"}
+        if "payload" not in line and _text(line.get("type")) in {*_CALLS, *_RESULTS, "message"}
         else None
     )
 

@@ -88,11 +88,11 @@ class ServerSettings:
         return _site(self.url) if self.url else ""
 
 
-def _is_http(value: Any) -> bool:
+def _is_http(value: object) -> bool:
     """What an entry wants to be, although it cannot be used."""
     if not isinstance(value, dict):
         return False
-    entry = cast("dict[str, Any]", value)
+    entry = cast("dict[str, object]", value)
     return _TYPES.get(str(entry.get("type", ""))) == "http" or "url" in entry
 
 
@@ -124,10 +124,10 @@ class SettingsReader:
         servers = table.get("mcpServers", {})
         if not isinstance(servers, dict):
             raise ConfigurationError(f"{path}: mcpServers must be an object.")
-        named = cast("dict[str, Any]", servers)
+        named = cast("dict[str, object]", servers)
         return tuple(self._server(path, name, named[name]) for name in sorted(named))
 
-    def _server(self, path: str, name: str, value: Any) -> ServerSettings:
+    def _server(self, path: str, name: str, value: object) -> ServerSettings:
         safe = name if _NAME.fullmatch(name) else _brief(name)
         where = f"{path}: mcpServers.{safe}"
         try:
@@ -138,11 +138,11 @@ class SettingsReader:
         except ConfigurationError as error:
             return ServerSettings(safe, self.source, path, fault=str(error), http=_is_http(value))
 
-    def _checked(self, path: str, name: str, fields: Mapping[str, Any]) -> ServerSettings:
+    def _checked(self, path: str, name: str, fields: Mapping[str, object]) -> ServerSettings:
         where = f"{path}: mcpServers.{name}"
         usual = "http" if "url" in fields else "stdio"
         kind = fields.get("type", usual)
-        if kind not in _TYPES:
+        if not isinstance(kind, str) or kind not in _TYPES:
             raise ConfigurationError(f"{where}.type must be stdio, http or sse.")
         sse, kind = kind == "sse", _TYPES[kind]
         for key in fields:
@@ -177,14 +177,14 @@ class SettingsReader:
         return int(text) / 1000 if text.isdecimal() and int(text) else usual
 
     def _stdio(
-        self, common: ServerSettings, fields: Mapping[str, Any], where: str
+        self, common: ServerSettings, fields: Mapping[str, object], where: str
     ) -> ServerSettings:
         command = _text(fields, "command", where)
         if command.startswith("-"):
             raise ConfigurationError(f"{where}.command must be a program.")
         args = fields.get("args", [])
         if not isinstance(args, list) or not all(
-            isinstance(a, str) for a in cast("list[Any]", args)
+            isinstance(a, str) for a in cast("list[object]", args)
         ):
             raise ConfigurationError(f"{where}.args must be a list of texts.")
         words = cast("list[str]", args)
@@ -199,7 +199,7 @@ class SettingsReader:
         )
 
     def _http(
-        self, common: ServerSettings, fields: Mapping[str, Any], where: str
+        self, common: ServerSettings, fields: Mapping[str, object], where: str
     ) -> ServerSettings:
         url = _text(fields, "url", where)
         headers = self._texts(fields, "headers", where)
@@ -209,7 +209,7 @@ class SettingsReader:
         oauth = self._oauth(fields, f"{where}.oauth")
         return replace(common, url=filled, headers=headers, summary=url, oauth=oauth)
 
-    def _oauth(self, fields: Mapping[str, Any], where: str) -> OAuthSettings:
+    def _oauth(self, fields: Mapping[str, object], where: str) -> OAuthSettings:
         texts = self._texts(fields, "oauth", where.removesuffix(".oauth"))
         if unknown := sorted(texts.keys() - _OAUTH.keys()):
             keys = ", ".join(sorted(_OAUTH))
@@ -229,12 +229,13 @@ class SettingsReader:
             raise ConfigurationError(f"{where}.clientMetadataUrl must be an https address.")
         return oauth
 
-    def _texts(self, fields: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
-        texts = _object(fields.get(key, {}), f"{where}.{key}")
-        for name, value in texts.items():
+    def _texts(self, fields: Mapping[str, object], key: str, where: str) -> dict[str, str]:
+        texts: dict[str, str] = {}
+        for name, value in _object(fields.get(key, {}), f"{where}.{key}").items():
             if not isinstance(value, str):
                 raise ConfigurationError(f"{where}.{key}.{_brief(name)} must be a text.")
-        return {name: self._filled(value, f"{where}.{key}.{name}") for name, value in texts.items()}
+            texts[name] = value
+        return {name: self._filled(text, f"{where}.{key}.{name}") for name, text in texts.items()}
 
     def _filled(self, text: str, where: str) -> str:
         """``${VAR}`` and ``${VAR:-default}`` from the environment. Raises for one that is not set."""
@@ -292,7 +293,7 @@ def data_of(path: str, *, root: str = "") -> bytes | None:
         raise ConfigurationError(f"{path} {why}.") from None
 
 
-def table_of(data: bytes, path: str) -> dict[str, Any]:
+def table_of(data: bytes, path: str) -> dict[str, object]:
     """The object that a file holds. Raises ``ConfigurationError``, naming the file."""
     try:
         value = json.loads(data)
@@ -301,20 +302,20 @@ def table_of(data: bytes, path: str) -> dict[str, Any]:
     return _object(value, path)
 
 
-def _object(value: Any, where: str) -> dict[str, Any]:
+def _object(value: object, where: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise ConfigurationError(f"{where} must be an object.")
-    return cast("dict[str, Any]", value)
+    return cast("dict[str, object]", value)
 
 
-def _text(fields: Mapping[str, Any], key: str, where: str) -> str:
+def _text(fields: Mapping[str, object], key: str, where: str) -> str:
     value = fields.get(key)
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise ConfigurationError(f"{where}.{key} must be a text.")
     return value
 
 
-def _seconds(fields: Mapping[str, Any], where: str) -> float | None:
+def _seconds(fields: Mapping[str, object], where: str) -> float | None:
     """``timeout`` is in milliseconds, as other clients have it."""
     if "timeout" not in fields:
         return None
@@ -335,7 +336,7 @@ def server_files(config_dir: str, root: str) -> tuple[str, str]:
 
 
 def with_server(
-    data: bytes, path: str, name: str, entry: Mapping[str, Any], *, replace: bool = False
+    data: bytes, path: str, name: str, entry: Mapping[str, object], *, replace: bool = False
 ) -> str:
     """The text with one more server. What could not be read again is not written. Raises ``SamError``."""
     table, servers = _parts(data, path)
@@ -361,14 +362,14 @@ def without_server(data: bytes, path: str, name: str) -> str:
     return _toml_or_json(table)
 
 
-def _parts(data: bytes, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _parts(data: bytes, path: str) -> tuple[dict[str, object], dict[str, object]]:
     """The whole, and the servers in it. Raises ``ConfigurationError`` for a file that is damaged."""
     SettingsReader("user", _Anything()).parse(data or b"{}", path)
     table = table_of(data or b"{}", path)
-    return table, cast("dict[str, Any]", table.setdefault("mcpServers", {}))
+    return table, cast("dict[str, object]", table.setdefault("mcpServers", {}))
 
 
-def _toml_or_json(table: Mapping[str, Any]) -> str:
+def _toml_or_json(table: Mapping[str, object]) -> str:
     return json.dumps(table, ensure_ascii=False, indent=2) + "\n"
 
 

@@ -272,8 +272,9 @@ class WorkflowDefinition(_Part):
                 else phases
             )
         policy: object = fields.get("policy") or {}
-        if isinstance(policy, Mapping) and fields.get("complexity") in _COMPLEXITY:
-            fields["policy"] = {**_COMPLEXITY[fields["complexity"]], **policy}
+        complexity: object = fields.get("complexity")
+        if isinstance(policy, Mapping) and isinstance(complexity, str):
+            fields["policy"] = {**_COMPLEXITY.get(complexity, {}), **policy}
         return fields
 
     @model_validator(mode="after")

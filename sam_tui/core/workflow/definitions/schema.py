@@ -2,7 +2,7 @@
 
 Keywords: ``type``, ``properties``, ``required``, ``additionalProperties`` (true or false), ``items``,
 ``enum``, ``const``, ``minimum``, ``maximum``, ``minLength``, ``maxLength``, ``minItems``,
-``maxItems``, ``description``. Any other one is refused when the definition is read.
+``maxItems``, ``description``. object other one is refused when the definition is read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ _COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
 _DEEPEST = 12
 
 
-def schema_faults(schema: Any, path: str = "output", depth: int = 0) -> Iterator[str]:
+def schema_faults(schema: object, path: str = "output", depth: int = 0) -> Iterator[str]:
     """What is wrong with a schema itself, one sentence each."""
     if not isinstance(schema, Mapping):
         yield f"{path}: a schema is an object"
@@ -34,7 +34,7 @@ def schema_faults(schema: Any, path: str = "output", depth: int = 0) -> Iterator
     if depth > _DEEPEST:
         yield f"{path}: nested too deep"
         return
-    node = cast("Mapping[str, Any]", schema)
+    node = cast("Mapping[str, object]", schema)
     for word in sorted(set(node) - _KEYWORDS):
         yield f"{path}: the keyword {word!r} is not known"
     yield from _keyword_faults(node, path)
@@ -42,7 +42,7 @@ def schema_faults(schema: Any, path: str = "output", depth: int = 0) -> Iterator
     if not isinstance(properties, Mapping):
         yield f"{path}: properties is an object"
         return
-    fields = cast("Mapping[str, Any]", properties)
+    fields = cast("Mapping[str, object]", properties)
     for name, inner in fields.items():
         yield from schema_faults(inner, f"{path}.{name}", depth + 1)
     for name in _names(node.get("required", [])):
@@ -52,11 +52,11 @@ def schema_faults(schema: Any, path: str = "output", depth: int = 0) -> Iterator
         yield from schema_faults(node["items"], f"{path}[]", depth + 1)
 
 
-def _keyword_faults(node: Mapping[str, Any], path: str) -> Iterator[str]:
+def _keyword_faults(node: Mapping[str, object], path: str) -> Iterator[str]:
     """Keywords whose own values could not be compared with anything."""
     for word in ("type", "required"):
         names = node.get(word, [])
-        many = cast("list[Any]", names) if isinstance(names, list) else [names]
+        many = cast("list[object]", names) if isinstance(names, list) else [names]
         if not all(isinstance(name, str) for name in many):
             yield f"{path}: {word} is a name or a list of names"
     for kind in _names(node.get("type", [])):
@@ -72,7 +72,7 @@ def _keyword_faults(node: Mapping[str, Any], path: str) -> Iterator[str]:
             yield f"{path}: {word} is a whole number"
 
 
-def value_faults(value: Any, schema: Mapping[str, Any], path: str = "output") -> Iterator[str]:
+def value_faults(value: object, schema: Mapping[str, Any], path: str = "output") -> Iterator[str]:
     """What of a value does not fit its schema, one sentence each."""
     kinds = _names(schema.get("type", []))
     if kinds and not any(_is(value, kind) for kind in kinds):
@@ -81,32 +81,32 @@ def value_faults(value: Any, schema: Mapping[str, Any], path: str = "output") ->
     yield from _choice_faults(value, schema, path)
     match value:
         case Mapping():
-            yield from _object_faults(cast("Mapping[str, Any]", value), schema, path)
+            yield from _object_faults(cast("Mapping[str, object]", value), schema, path)
         case str():
             yield from _size_faults(len(value), schema, path, "Length")
         case Sequence():
-            yield from _list_faults(cast("Sequence[Any]", value), schema, path)
+            yield from _list_faults(cast("Sequence[object]", value), schema, path)
         case bool() | None:
             return
         case _:
             yield from _number_faults(value, schema, path)
 
 
-def _choice_faults(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
+def _choice_faults(value: object, schema: Mapping[str, Any], path: str) -> Iterator[str]:
     if "enum" in schema and value not in schema["enum"]:
         yield f"{path} must be one of {', '.join(map(str, schema['enum']))}"
     if "const" in schema and value != schema["const"]:
         yield f"{path} must be {schema['const']!r}"
 
 
-def _list_faults(items: Sequence[Any], schema: Mapping[str, Any], path: str) -> Iterator[str]:
+def _list_faults(items: Sequence[object], schema: Mapping[str, Any], path: str) -> Iterator[str]:
     yield from _size_faults(len(items), schema, path, "Items")
     if "items" in schema:
         for index, item in enumerate(items):
             yield from value_faults(item, schema["items"], f"{path}[{index}]")
 
 
-def _number_faults(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
+def _number_faults(value: object, schema: Mapping[str, Any], path: str) -> Iterator[str]:
     if not isinstance(value, int | float):
         return
     if "minimum" in schema and value < schema["minimum"]:
@@ -115,7 +115,7 @@ def _number_faults(value: Any, schema: Mapping[str, Any], path: str) -> Iterator
         yield f"{path} must be at most {schema['maximum']}"
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """The JSON type of a value."""
     for name in ("boolean", "null", "object", "array", "string", "integer", "number"):
         if _is(value, name):
@@ -123,8 +123,10 @@ def kind_of(value: Any) -> str:
     return type(value).__name__
 
 
-def _object_faults(value: Mapping[str, Any], schema: Mapping[str, Any], path: str) -> Iterator[str]:
-    fields = cast("Mapping[str, Any]", schema.get("properties", {}))
+def _object_faults(
+    value: Mapping[str, object], schema: Mapping[str, Any], path: str
+) -> Iterator[str]:
+    fields = cast("Mapping[str, Mapping[str, Any]]", schema.get("properties", {}))
     for name in _names(schema.get("required", [])):
         if name not in value:
             yield f"{path}.{name} is missing"
@@ -143,7 +145,7 @@ def _size_faults(size: int, schema: Mapping[str, Any], path: str, unit: str) -> 
         yield f"{path} must have at most {most}, has {size}"
 
 
-def _is(value: Any, kind: str) -> bool:
+def _is(value: object, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
     if kind == "integer" and isinstance(value, float):
@@ -151,7 +153,7 @@ def _is(value: Any, kind: str) -> bool:
     return isinstance(value, _KINDS.get(kind, ()))
 
 
-def _names(value: Any) -> list[str]:
+def _names(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
-    return [str(v) for v in cast("Sequence[Any]", value)] if isinstance(value, Sequence) else []
+    return [str(v) for v in cast("Sequence[object]", value)] if isinstance(value, Sequence) else []
