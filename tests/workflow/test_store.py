@@ -3,7 +3,9 @@
 import os
 import sqlite3
 import stat
+import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -139,3 +141,22 @@ def test_what_is_stored_comes_back_the_same(
         assert list(bench.store.reader.steps(done.execution_id)) == [step]
         assert list(bench.store.reader.tasks(done.execution_id, "a", 0)) == [task]
         bench.close()
+
+
+@pytest.mark.requirement("workflow:cut-off")
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the descriptor in /proc")
+def test_an_execution_is_free_at_once_though_a_child_has_its_lock_open(tmp_path: Path) -> None:
+    with closing(open_workflows(tmp_path)) as store:
+        with store.hold("x") as mine:
+            (held,) = [
+                int(name)
+                for name in os.listdir("/proc/self/fd")
+                if os.path.lexists(f"/proc/self/fd/{name}")
+                and ".locks/" in os.readlink(f"/proc/self/fd/{name}")
+            ]
+            child = os.dup(held)  # what is forked now has the same lock until it starts its program
+        try:
+            with store.hold("x") as again:
+                assert mine and again
+        finally:
+            os.close(child)

@@ -298,6 +298,9 @@ def _locked(path: Path) -> Generator[bool]:
         except BlockingIOError:
             yield False
             return
-        yield True
+        try:
+            yield True
+        finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a child that was just forked has it open, too
     finally:
         os.close(descriptor)

@@ -182,9 +182,13 @@ class SqliteWorkflows:
             folder.mkdir(mode=0o700, exist_ok=True)
             flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
             descriptor = os.open(folder / name, flags, 0o600)
+        mine = False
         try:
-            yield _lock(descriptor)
+            mine = _lock(descriptor)
+            yield mine
         finally:
+            if mine:  # closing alone waits for each child that was just forked to close it, too
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
     def close(self) -> None:
