@@ -190,7 +190,7 @@ SETTINGS = {
     ".gitconfig": "[user]\n\tname = proxy\n[http]\n\tproxy = {}\n",
     ".config/git/config": '[http "https://one.test"] proxy = "{}"\n',
     ".npmrc": "noproxy=localhost\nhttps-proxy={}\n//x/:_authToken=proxy\n",
-    ".config/pip/pip.conf": "[global]\nproxy = {}\nindex-url = https://index.test/simple\n",
+    ".config/pip/pip.conf": "[global]\nproxy = {}\nextra = https://other.test/x\n",
     ".curlrc": '# proxy = "http://other.test:1"\n--proxy {}\n',
     ".yarnrc.yml": 'httpsProxy: "{}"\n',
     ".cargo/config.toml": '[http]\nproxy = "{}" # ours\n',
