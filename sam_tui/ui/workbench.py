@@ -67,7 +67,7 @@ class Workbench:
         self._models = ModelChoice(context, self.current, patience, front.preferences)
         self.conversations = Conversations(context, self.current, self._models, front.queue)
         self.turns = TurnRunner(context, self.conversations, self._models, front.queue)
-        self._workflows = WorkflowRuns(context, self.current, self.conversations)
+        self._workflows = WorkflowRuns(context, self.current, self.conversations, patience)
         self._authorization = Authorization(context, patience)
         self._background = Background(context, self.current)
         self._about = ConversationActions(context, self.current, self.conversations)

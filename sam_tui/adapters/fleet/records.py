@@ -11,7 +11,6 @@ import fcntl
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from sam_tui.adapters.fleet.crew import start_detached
 from sam_tui.adapters.fleet.messages import AnswerMessage, Ask
 from sam_tui.adapters.fleet.tasks import FleetLimits, FleetTask
 from sam_tui.core.errors import SamError, StorageError, UsageError
+from sam_tui.core.local_files.private_files import replace_file
 from sam_tui.core.ports.fleets import OPEN, FleetInquiry, FleetStatus, FleetTaskLine
 
 State = Literal["waiting", "queued", "applying", "done", "conflict", "failed", "cancelled"]
@@ -85,18 +85,18 @@ class FleetFolder:
 
     def save(self, record: TaskRecord) -> None:
         """Write one task's state, whole."""
-        _write(self.path / "tasks" / f"{record.id}.json", record.model_dump_json())
+        replace_file(str(self.path / "tasks" / f"{record.id}.json"), record.model_dump_json())
 
     def keep(self, kind: Literal["patches", "logs"], name: str, text: str) -> Path:
         """Write what came home with a result."""
         path = self.path / kind / name
-        _write(path, text)
+        replace_file(str(path), text, errors="surrogateescape")
         return path
 
     def post(self, questions: Sequence[FleetQuestion]) -> None:
         """Write the inbox."""
         text = json.dumps([question.model_dump() for question in questions], indent=1)
-        _write(self.path / "inbox.json", text)
+        replace_file(str(self.path / "inbox.json"), text)
 
     def inbox(self) -> list[FleetQuestion]:
         """The open questions."""
@@ -109,7 +109,9 @@ class FleetFolder:
     def answer(self, question: FleetQuestion, reply: str) -> None:
         """Leave an answer for the process that drives."""
         answer = AnswerMessage(work=question.work, ask=question.ask.id, reply=reply)
-        _write(self.path / "answers" / f"{question.ask.id}.json", answer.model_dump_json())
+        replace_file(
+            str(self.path / "answers" / f"{question.ask.id}.json"), answer.model_dump_json()
+        )
 
     def answers(self) -> list[AnswerMessage]:
         """Take the answers that were left."""
@@ -122,7 +124,7 @@ class FleetFolder:
 
     def cancel(self) -> None:
         """Ask the process that drives to end."""
-        _write(self.path / "cancel", "")
+        replace_file(str(self.path / "cancel"), "")
 
     @property
     def cancelled(self) -> bool:
@@ -184,7 +186,7 @@ class Fleets:
     def tasks(self, id: str) -> Sequence[FleetTaskLine]:
         """The tasks of a fleet. Raises ``UsageError``, ``StorageError``."""
         return [
-            FleetTaskLine(r.id, r.state, (r.error or r.answer).strip(), r.cost)
+            FleetTaskLine(r.id, r.state, (r.error or r.answer).strip())
             for r in self.open(id).records.values()
         ]
 
@@ -232,10 +234,12 @@ class Fleets:
         path = self._root / settings.id
         for folder in (self._root, path, *(path / name for name in _FOLDERS)):
             folder.mkdir(mode=0o700, parents=True, exist_ok=folder == self._root)
-        _write(path / "tasks.jsonl", "".join(f"{task.model_dump_json()}\n" for task in tasks))
+        replace_file(
+            str(path / "tasks.jsonl"), "".join(f"{task.model_dump_json()}\n" for task in tasks)
+        )
         fleet = FleetFolder(path, settings, {task.id: task for task in tasks})
         fleet.records = {task.id: TaskRecord(id=task.id) for task in tasks}
-        _write(path / "fleet.json", settings.model_dump_json())
+        replace_file(str(path / "fleet.json"), settings.model_dump_json())
         return fleet
 
     def open(self, id: str = "") -> FleetFolder:
@@ -272,20 +276,6 @@ def _record(path: Path, id: str) -> TaskRecord:
         return TaskRecord.model_validate_json(path.read_text("utf-8"))
     except FileNotFoundError:
         return TaskRecord(id=id)
-
-
-def _write(path: Path, text: str) -> None:
-    """A private file, whole or not at all, also when the machine stops."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(handle)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 @contextmanager

@@ -31,12 +31,15 @@ def exclusive(path: str) -> Generator[None, None, None]:
         ) from error
 
 
-def replace_file(path: str, text: str) -> None:
-    """Write a file anew, mode 0600; a link keeps pointing to it. Raises OSError."""
+def replace_file(path: str, text: str, *, errors: str = "strict") -> None:
+    """Write a file anew, mode 0600; a link keeps pointing to it. Raises OSError.
+
+    ``errors`` is what becomes of characters that are none in UTF-8, as of ``open``.
+    """
     target = os.path.realpath(path)
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".sam-tui-")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors=errors) as file:
             file.write(text)
             file.flush()
             os.fsync(handle)

@@ -41,7 +41,6 @@ class FleetTaskLine:
     id: str
     state: str
     text: str
-    cost: float | None
 
 
 @dataclass(frozen=True, slots=True)

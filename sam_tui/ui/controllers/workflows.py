@@ -12,6 +12,7 @@ from sam_tui.ui import programs
 from sam_tui.ui.controllers.context import Context, ended
 from sam_tui.ui.controllers.conversations import Conversations
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
+from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Choice
 from sam_tui.ui.screens.forms import ParamForm
@@ -32,9 +33,14 @@ class WorkflowRuns:
     """Starts, stops and continues runs. Each that our agent drives has a worker of its own."""
 
     def __init__(
-        self, context: Context, current: CurrentConversation, conversations: Conversations
+        self,
+        context: Context,
+        current: CurrentConversation,
+        conversations: Conversations,
+        patience: Patience,
     ) -> None:
         self._context = context
+        self._patience = patience
         self._app = context.app
         self._runtime = context.runtime
         self._current = current
@@ -76,7 +82,7 @@ class WorkflowRuns:
         """The screen of fleets."""
         from sam_tui.ui.screens.fleets import FleetsScreen
 
-        self._app.push_screen(FleetsScreen(self._runtime.parts.fleets))
+        self._app.push_screen(FleetsScreen(self._runtime.parts.fleets, self._patience))
 
     def plan(self, task: str = "") -> None:
         """Make a plan for a task and look at its run; the plan waits there for approval."""

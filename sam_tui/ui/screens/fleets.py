@@ -14,6 +14,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from sam_tui.core.errors import SamError
+from sam_tui.ui.key_guard import KeyGuard, Patience
 from sam_tui.ui.plain import one_line, visible
 from sam_tui.ui.screens import STYLES
 from sam_tui.ui.widgets.choice_list import ChoiceList
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 _LISTED = 20
 _TASKS = 500
 """Lines of tasks that are drawn; those that are not done come first."""
+_WHOLE = 4000
+"""Characters of a line of a question: what is approved stands there whole."""
 _LOOKS = 1.0
 """Seconds between two looks at the folder: other programs drive fleets, and tell nobody."""
 _KEYS = "a approve · d deny · Enter answer in words · t retry · x cancel · Esc"
@@ -34,8 +37,9 @@ _TONES = {"done": "$success", "failed": "$error", "conflict": "$error", "queued"
 
 @dataclass(frozen=True, slots=True)
 class FleetView:
-    """What is drawn: all fleets in figures, and of the chosen one its questions and tasks."""
+    """What is drawn: all fleets in figures, and of ``fleet`` its questions and tasks."""
 
+    fleet: str = ""
     statuses: "Sequence[FleetStatus]" = ()
     inquiries: "Sequence[FleetInquiry]" = ()
     tasks: "Sequence[FleetTaskLine]" = ()
@@ -43,7 +47,11 @@ class FleetView:
 
 
 class FleetsScreen(Screen[None]):
-    """Looks at the fleets of the data folder on a thread, whoever drives them."""
+    """Looks at the fleets of the data folder on a thread, whoever drives them.
+
+    A key answers the question that is marked in the list where the keys are, and that stood there for a
+    moment: never one that took its place.
+    """
 
     CSS_PATH = STYLES
     BINDINGS = [  # noqa: RUF012
@@ -55,11 +63,14 @@ class FleetsScreen(Screen[None]):
     ]
     AUTO_FOCUS = "#runs"
 
-    def __init__(self, desk: "FleetDesk") -> None:
+    def __init__(self, desk: "FleetDesk", patience: Patience) -> None:
         super().__init__()
         self._desk = desk
+        self._guard = KeyGuard(patience)
         self._view = FleetView()
         self._armed = ""
+        self._answering: tuple[str, str] | None = None
+        """Fleet and question that an answer in words is written to."""
         self._list = ChoiceList(id="runs")
         self._head = Static("", markup=False, id="run-head")
         self._inbox = ChoiceList(id="run-kept")
@@ -104,7 +115,7 @@ class FleetsScreen(Screen[None]):
             id = chosen or (statuses[0].id if statuses else "")
             if not id:
                 return FleetView()
-            return FleetView(statuses, self._desk.inquiries(id), self._desk.tasks(id))
+            return FleetView(id, statuses, self._desk.inquiries(id), self._desk.tasks(id))
         except SamError as error:
             return FleetView(fault=error.explain())
 
@@ -114,9 +125,12 @@ class FleetsScreen(Screen[None]):
             self._head.update(Content(visible(view.fault)).stylize("$error"))
             return
         if view.statuses != before.statuses:
-            _refill(self._list, [(s.id, fleet_line(s)) for s in view.statuses])
-        if view.inquiries != before.inquiries:
+            _refill(self._list, [(s.id, fleet_line(s)) for s in view.statuses], always=True)
+        if (view.fleet, view.inquiries) != (before.fleet, before.inquiries):
+            marked = _id_of(self._inbox)
             _refill(self._inbox, [(i.id, inquiry_lines(i)) for i in view.inquiries])
+            if view.fleet != before.fleet or _id_of(self._inbox) != marked:
+                self._guard.rearm()
         status = next((s for s in view.statuses if s.id == self.chosen), None)
         none = Content("There is no fleet: “sam-tui fleet run TASKS.jsonl” begins one.")
         self._head.update(head_lines(status) if status else none)
@@ -125,15 +139,21 @@ class FleetsScreen(Screen[None]):
     def action_leave(self) -> None:
         """Back to the conversation, or out of the answer."""
         if self._input.display:
-            self._input.display = False
-            self.set_focus(self._inbox)
+            self._end_answer()
         else:
             self.dismiss(None)
 
     def action_reply(self, reply: str) -> None:
-        """Answer the marked question."""
-        if inquiry := _id_of(self._inbox):
-            self._ask(lambda: self._desk.answer(self.chosen, inquiry, reply), "Answered.")
+        """Answer the marked question, where the keys are in its list."""
+        if (marked := _id_of(self._inbox)) and self._inbox.has_focus and self._guard.hears():
+            self._answer(self._view.fleet, marked, reply)
+
+    def _answer(self, fleet: str, inquiry: str, reply: str) -> None:
+        self._ask(lambda: self._desk.answer(fleet, inquiry, reply), "Answered.")
+
+    def _end_answer(self) -> None:
+        self._answering, self._input.display = None, False
+        self.set_focus(self._inbox)
 
     def action_retry(self) -> None:
         """Go on with the chosen fleet, and do again what failed."""
@@ -161,16 +181,17 @@ class FleetsScreen(Screen[None]):
         if event.option_list is self._list:
             self.set_focus(self._inbox)
             return
+        self._answering = self._view.fleet, _id_of(self._inbox)
         self._input.value, self._input.display = "", True
         self.set_focus(self._input)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Send the answer in words."""
         event.stop()
-        self._input.display = False
-        self.set_focus(self._inbox)
-        if event.value.strip():
-            self.action_reply(event.value.strip())
+        answering, words = self._answering, event.value.strip()
+        self._end_answer()
+        if answering is not None and words:
+            self._answer(*answering, words)
 
     def _ask(self, act: Callable[[], None], done: str) -> None:
         self._armed = ""
@@ -193,14 +214,18 @@ def _id_of(choices: ChoiceList) -> str:
     return choices.get_option_at_index(at).id or ""
 
 
-def _refill(choices: ChoiceList, rows: Sequence[tuple[str, Content]]) -> None:
-    """New lines; what was marked stays marked."""
-    marked = _id_of(choices)
+def _refill(
+    choices: ChoiceList, rows: Sequence[tuple[str, Content]], *, always: bool = False
+) -> None:
+    """New lines. What was marked stays marked; what takes its place only where one is ``always``."""
+    marked, always = _id_of(choices), always or not choices.option_count
     choices.clear_options()
     choices.add_options(Option(content, id=id) for id, content in rows)
     ids = [id for id, _ in rows]
-    if ids:
-        choices.highlighted = ids.index(marked) if marked in ids else 0
+    if marked in ids:
+        choices.highlighted = ids.index(marked)
+    elif ids and always:
+        choices.highlighted = 0
 
 
 def fleet_line(status: "FleetStatus") -> Content:
@@ -227,7 +252,8 @@ def head_lines(status: "FleetStatus") -> Content:
 
 def inquiry_lines(inquiry: "FleetInquiry") -> Content:
     """A question of the inbox, with all that it touches."""
-    lines = [f"{inquiry.task}: {one_line(inquiry.title)}", *map(one_line, inquiry.details)]
+    lines = [f"{inquiry.task}: {one_line(inquiry.title)}"]
+    lines += [one_line(detail, _WHOLE) for detail in inquiry.details]
     lines += [f"one of: {', '.join(map(one_line, inquiry.choices))}"] if inquiry.choices else []
     return Content("\n  ".join(lines))
 

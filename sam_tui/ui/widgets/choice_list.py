@@ -20,7 +20,8 @@ class ChoiceList(OptionList):
         strip = super().render_line(y)
         segments = list(strip)
         style = segments[0].style if segments else None
-        if style is None or style.meta.get("option") != self.highlighted:
+        option = style.meta.get("option") if style is not None else None
+        if option is None or option != self.highlighted:
             return strip
         colour = self.get_visual_style(
             "option-list--option", "option-list--option-highlighted"
