@@ -1209,6 +1209,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:subagents": Requirement("A subagent's transcript can be opened with /agents.", "issue 3.7"),
     "ui:suspend": Requirement("Ctrl+Z stops the program like any other, and fg brings it back.", "issue 11.13"),
     "ui:terminal": Requirement("The person's shell opens when first seen, is drawn cell by cell, typed into, resized and scrolled back.", "architecture 8"),
+    "ui:terminal-bell-seen": Requirement("The mark of a bell that rang in the tab on show goes when that tab is chosen or gets the keys.", "issue 13 Show"),
     "ui:terminal-ended": Requirement("An ended shell says how it ended and Enter starts another.", "architecture 8"),
     "ui:terminal-escape-key": Requirement("Escape and a key right behind it are two keys to a program in the pane, and what is typed with the key that leads there is not lost.", "issue 13.4, 13.7"),
     "ui:terminal-frames": Requirement("A flood of output is drawn in few frames and only where rows changed.", "fieldnotes 5"),

@@ -158,7 +158,8 @@ class Person:
         self.seat.until(lambda: self._on_show(name), f"the tab {name} does not come")
 
     def _on_show(self, name: str) -> bool:
-        text = self.seat.text()
+        """Whether the border has it in front. Its bell may ring at any time, which marks it."""
+        text = self.seat.text().replace(f"{name}!", name)
         return f"{name} ×" in text or (name == SHELL and "╭─  shell  + " in text)
 
     def say(self, text: str) -> None:

@@ -105,8 +105,10 @@ async def test_a_shell_in_which_something_runs_is_closed_only_when_asked_twice(
         await me.until(lambda: panel.shell.session not in (None, session))
 
 
-@pytest.mark.requirement("ui:terminal-tabs")
-async def test_output_and_bell_in_a_hidden_tab_are_marked(stage: Stage) -> None:
+@pytest.mark.requirement("ui:terminal-tabs", "ui:terminal-bell-seen")
+async def test_output_of_a_hidden_tab_is_marked_and_a_bell_until_the_tab_is_chosen_or_has_the_keys(
+    stage: Stage,
+) -> None:
     async with driven(app_over(stage)) as me:
         panel = await with_shell(me)
         session = panel.shell.session
@@ -120,6 +122,11 @@ async def test_output_and_bell_in_a_hidden_tab_are_marked(stage: Stage) -> None:
         await me.until(lambda: "1 shell!" in titles(panel))
         await me.pilot.press(*("ctrl+right_square_bracket",) * 2, "alt+1")
         assert "1 shell ×" in titles(panel)
+        for key in ("alt+1", "ctrl+right_square_bracket"):
+            session.write(b"printf '\\a'\n")
+            await me.until(lambda: "1 shell! ×" in titles(panel))
+            await me.pilot.press(key)
+            await me.until(lambda: "1 shell ×" in titles(panel))
 
 
 @pytest.mark.requirement("ui:terminal-tabs")

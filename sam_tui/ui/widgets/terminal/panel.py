@@ -131,6 +131,8 @@ class TerminalPanel(Vertical):
         self._switcher.current = view.id
         if focused:
             self.screen.set_focus(view)
+        if view.looked_at:
+            view.mark_seen()
         self._name_tabs()
         self._want_shell()
 

@@ -129,6 +129,12 @@ class TerminalView(TerminalPast, can_focus=True):
         """Note that something was printed."""
         self._note("output")
 
+    def mark_seen(self) -> None:
+        """The person looks: what happened before is no news."""
+        if self.unseen:
+            self.unseen = ""
+            self.post_message(Relabelled())
+
     def _note(self, what: str) -> None:
         if what != self.unseen and self.unseen != "bell":
             self.unseen = what
@@ -162,9 +168,7 @@ class TerminalView(TerminalPast, can_focus=True):
 
     def on_show(self) -> None:
         """What happened meanwhile is seen now."""
-        if self.unseen:
-            self.unseen = ""
-            self.post_message(Relabelled())
+        self.mark_seen()
         super().on_show()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -177,6 +181,7 @@ class TerminalView(TerminalPast, can_focus=True):
         """Cursor and way out appear or go; the program hears of it if it asked."""
         super().watch_has_focus(has_focus)
         if has_focus:
+            self.mark_seen()
             self.stir()
         else:
             self._chord.release()
