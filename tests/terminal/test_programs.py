@@ -25,7 +25,7 @@ class Person:
     def press(self, *keys: str) -> None:
         for key in keys:
             character = key if len(key) == 1 else None
-            self.session.write(self.session.screen.encode_key(KeyPress(key, character)))
+            self.session.write(self.session.screen.input.key(KeyPress(key, character)))
 
     def type(self, text: str) -> None:
         self.press(*("space" if c == " " else c for c in text))
@@ -96,7 +96,7 @@ async def test_less_pages_searches_and_scrolls_by_wheel(person: Person) -> None:
     lines = await person.sees("300\n301")
     assert lines[0] == "300"
     wheel = MouseInput("press", "wheel_down", 5, 5)
-    person.session.write(person.session.screen.encode_mouse(wheel))
+    person.session.write(person.session.screen.input.mouse(wheel))
     await person.sees("303", row=0)
     person.press("q")
     assert (await person.session.settled(within=DEADLINE)).name == "finished"

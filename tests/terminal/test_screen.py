@@ -167,19 +167,19 @@ KEYS = {
 @pytest.mark.parametrize("key", KEYS)
 def test_a_key_is_what_terminals_send(key: str) -> None:
     character = key if len(key) == 1 else None
-    assert EmulatedScreen(20, 4).encode_key(KeyPress(key, character)) == KEYS[key]
+    assert EmulatedScreen(20, 4).input.key(KeyPress(key, character)) == KEYS[key]
 
 
 @pytest.mark.requirement("terminal:keys")
 def test_cursor_keys_follow_the_mode_the_program_chose() -> None:
     screen = shown("\x1b[?1h")
-    assert screen.encode_key(KeyPress("up", None)) == b"\x1bOA"
-    assert screen.encode_key(KeyPress("home", None)) == b"\x1bOH"
+    assert screen.input.key(KeyPress("up", None)) == b"\x1bOA"
+    assert screen.input.key(KeyPress("home", None)) == b"\x1bOH"
     screen.feed(b"\x1b[?1l")
-    assert screen.encode_key(KeyPress("up", None)) == b"\x1b[A"
+    assert screen.input.key(KeyPress("up", None)) == b"\x1b[A"
     screen.feed(b"\x1b[>1u")
-    assert screen.encode_key(KeyPress("shift+enter", None)) == b"\x1b[13;2u"
-    assert screen.encode_key(KeyPress("escape", None)) == b"\x1b[27u"
+    assert screen.input.key(KeyPress("shift+enter", None)) == b"\x1b[13;2u"
+    assert screen.input.key(KeyPress("escape", None)) == b"\x1b[27u"
 
 
 @pytest.mark.requirement("terminal:keys")
@@ -190,7 +190,7 @@ def test_enter_and_tab_are_themselves_with_modifiers_unless_a_program_asks_to_te
     pressed = ("shift+enter", "ctrl+enter", "alt+enter", "ctrl+tab", "backtab")
 
     def made() -> list[bytes]:
-        return [screen.encode_key(KeyPress(key, None)) for key in pressed]
+        return [screen.input.key(KeyPress(key, None)) for key in pressed]
 
     assert made() == [b"\r", b"\r", b"\x1b\r", b"\t", b"\x1b[Z"]
     screen.feed(b"\x1b[>4;2m")
@@ -201,30 +201,30 @@ def test_enter_and_tab_are_themselves_with_modifiers_unless_a_program_asks_to_te
 def test_enter_is_both_ends_of_a_line_in_new_line_mode() -> None:
     screen = EmulatedScreen(20, 4)
     screen.feed(b"\x1b[20h")
-    assert screen.encode_key(KeyPress("enter", None)) == b"\r\n"
+    assert screen.input.key(KeyPress("enter", None)) == b"\r\n"
     screen.feed(b"\x1b[20l")
-    assert screen.encode_key(KeyPress("enter", None)) == b"\r"
+    assert screen.input.key(KeyPress("enter", None)) == b"\r"
 
 
 @pytest.mark.requirement("terminal:keys")
 @pytest.mark.parametrize("key", ["<any>", "", "+", "super+a", "no_such_key", "ctrl+", "++"])
 def test_an_unknown_key_types_nothing_unwanted(key: str) -> None:
-    assert EmulatedScreen(20, 4).encode_key(KeyPress(key, None)) in (b"", b"+")
+    assert EmulatedScreen(20, 4).input.key(KeyPress(key, None)) in (b"", b"+")
 
 
 @pytest.mark.requirement("terminal:keys")
 def test_a_paste_is_bracketed_where_asked_and_cannot_break_out() -> None:
     screen = EmulatedScreen(20, 4)
-    assert screen.encode_paste("one\ntwo") == b"one\rtwo"
-    assert screen.encode_paste("one\r\ntwo\r\n") == b"one\rtwo\r"
-    assert screen.encode_paste("") == b""
+    assert screen.input.paste("one\ntwo") == b"one\rtwo"
+    assert screen.input.paste("one\r\ntwo\r\n") == b"one\rtwo\r"
+    assert screen.input.paste("") == b""
     screen.feed(b"\x1b[?2004h")
-    pasted = screen.encode_paste("é\x1b[201~rm -rf /\x03")
+    pasted = screen.input.paste("é\x1b[201~rm -rf /\x03")
     assert pasted.startswith(b"\x1b[200~")
     assert pasted.endswith(b"\x1b[201~")
     assert pasted.count(b"\x1b") == 2
     assert b"\x03" not in pasted
-    assert screen.encode_paste("a\x9b201~b") == b"\x1b[200~a 201~b\x1b[201~"
+    assert screen.input.paste("a\x9b201~b") == b"\x1b[200~a 201~b\x1b[201~"
 
 
 @pytest.mark.requirement("terminal:screen-robust")

@@ -19,7 +19,7 @@ def clicked(
     screen: EmulatedScreen, action: str = "press", button: str | None = "left", **more: int
 ) -> bytes:
     place = {"column": 3, "row": 1} | more
-    return screen.encode_mouse(MouseInput(action, button, **place))  # pyright: ignore[reportArgumentType]
+    return screen.input.mouse(MouseInput(action, button, **place))  # pyright: ignore[reportArgumentType]
 
 
 # ---- links, cursor, synchronized output
@@ -203,9 +203,9 @@ def test_the_bell_is_heard_once_for_each_piece_of_output() -> None:
 @pytest.mark.requirement("terminal:mouse")
 def test_the_mouse_is_silent_until_a_program_wants_it() -> None:
     screen = EmulatedScreen(20, 4)
-    assert (screen.mouse_mode, clicked(screen)) == ("none", b"")
+    assert (screen.input.mouse_mode, clicked(screen)) == ("none", b"")
     screen.feed(b"\x1b[?1000h")
-    assert (screen.mouse_mode, clicked(screen)) == ("click", b'\x1b[M $"')
+    assert (screen.input.mouse_mode, clicked(screen)) == ("click", b'\x1b[M $"')
     screen.feed(b"\x1b[?1006h")
     assert clicked(screen) == b"\x1b[<0;4;2M"
     assert clicked(screen, "release") == b"\x1b[<0;4;2m"
@@ -218,14 +218,14 @@ def test_the_mouse_is_silent_until_a_program_wants_it() -> None:
 @pytest.mark.requirement("terminal:mouse")
 def test_dragging_and_moving_are_told_cell_by_cell_where_wanted() -> None:
     screen = shown("\x1b[?1002;1006h")
-    assert screen.mouse_mode == "drag"
+    assert screen.input.mouse_mode == "drag"
     clicked(screen)
     assert clicked(screen, "motion", column=4) == b"\x1b[<32;5;2M"
     assert clicked(screen, "motion", column=4) == b""
     assert clicked(screen, "motion", column=5) == b"\x1b[<32;6;2M"
     assert clicked(screen, "motion", None, column=6) == b""
     screen.feed(b"\x1b[?1003h")
-    assert screen.mouse_mode == "motion"
+    assert screen.input.mouse_mode == "motion"
     assert clicked(screen, "motion", None, column=7) == b"\x1b[<35;8;2M"
 
 
@@ -252,7 +252,7 @@ def test_a_click_is_told_in_the_encoding_that_was_asked_for(
         assert (clicked(screen), clicked(screen, "release")) == (press, release)
         assert clicked(screen, column=250, row=120) == far
     screen.feed(b"\x1bc")
-    assert (screen.mouse_mode, clicked(screen)) == ("none", b"")
+    assert (screen.input.mouse_mode, clicked(screen)) == ("none", b"")
 
 
 @pytest.mark.requirement("terminal:mouse")
@@ -277,10 +277,10 @@ def test_the_wheel_is_cursor_keys_on_an_alternate_screen_without_mouse() -> None
 @pytest.mark.requirement("terminal:mouse")
 def test_focus_is_told_where_asked() -> None:
     screen = EmulatedScreen(20, 4)
-    assert screen.encode_focus(gained=True) == b""
+    assert screen.input.focus(gained=True) == b""
     screen.feed(b"\x1b[?1004h")
-    assert screen.encode_focus(gained=True) == b"\x1b[I"
-    assert screen.encode_focus(gained=False) == b"\x1b[O"
+    assert screen.input.focus(gained=True) == b"\x1b[I"
+    assert screen.input.focus(gained=False) == b"\x1b[O"
 
 
 # ---- scrollback
@@ -293,61 +293,61 @@ def test_ten_thousand_lines_are_kept_and_not_many_more() -> None:
         screen.feed(
             "".join(f"line {n} {'x' * 60}\r\n" for n in range(start, start + 1000)).encode()
         )
-    assert 9_500 <= screen.total_rows <= 12_000
-    oldest = screen.text_range((0, 0), (79, 0))
+    assert 9_500 <= screen.scrollback.total <= 12_000
+    oldest = screen.scrollback.text((0, 0), (79, 0))
     assert 18_000 <= int(oldest.split()[1]) <= 20_500
 
 
 @pytest.mark.requirement("terminal:scrollback")
 def test_text_is_taken_with_soft_wraps_joined() -> None:
     screen = shown("one two three four five six  \r\nseven\r\n", columns=10)
-    assert screen.text_range((0, 0), (9, 3)) == "one two three four five six\nseven"
-    assert screen.text_range((4, 0), (2, 1)) == "two three"
-    assert screen.text_range((2, 1), (4, 0)) == "two three"
-    assert screen.text_range((0, -5), (99, 99)) == screen.text_range((0, 0), (9, 3))
-    assert screen.text_range((0, 99), (0, 120)) == ""
+    assert screen.scrollback.text((0, 0), (9, 3)) == "one two three four five six\nseven"
+    assert screen.scrollback.text((4, 0), (2, 1)) == "two three"
+    assert screen.scrollback.text((2, 1), (4, 0)) == "two three"
+    assert screen.scrollback.text((0, -5), (99, 99)) == screen.scrollback.text((0, 0), (9, 3))
+    assert screen.scrollback.text((0, 99), (0, 120)) == ""
 
 
 @pytest.mark.requirement("terminal:scrollback")
 def test_a_search_finds_across_wraps_and_the_view_goes_there() -> None:
     screen = shown(*(f"{n} a needle in line\r\n" for n in range(30)), columns=8)
-    found = screen.search("NEEDLE IN", limit=2)
+    found = screen.scrollback.search("NEEDLE IN", limit=2)
     assert len(found) == 2
-    assert [screen.text_range(span.start, span.end) for span in found] == ["needle in"] * 2
+    assert [screen.scrollback.text(span.start, span.end) for span in found] == ["needle in"] * 2
     assert found[0].start[1] > found[1].start[1]
-    assert len(screen.search("needle in")) == 30
+    assert len(screen.scrollback.search("needle in")) == 30
     screen.scroll_to(found[1].start[1])
-    assert screen.top == found[1].start[1]
+    assert screen.scrollback.top == found[1].start[1]
     assert screen.text().split("\n")[0].startswith("28 a nee")
     screen.scroll(0)
-    assert screen.top == screen.total_rows - 4
+    assert screen.scrollback.top == screen.scrollback.total - 4
 
 
 @pytest.mark.requirement("terminal:scrollback")
 @pytest.mark.parametrize("needle", ["", "absent", "x" * 10_000, "\x00", "\ud800"])
 def test_a_search_for_what_is_not_there_finds_nothing(needle: str) -> None:
-    assert list(shown("some text").search(needle)) == []
+    assert list(shown("some text").scrollback.search(needle)) == []
 
 
 @pytest.mark.requirement("terminal:scrollback")
 def test_the_word_at_a_cell_is_found() -> None:
     screen = shown("see src/main.py now")
-    span = screen.word_at(6, 0)
+    span = screen.scrollback.word_at(6, 0)
     assert span is not None
     assert span == TextSpan((4, 0), (14, 0))
-    assert screen.text_range(span.start, span.end) == "src/main.py"
-    assert screen.word_at(6, 3) is None
-    assert screen.word_at(99, 0) is None
-    assert screen.word_at(0, 99) is None
+    assert screen.scrollback.text(span.start, span.end) == "src/main.py"
+    assert screen.scrollback.word_at(6, 3) is None
+    assert screen.scrollback.word_at(99, 0) is None
+    assert screen.scrollback.word_at(0, 99) is None
 
 
 @pytest.mark.requirement("terminal:mouse")
 def test_the_mouse_is_wanted_as_the_last_mode_says_and_free_once_it_ended() -> None:
     screen = shown("\x1b[?1003h\x1b[?1000h\x1b[?1006h")
-    assert screen.mouse_mode == "click"
+    assert screen.input.mouse_mode == "click"
     assert clicked(screen, "motion", None) == b""
     screen.feed(b"\x1b[?1000l")
-    assert screen.mouse_mode == "none"
+    assert screen.input.mouse_mode == "none"
     assert clicked(screen) == b""
 
 

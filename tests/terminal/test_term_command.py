@@ -200,9 +200,9 @@ def look(screen: EmulatedScreen) -> tuple[object, ...]:
     """All that a program may leave switched on in a terminal."""
     press = MouseInput("press", "left", 1, 1)
     keys = ("escape", "up", "ctrl+i", "tab", "a")
-    told = [screen.encode_key(KeyPress(key, None)) for key in keys]
+    told = [screen.input.key(KeyPress(key, None)) for key in keys]
     style = (screen.cursor, screen.cursor_shape, screen.title, screen.alternate)
-    modes = (screen.encode_mouse(press), screen.encode_paste("x"), screen.encode_focus(gained=True))
+    modes = (screen.input.mouse(press), screen.input.paste("x"), screen.input.focus(gained=True))
     screen.feed(b"\x1b[20;1Hqx" + b"z" * 90)
     return *told, *style, *modes, screen.text(), screen.all_rows()
 

@@ -74,7 +74,7 @@ async def test_a_secret_longer_than_a_row_reaches_the_agent_in_no_way_of_typing_
     session.type(b"\x1b[A")
     session.type(b"; echo recal''led\r")
     await shown(session, "\nrecalled")
-    session.type(session.screen.encode_paste(f"echo {SECRET}") + b"; echo pas''ted\r")
+    session.type(session.screen.input.paste(f"echo {SECRET}") + b"; echo pas''ted\r")
     await shown(session, "\npasted")
     session.type(f"printf '\\033]2;%s\\007' {SECRET}; echo tit''led\r".encode())
     await shown(session, "\ntitled")

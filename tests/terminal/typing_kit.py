@@ -89,7 +89,7 @@ async def _short_words(me: Person) -> None:
 
 async def _pasted(me: Person) -> None:
     await me.settle()
-    me.keys(me.session.screen.encode_paste(f": {me.secret()}"))
+    me.keys(me.session.screen.input.paste(f": {me.secret()}"))
     me.keys("\r")
 
 
@@ -238,7 +238,7 @@ async def _half_a_string(me: Person) -> bytes:
 
 
 async def _half_pasted(me: Person) -> bytes:
-    me.keys(me.session.screen.encode_paste(f": {me.secret()}\n: {me.secret()}"))
+    me.keys(me.session.screen.input.paste(f": {me.secret()}\n: {me.secret()}"))
     return b"\x03"
 
 

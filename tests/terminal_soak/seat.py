@@ -121,11 +121,11 @@ class Seat:
     def press(self, *keys: str) -> None:
         """Keys by their Textual names, as the terminal around sends them now."""
         for key in keys:
-            self._send(self.around.encode_key(KeyPress(key, key if len(key) == 1 else None)))
+            self._send(self.around.input.key(KeyPress(key, key if len(key) == 1 else None)))
 
     def paste(self, text: str) -> None:
         """Text that is pasted."""
-        self._send(self.around.encode_paste(text))
+        self._send(self.around.input.paste(text))
 
     def click(self, column: int, row: int) -> None:
         """Press and release at a cell, counted from 0."""

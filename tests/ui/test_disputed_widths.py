@@ -94,7 +94,7 @@ class Outside:
 
     def column(self, column: int) -> list[str]:
         """What stands in one column of each row."""
-        return [self.screen.text_range((column, y), (column, y)) for y in range(ROWS)]
+        return [self.screen.scrollback.text((column, y), (column, y)) for y in range(ROWS)]
 
     def behind(self, character: str) -> tuple[str, bool] | None:
         """What stands right behind a character that stands once, and whether its ground is another."""
@@ -168,8 +168,8 @@ def test_the_conversation_moves_nothing_and_a_dialog_over_it_hides_no_character_
     assert "ee" not in text, "a mark is missing"
     for x in sides[-2:]:
         assert outside.column(x) == frame[x], text
-    row = outside.screen.text_range((0, TOP), (sides[-2] - 1, TOP))
+    row = outside.screen.scrollback.text((0, TOP), (sides[-2] - 1, TOP))
     outside.type(b"\x10")
     outside.shows("Search for commands")
-    assert outside.screen.text_range((0, TOP), (sides[-2] - 1, TOP)) == row
+    assert outside.screen.scrollback.text((0, TOP), (sides[-2] - 1, TOP)) == row
     assert LINES[1].split()[0] in row

@@ -64,7 +64,7 @@ def passed_on(data: bytes, screen: EmulatedScreen) -> bytes:
     parser = KeyParser()
     told = [*parser.feed(data.decode()), *parser.tick()]
     keys = (event for event in told if isinstance(event, events.Key))
-    return b"".join(screen.encode_key(KeyPress(key.key, key.character)) for key in keys)
+    return b"".join(screen.input.key(KeyPress(key.key, key.character)) for key in keys)
 
 
 def installed() -> str:

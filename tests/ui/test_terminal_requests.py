@@ -127,7 +127,7 @@ def test_keys_with_alt_are_told_and_reach_the_program_as_they_were_sent(
     heard = keys_of(monkeypatch, sent)
     assert [event.key for event in heard] == [key]
     screen = EmulatedScreen(20, 4)
-    assert screen.encode_key(KeyPress(key, heard[0].character)) == sent.encode()
+    assert screen.input.key(KeyPress(key, heard[0].character)) == sent.encode()
 
 
 @pytest.mark.requirement("ui:terminal-alt")
@@ -138,11 +138,11 @@ def test_escape_and_a_key_behind_it_go_in_as_they_came_whatever_the_program_aske
     screen = EmulatedScreen(20, 4)
     screen.feed(asked.encode())
     (key,) = keys_of(monkeypatch, "\x1bx")
-    assert screen.encode_key(KeyPress(key.key, key.character)) == b"\x1bx"
+    assert screen.input.key(KeyPress(key.key, key.character)) == b"\x1bx"
     # A terminal that tells Alt leaves no doubt.
     (alt,) = keys_of(monkeypatch, "\x1b[120;3u")
     told = {"\x1b[>4;2m": b"\x1b[27;3;120~", "\x1b[>1u": b"\x1b[120;3u", "": b"\x1bx"}
-    assert screen.encode_key(KeyPress(alt.key, alt.character)) == told[asked]
+    assert screen.input.key(KeyPress(alt.key, alt.character)) == told[asked]
 
 
 @pytest.mark.requirement("ui:terminal-alt")

@@ -1,13 +1,12 @@
 """What keys, mouse, focus and pastes are to a terminal program, in the modes it chose."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from sam_tui.adapters.terminal.emulator.ghostty import check, create, ffi, lib
 from sam_tui.adapters.terminal.emulator.host import CELL_HEIGHT, CELL_WIDTH
 from sam_tui.adapters.terminal.emulator.keys import ALT, CTRL, SHIFT, Stroke, control_byte, stroke
-from sam_tui.core.ports.processes.screens import MouseInput
-from sam_tui.core.ports.processes.terminals import KeyPress
+from sam_tui.core.ports.processes.screens import KeyPress, MouseInput, MouseMode
 
 _BYTES = 128
 _PASTE_BRACKETS = 16
@@ -19,7 +18,6 @@ _BUTTONS = {"left": "LEFT", "right": "RIGHT", "middle": "MIDDLE", "wheel_up": "F
 }
 _ACTIONS = {"press": "PRESS", "release": "RELEASE", "motion": "MOTION"}
 _ALTERNATE_SCROLL = 1007
-MouseMode = Literal["none", "click", "drag", "motion"]
 _MOUSE_MODES: tuple[tuple[int, MouseMode], ...] = (
     (1003, "motion"),
     (1002, "drag"),
@@ -100,8 +98,8 @@ class InputEncoder:
         )
         return bytes(ffi.buffer(self._bytes, self._written[0]))
 
-    def mouse(self, mouse_event: MouseInput, size: tuple[int, int]) -> bytes:
-        """The bytes for a mouse event on a screen of ``size`` cells; none where it is not wanted.
+    def mouse(self, mouse_event: MouseInput) -> bytes:
+        """The bytes for a mouse event; none where the program does not want it.
 
         On the alternate screen the wheel is cursor keys for a program that knows no mouse.
         """
@@ -112,7 +110,7 @@ class InputEncoder:
         if last == mouse_event:
             return b""
         encoder, event = self._mouse[0], self._click[0]
-        columns, rows = size
+        columns, rows = int(self._terminal.get("cols")), int(self._terminal.get("rows"))
         area = self._area
         area.screen_width, area.screen_height = columns * CELL_WIDTH, rows * CELL_HEIGHT
         area.cell_width, area.cell_height = CELL_WIDTH, CELL_HEIGHT

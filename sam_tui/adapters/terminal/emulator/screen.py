@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from sam_tui.adapters.terminal.emulator.ghostty import Terminal, scroll_to_row, scroll_viewport
 from sam_tui.adapters.terminal.emulator.grid import Grid
@@ -13,10 +12,6 @@ from sam_tui.core.ports.processes.screens import (
     CellRun,
     ClipboardRequest,
     CursorShape,
-    KeyPress,
-    MouseInput,
-    Pin,
-    TextSpan,
 )
 
 _MOST_LINES = 10_000_000
@@ -38,8 +33,8 @@ class EmulatedScreen:
         self._host = EmulatorHost(self._terminal)
         self._host.resized(columns, rows)
         self._grid = Grid(self._terminal)
-        self._input = InputEncoder(self._terminal)
-        self._scrollback = Scrollback(self._terminal)
+        self.input = InputEncoder(self._terminal)
+        self.scrollback = Scrollback(self._terminal)
         self._on_clipboard: Callable[[ClipboardRequest], None] | None = None
         self._on_bell: Callable[[], None] | None = None
         self._stale = True
@@ -90,11 +85,6 @@ class EmulatedScreen:
         return bool(self._terminal.get("active_screen", "GhosttyTerminalScreen"))
 
     @property
-    def mouse_mode(self) -> Literal["none", "click", "drag", "motion"]:
-        """What of the mouse the program wants to hear."""
-        return self._input.mouse_mode
-
-    @property
     def drawing(self) -> bool:
         """Whether the program is in the midst of drawing (mode 2026): nothing is dirty so long."""
         return self._host.drawing
@@ -130,18 +120,6 @@ class EmulatedScreen:
         """The visible rows as plain text, without the blanks at their ends."""
         return "\n".join("".join(run.text for run in row).rstrip() for row in self.all_rows())
 
-    # ---- the view, and what lies beyond it
-
-    @property
-    def total_rows(self) -> int:
-        """All rows that are kept, the visible ones included."""
-        return self._scrollback.total
-
-    @property
-    def top(self) -> int:
-        """The number of the first visible row; 0 is the oldest kept."""
-        return self._scrollback.top
-
     def scroll(self, lines: int) -> None:
         """Move the view through the scrollback: negative is up, 0 jumps to the bottom."""
         scroll_viewport(self._terminal._t[0], lines)
@@ -152,45 +130,7 @@ class EmulatedScreen:
         scroll_to_row(self._terminal._t[0], max(0, row))
         self._stale = True
 
-    def search(self, needle: str, *, limit: int = 1000) -> Sequence[TextSpan]:
-        """Where a text stands in all that is kept, newest first, without regard to ASCII case."""
-        return self._scrollback.search(needle, limit=limit)
-
-    def text_range(
-        self, start: tuple[int, int], end: tuple[int, int], *, block: bool = False
-    ) -> str:
-        """The text between two cells, both included, with soft wraps joined and blank ends cut."""
-        return self._scrollback.text(start, end, block=block)
-
-    def word_at(self, column: int, row: int) -> TextSpan | None:
-        """The word at a cell."""
-        return self._scrollback.word_at(column, row)
-
-    def line_at(self, row: int) -> TextSpan:
-        """The whole line that a row is part of, with all rows it was wrapped into."""
-        return self._scrollback.line_at(row)
-
-    def pin(self, column: int, row: int) -> Pin:
-        """Follow a cell through scrolling and resizing; a place outside is the nearest within."""
-        return self._scrollback.pin(column, row)
-
     # ---- towards the program
-
-    def encode_key(self, press: KeyPress) -> bytes:
-        """The bytes this program expects for a key in its present mode; none for an unknown key."""
-        return self._input.key(press)
-
-    def encode_mouse(self, mouse_event: MouseInput) -> bytes:
-        """The bytes for a mouse event; none where the program does not want it."""
-        return self._input.mouse(mouse_event, (self._columns, self._rows))
-
-    def encode_focus(self, *, gained: bool) -> bytes:
-        """The bytes for gaining or losing the focus; none where the program does not ask."""
-        return self._input.focus(gained=gained)
-
-    def encode_paste(self, text: str) -> bytes:
-        """The bytes for pasted text, bracketed where the program asked for that."""
-        return self._input.paste(text)
 
     def on_clipboard(self, on_request: Callable[[ClipboardRequest], None] | None) -> None:
         """Hear what programs want of the clipboard; nobody hearing, nothing happens."""

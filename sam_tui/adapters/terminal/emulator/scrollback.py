@@ -78,6 +78,12 @@ class Scrollback:
         selection.end = self._ref(min(max(last[1], 0), columns - 1), last[0])
         return formatted(self._terminal, selection)
 
+    def visible(self) -> str:
+        """The text in view, its wrapped lines whole: half a line says less than the two together."""
+        top = self.top
+        last = int(self._terminal.get("cols")) - 1, top + int(self._terminal.get("rows")) - 1
+        return self.text((0, top), last)
+
     def word_at(self, column: int, row: int) -> TextSpan | None:
         """The word at a place, if there is one."""
         if not (0 <= row < self.total and 0 <= column < int(self._terminal.get("cols"))):
@@ -97,7 +103,7 @@ class Scrollback:
             return TextSpan((0, row), (int(self._terminal.get("cols")) - 1, row))
         return self._span(selection)
 
-    def search(self, needle: str, *, limit: int) -> Sequence[TextSpan]:
+    def search(self, needle: str, *, limit: int = 1000) -> Sequence[TextSpan]:
         """Where a text stands, newest first, without regard to ASCII case; soft wraps are no ends."""
         needle_bytes = needle.encode(errors="replace")[:_LONGEST_NEEDLE]
         if not needle_bytes or limit < 1:

@@ -58,7 +58,7 @@ class AgentView:
 
     def covered_lines(self, real: EmulatedScreen) -> list[str]:
         """What the real screen says in the lines of which the agent may not see something."""
-        top = real.total_rows - real.rows
+        top = real.scrollback.total - real.rows
         covered = [
             row
             for row, runs in enumerate(self.screen.all_rows())
@@ -69,13 +69,12 @@ class AgentView:
             first = last = covered.pop(0)
             while covered[:1] == [last + 1]:
                 last = covered.pop(0)
-            lines += real.text_range((0, top + first), (real.columns - 1, top + last)).split("\n")
+            covered_text = real.scrollback.text((0, top + first), (real.columns - 1, top + last))
+            lines += covered_text.split("\n")
         return list(dict.fromkeys(lines))
 
     def _lines(self) -> list[str]:
-        screen = self.screen
-        last = (screen.columns - 1, screen.top + screen.rows - 1)
-        text = uncovered(screen.text_range((0, screen.top), last))
+        text = uncovered(self.screen.scrollback.visible())
         return [line.rstrip() for line in text.split("\n")]
 
 

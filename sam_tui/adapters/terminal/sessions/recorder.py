@@ -56,8 +56,7 @@ class SessionRecording:
         seen, view = self._turns.seen, self._turns.view
         screen = self._emulator() if view is None else view.screen
         opening = "\x1b[?1049h" if screen.alternate else ""
-        last = (screen.columns - 1, screen.top + screen.rows - 1)
-        if screen.text_range((0, screen.top), last) == seen.text:
+        if screen.scrollback.visible() == seen.text:
             return opening + drawn(screen)
         # What the person typed stands in it again, and what covers it takes other room than it.
         return f"{opening}\x1b[H\x1b[2J" + seen.text.rstrip("\n").replace("\n", "\r\n")

@@ -89,15 +89,13 @@ class Turns:
     def seen(self) -> AgentScreen:
         """What the agent may see of the screen: all, until the person has held it."""
         screen = self._parts.emulator() if self.view is None else self.view.screen
-        # Wrapped lines whole: what the screen breaks in two is known by neither half.
-        last = (screen.columns - 1, screen.top + screen.rows - 1)
         return AgentScreen(
             self.session_holder.veiled(screen.title),
             screen.columns,
             screen.rows,
             screen.cursor,
             screen.alternate,
-            self.session_holder.veiled(uncovered(screen.text_range((0, screen.top), last))),
+            self.session_holder.veiled(uncovered(screen.scrollback.visible())),
         )
 
     def printed(self, start: int, end: int) -> str:
@@ -162,7 +160,7 @@ class Turns:
         line = self.session_holder.aside
         if not line or not self._untouched or not self._activity.at_line():
             return
-        keys = screen.encode_paste(line)
+        keys = screen.input.paste(line)
         if "\n" not in line or keys.startswith(b"\x1b"):
             self.session_holder.aside = ""
             self.typed(keys)
@@ -185,8 +183,10 @@ class Turns:
         enters = len(_ENTERS.findall(characters(data)))
         if enters and screen.cursor is not None:
             # What the screen shows was recalled or completed as well.
-            span = screen.line_at(screen.total_rows - screen.rows + screen.cursor[1])
-            self.session_holder.saw(screen.text_range(span.start, span.end))
+            span = screen.scrollback.line_at(
+                screen.scrollback.total - screen.rows + screen.cursor[1]
+            )
+            self.session_holder.saw(screen.scrollback.text(span.start, span.end))
         self.session_holder.typed(data)
         if not self._log.at_prompt or self._entered or enters > 1:
             self._stray = True

@@ -37,6 +37,7 @@ class KeyPress:
 
 
 CursorShape = Literal["block", "underline", "bar", "hollow"]
+MouseMode = Literal["none", "click", "drag", "motion"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,68 @@ class Pin(Protocol):
         ...
 
 
+class InputEncoding(Protocol):
+    """The bytes that a program expects for input, in the modes it chose."""
+
+    @property
+    def mouse_mode(self) -> MouseMode:
+        """What of the mouse the program wants to hear."""
+        ...
+
+    def key(self, press: KeyPress) -> bytes:
+        """The bytes for a key in the program's present mode; none for an unknown key."""
+        ...
+
+    def paste(self, text: str) -> bytes:
+        """The bytes for pasted text, bracketed where the program asked for that."""
+        ...
+
+    def mouse(self, mouse_event: MouseInput) -> bytes:
+        """The bytes for a mouse event; none where the program does not want it."""
+        ...
+
+    def focus(self, *, gained: bool) -> bytes:
+        """The bytes for gaining or losing the focus; none where the program does not ask."""
+        ...
+
+
+class ScreenText(Protocol):
+    """All rows of a screen that are kept; row 0 is the oldest, a place is (column, row)."""
+
+    @property
+    def total(self) -> int:
+        """How many rows there are, the visible ones included."""
+        ...
+
+    @property
+    def top(self) -> int:
+        """The number of the first visible row."""
+        ...
+
+    def search(self, needle: str, *, limit: int = 1000) -> Sequence[TextSpan]:
+        """Where a text stands, newest first, without regard to ASCII case."""
+        ...
+
+    def text(self, start: tuple[int, int], end: tuple[int, int], *, block: bool = False) -> str:
+        """The text between two cells, both included, with soft wraps joined and blank ends cut.
+
+        As a ``block`` it is the rectangle between them, each row a line of its own.
+        """
+        ...
+
+    def line_at(self, row: int) -> TextSpan:
+        """The whole line that a row is part of, with all rows it was wrapped into."""
+        ...
+
+    def pin(self, column: int, row: int) -> Pin:
+        """Follow a cell through scrolling and resizing; a place outside is the nearest within."""
+        ...
+
+    def word_at(self, column: int, row: int) -> TextSpan | None:
+        """The word at a cell."""
+        ...
+
+
 class Screen(Protocol):
     """What a terminal session shows: the emulator's grid, without any UI."""
 
@@ -113,25 +176,14 @@ class Screen(Protocol):
         """Move the view through the scrollback: negative is up, 0 jumps to the bottom."""
         ...
 
-    def encode_key(self, press: KeyPress) -> bytes:
-        """The bytes this program expects for a key in its present mode."""
-        ...
-
-    def encode_paste(self, text: str) -> bytes:
-        """The bytes for pasted text, bracketed where the program asked for that."""
-        ...
-
-    def encode_mouse(self, mouse_event: MouseInput) -> bytes:
-        """The bytes for a mouse event; none where the program does not want it."""
-        ...
-
-    def encode_focus(self, *, gained: bool) -> bytes:
-        """The bytes for gaining or losing the focus; none where the program does not ask."""
+    @property
+    def input(self) -> InputEncoding:
+        """What is typed, clicked and pasted, as its program expects it."""
         ...
 
     @property
-    def mouse_mode(self) -> Literal["none", "click", "drag", "motion"]:
-        """What of the mouse the program wants to hear."""
+    def scrollback(self) -> ScreenText:
+        """The text of all rows that are kept."""
         ...
 
     @property
@@ -154,43 +206,8 @@ class Screen(Protocol):
         """Whether the alternate screen is shown, which has no scrollback."""
         ...
 
-    @property
-    def total_rows(self) -> int:
-        """All rows that are kept, the visible ones included."""
-        ...
-
-    @property
-    def top(self) -> int:
-        """The number of the first visible row; 0 is the oldest kept."""
-        ...
-
     def scroll_to(self, row: int) -> None:
         """Move the view so that a row is its first, as far as there are rows below."""
-        ...
-
-    def search(self, needle: str, *, limit: int = 1000) -> Sequence[TextSpan]:
-        """Where a text stands in all that is kept, newest first, without regard to ASCII case."""
-        ...
-
-    def text_range(
-        self, start: tuple[int, int], end: tuple[int, int], *, block: bool = False
-    ) -> str:
-        """The text between two cells, both included, with soft wraps joined and blank ends cut.
-
-        As a ``block`` it is the rectangle between them, each row a line of its own.
-        """
-        ...
-
-    def line_at(self, row: int) -> TextSpan:
-        """The whole line that a row is part of, with all rows it was wrapped into."""
-        ...
-
-    def pin(self, column: int, row: int) -> Pin:
-        """Follow a cell through scrolling and resizing; a place outside is the nearest within."""
-        ...
-
-    def word_at(self, column: int, row: int) -> TextSpan | None:
-        """The word at a cell."""
         ...
 
     def on_clipboard(self, on_request: Callable[[ClipboardRequest], None] | None) -> None:

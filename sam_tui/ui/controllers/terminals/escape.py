@@ -67,7 +67,7 @@ class ShellEscape:
         transcript.jump_to_end()
         transcript.add_command(call, summary)
         start = session.end
-        view.type(_KILL_LINE + session.screen.encode_paste(command) + b"\r")
+        view.type(_KILL_LINE + session.screen.input.paste(command) + b"\r")
         output = await self._output(session, start)
         display = Terminal(command, output.text, output.code, output.seconds)
         ok = output.code in (0, None)

@@ -114,7 +114,7 @@ class TerminalRequests:
             return view.marking.text()
         screen = session.screen
         if whole:
-            return screen.text_range((0, 0), (screen.columns - 1, screen.total_rows - 1))
+            return screen.scrollback.text((0, 0), (screen.columns - 1, screen.scrollback.total - 1))
         done = [record for record in session.commands if record.exit_code is not None]
         if not done:
             return screen.text()

@@ -44,7 +44,7 @@ class Browser:
         """The text to find, while it is typed."""
         self._screen = screen
         column, row = screen.cursor or (0, screen.rows - 1)
-        self._pin = screen.pin(column, screen.top + row)
+        self._pin = screen.scrollback.pin(column, screen.scrollback.top + row)
         self._before: Place = self.position
         height = max(1, screen.rows - 1)
         self._moves: dict[str, Callable[[int, int], Place]] = {
@@ -57,7 +57,7 @@ class Browser:
             "pageup": lambda x, y: (x, y - height),
             "pagedown": lambda x, y: (x, y + height),
             "g": lambda _, __: (0, 0),
-            "G": lambda _, __: (0, screen.total_rows - 1),
+            "G": lambda _, __: (0, screen.scrollback.total - 1),
         }
         twins = {"h": "left", "l": "right", "k": "up", "j": "down", "0": "home"}
         twins |= {"dollar_sign": "end", "ctrl+b": "pageup", "ctrl+f": "pagedown"}
@@ -122,7 +122,7 @@ class Browser:
         self._go(position)
 
     def _go(self, position: Place) -> None:
-        self._pin = self._screen.pin(*position)
+        self._pin = self._screen.scrollback.pin(*position)
         if self.marking is not None:
             self.marking.move(self.position)
 

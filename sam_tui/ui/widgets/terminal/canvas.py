@@ -219,7 +219,7 @@ class TerminalCanvas(Widget):
         """Follow what is marked and found while the screen changes; whether any of it moved."""
         assert self.displayed is not None
         before = (self._top, self._stretch)
-        self._top = self.displayed.screen.top
+        self._top = self.displayed.screen.scrollback.top
         marking = self.browser.marking if self.browser is not None else self.marking
         self._stretch = marking.stretch() if marking is not None else None
         if self.browser is not None:

@@ -75,7 +75,7 @@ class Pointer:
         view.capture_mouse()
         view.mark(None)
         if self._clicks > 1:
-            position = (event.x, session.screen.top + event.y)
+            position = (event.x, session.screen.scrollback.top + event.y)
             view.mark(Marking(session.screen, _KINDS[self._clicks], position))
 
     def moved(self, session: "ShownSession", event: events.MouseMove) -> None:
@@ -88,17 +88,17 @@ class Pointer:
             beyond = min(event.y, 0) or max(0, event.y - view.size.height + 1)
             if beyond:
                 view.scroll_lines(beyond)
-            position = (max(0, event.x), screen.top + event.y - beyond)
+            position = (max(0, event.x), screen.scrollback.top + event.y - beyond)
             if view.marking is None:
                 kind: Kind = "block" if self._block else "cells"
                 _, x, y = self._clicked
-                view.mark(Marking(screen, kind, (x, screen.top + y)))
+                view.mark(Marking(screen, kind, (x, screen.scrollback.top + y)))
             if view.marking is not None:
                 view.marking.move(position)
                 view.remark()
             return
         view.hover(event.x, event.y)
-        if screen.mouse_mode == "motion" and self._wanted(session, event):
+        if screen.input.mouse_mode == "motion" and self._wanted(session, event):
             self._tell(session, event, "motion")
 
     def released(self, session: "ShownSession", event: events.MouseUp) -> None:
@@ -117,7 +117,7 @@ class Pointer:
         view = self._view
         free = view.browser is None and not event.shift and session.running
         mouse_event = self._given(event, "press", wheel)
-        if free and view.type(session.screen.encode_mouse(mouse_event)):
+        if free and view.type(session.screen.input.mouse(mouse_event)):
             return
         if wheel in ("wheel_up", "wheel_down"):
             view.scroll_lines(-_WHEEL_LINES if wheel == "wheel_up" else _WHEEL_LINES)
@@ -125,11 +125,11 @@ class Pointer:
     def _wanted(self, session: "ShownSession", event: events.MouseEvent) -> bool:
         if event.shift or self._view.browser is not None or not session.running:
             return False
-        return session.screen.mouse_mode != "none"
+        return session.screen.input.mouse_mode != "none"
 
     def _tell(self, session: "ShownSession", event: events.MouseEvent, action: Action) -> None:
         mouse_event = self._given(event, action, _BUTTONS.get(event.button))
-        encoded = session.screen.encode_mouse(mouse_event)
+        encoded = session.screen.input.mouse(mouse_event)
         # A click is input as a key is; that the pointer moved is none.
         (self._view.type if action == "press" else self._view.report)(encoded)
 

@@ -44,7 +44,7 @@ class TerminalPast(TerminalCanvas):
         if self.displayed is not None:
             screen = self.displayed.screen
             screen.scroll(lines)
-            self.scrolled = screen.top + screen.rows < screen.total_rows
+            self.scrolled = screen.scrollback.top + screen.rows < screen.scrollback.total
             self.redraw()
 
     def to_newest(self) -> None:
@@ -109,7 +109,7 @@ class TerminalPast(TerminalCanvas):
         if self.displayed is None:
             return
         column, row = browser.position
-        link = self.link_at(column, row - self.displayed.screen.top)
+        link = self.link_at(column, row - self.displayed.screen.scrollback.top)
         if link is not None:
             self.follow(link)
 
@@ -117,9 +117,11 @@ class TerminalPast(TerminalCanvas):
         if self.displayed is None:
             return
         screen = self.displayed.screen
-        if not screen.top <= row < screen.top + screen.rows:
+        if not screen.scrollback.top <= row < screen.scrollback.top + screen.rows:
             third = screen.rows // 3
-            screen.scroll_to(row - (third if row < screen.top else screen.rows - 1 - third))
+            screen.scroll_to(
+                row - (third if row < screen.scrollback.top else screen.rows - 1 - third)
+            )
             self.redraw()
         else:
             self.remark()

@@ -37,11 +37,11 @@ class Marking:
     def __init__(self, screen: "Screen", kind: Kind, position: Place) -> None:
         self.kind: Kind = kind
         self._screen = screen
-        self._anchor = self._head = screen.pin(*position)
+        self._anchor = self._head = screen.scrollback.pin(*position)
 
     def move(self, position: Place) -> None:
         """The other end is here now."""
-        self._head = self._screen.pin(*position)
+        self._head = self._screen.scrollback.pin(*position)
 
     def stretch(self) -> Stretch | None:
         """What is marked now; None once its text is gone."""
@@ -56,8 +56,8 @@ class Marking:
                 return Stretch(self._word(start)[0], self._word(end)[1])
             case "lines":
                 return Stretch(
-                    (0, self._screen.line_at(start[1]).start[1]),
-                    (self._screen.columns - 1, self._screen.line_at(end[1]).end[1]),
+                    (0, self._screen.scrollback.line_at(start[1]).start[1]),
+                    (self._screen.columns - 1, self._screen.scrollback.line_at(end[1]).end[1]),
                 )
             case _:
                 return Stretch(start, end)
@@ -67,10 +67,10 @@ class Marking:
         stretch = self.stretch()
         if stretch is None:
             return ""
-        return self._screen.text_range(stretch.start, stretch.end, block=stretch.block)
+        return self._screen.scrollback.text(stretch.start, stretch.end, block=stretch.block)
 
     def _word(self, position: Place) -> tuple[Place, Place]:
-        word = self._screen.word_at(*position)
+        word = self._screen.scrollback.word_at(*position)
         return (position, position) if word is None else (word.start, word.end)
 
 
@@ -94,7 +94,7 @@ class SearchMarks:
 
     def renew(self) -> None:
         """Search again: rows moved, or there are new ones."""
-        self.hits = list(self._screen.search(self.needle)) if self.needle else []
+        self.hits = list(self._screen.scrollback.search(self.needle)) if self.needle else []
         self.at = min(self.at, max(0, len(self.hits) - 1))
         self._rows = {}
         for number, hit in enumerate(self.hits):

@@ -145,7 +145,7 @@ class TerminalView(TerminalPast, can_focus=True):
         if session is None:
             return ""
         if self.browser is not None:
-            total, row = session.screen.total_rows, self.browser.position[1]
+            total, row = session.screen.scrollback.total, self.browser.position[1]
             return f"{row + 1}/{total} · {self.browser.words}"
         if self.hovered is not None:
             return f"Ctrl+click: {one_line(self.hovered[1][2], 60)}"
@@ -192,7 +192,7 @@ class TerminalView(TerminalPast, can_focus=True):
 
     def _report_focus(self, *, gained: bool) -> None:
         if self.session is not None and self.session.running:
-            self.report(self.session.screen.encode_focus(gained=gained))
+            self.report(self.session.screen.input.focus(gained=gained))
         self.post_message(TerminalAsked(self, "title"))
         self.post_message(SessionChanged(self))
         self.post_message(Relabelled())
@@ -284,7 +284,7 @@ class TerminalView(TerminalPast, can_focus=True):
             self._later(lambda: self._press(key, character))
         elif self.session.running:
             # To the program in any case: a key is never eaten.
-            self.type(self.session.screen.encode_key(KeyPress(key, character)))
+            self.type(self.session.screen.input.key(KeyPress(key, character)))
             if key == "ctrl+c" and self.interrupting.pressed(self.session):
                 self.ask("end")
 
@@ -294,7 +294,7 @@ class TerminalView(TerminalPast, can_focus=True):
         if self.session is None:
             self._later(lambda: self.paste(text))
         elif self.session.running and self.browser is None:
-            self.type(self.session.screen.encode_paste(text))
+            self.type(self.session.screen.input.paste(text))
 
     def _later(self, give: "Callable[[], object]") -> None:
         """Give it to the shell that is about to start here."""
