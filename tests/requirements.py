@@ -87,6 +87,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "checkpoints:commands": Requirement("What a command deleted comes back; a call that only reads makes no checkpoint.", "issue 16.3"),
     "checkpoints:foreign": Requirement("A file that something else changed since is told and restored only by name; what only others changed stays.", "issue 16.3"),
     "checkpoints:hostile": Requirement("No hook, filter, setting or program of the workspace is run or believed by a snapshot, and only its owner reads the store.", "issue 16.3"),
+    "checkpoints:huge": Requirement("A folder with more files than are kept is told of once git has taken long, and for minutes not looked at again; ignored folders that are too large do not count.", "issue 12.19"),
     "checkpoints:killed": Requirement("A program that is killed at any moment leaves every checkpoint that it told of, whole.", "issue 16.3"),
     "checkpoints:clock": Requirement("A clock that is put ahead or back drops no checkpoint: what is too old goes after an hour in which the clock stood still.", "issue 12.19"),
     "checkpoints:links": Requirement("Neither a checkpoint nor a restore follows a link that was put in its way, just then either.", "issue 16.3, issue 12"),

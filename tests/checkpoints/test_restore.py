@@ -1,6 +1,7 @@
 """What calls did to the files of the workspace is taken back, whatever it was."""
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
@@ -191,6 +192,53 @@ async def test_the_store_is_bounded_and_what_is_too_large_is_named(kept: Any):
     assert number > left[-1].id
     await kept.back(number)
     assert not (kept.root / "again").exists()
+
+
+_ENDLESS = """#!/bin/sh
+PATH={path}
+echo "$*" >> {log}
+case "$*" in *--deleted*) grep -q kept {excluded} || exec sleep 1000;; esac
+exec {git} "$@"
+"""
+"""A look that never ends before the folder that is too large is excluded."""
+
+
+@pytest.mark.requirement("checkpoints:huge")
+async def test_a_huge_folder_is_refused_soon_and_then_at_once_and_ignored_parts_of_it_do_not_count(
+    kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("sam_tui.adapters.checkpoints.git._SLOW", 0.1)
+    kept.limits = CheckpointLimits(sizes=SizeLimits(files=40, ignored_files=20))
+    for number in range(60):
+        kept.write(f"kept/{number}", "x")
+    git, log = tmp_path / "bin/git", tmp_path / "log"
+    git.parent.mkdir()
+    store = hashlib.sha256(os.fsencode(kept.root)).hexdigest()[:24]
+    real, path = shutil.which("git"), os.environ["PATH"]
+    excluded = kept.data / "checkpoints" / store / "excluded"
+    git.write_text(_ENDLESS.format(log=log, excluded=excluded, git=real, path=path))
+    git.chmod(0o755)
+
+    async def change() -> int:
+        async with kept.calling() as number:
+            kept.write("a", os.urandom(8))
+        return number
+
+    for _ in range(3):
+        kept.checkpoints.close()
+        kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
+        for _ in range(3):
+            with pytest.raises(CheckpointError, match="over 40 files"):
+                await change()
+    assert len(log.read_text().splitlines()) == 3, "each program looked once"
+
+    kept.write(".gitignore", "/kept/\n")
+    kept.checkpoints.close()
+    kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
+    await change()
+    plan = await kept.back(await change())
+    assert [change.path for change in plan.changes] == ["a"]
+    assert plan.omitted == ("kept/: an ignored folder that is too large",)
 
 
 _SWAPPING = """#!/bin/sh

@@ -16,8 +16,10 @@ from pathlib import Path
 
 from sam_tui.core.errors import CheckpointError
 
-_SECONDS = 120.0
+SECONDS = 120.0
 """How long one run of git may take."""
+_SLOW = 1.0
+"""After so many seconds of one it is asked what takes so long."""
 _CONFIG = """\
 [core]
 \trepositoryFormatVersion = 0
@@ -133,29 +135,46 @@ class GitStore:
         ):
             self.keep(name, content.encode("utf-8", "surrogateescape"))
 
-    def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """What git answers. Raises ``CheckpointError`` where it fails or takes too long."""
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        seconds: float = SECONDS,
+        when_slow: Callable[[], None] = lambda: None,
+    ) -> bytes:
+        """What git answers. Raises ``CheckpointError`` where it fails or takes too long.
+
+        ``when_slow`` is called once, while git goes on after a second; what it raises ends git.
+        """
         try:
-            ended = subprocess.run(
+            git = subprocess.Popen(
                 (self._program, *arguments),
-                input=stdin,
-                capture_output=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 cwd=self._workspace,
                 env=self._environment,
-                timeout=_SECONDS,
                 pass_fds=(self._lock,),
                 start_new_session=True,
-                check=False,
                 umask=0o077,
             )
-        except subprocess.TimeoutExpired as error:
-            raise CheckpointError(f"git {arguments[0]} took over {_SECONDS:g} s.") from error
         except OSError as error:
             raise CheckpointError(f"git cannot be run: {error.strerror}.") from error
-        if ended.returncode != 0:
-            words = ended.stderr.decode("utf-8", "replace").strip()[:500]
-            raise GitFailed(f"git {arguments[0]} failed: {words or ended.returncode}")
-        return ended.stdout
+        with git:
+            try:
+                try:
+                    output, said = git.communicate(stdin, timeout=_SLOW)
+                except subprocess.TimeoutExpired:
+                    when_slow()
+                    output, said = git.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired as error:
+                raise CheckpointError(f"git {arguments[0]} took over {seconds:g} s.") from error
+            finally:
+                git.kill()  # nothing where it has ended
+        if git.returncode != 0:
+            words = said.decode("utf-8", "replace").strip()[:500]
+            raise GitFailed(f"git {arguments[0]} failed: {words or git.returncode}")
+        return output
 
     def replace(self, name: str, data: bytes) -> None:
         """Write a file of the store: it is there whole, or as it was."""

@@ -8,14 +8,17 @@ import json
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import cast
 
-from sam_tui.adapters.checkpoints.git import GitFailed, GitStore
+from sam_tui.adapters.checkpoints.git import SECONDS, GitFailed, GitStore
 from sam_tui.adapters.checkpoints.restoration import Entry, blob_name, current_of
 from sam_tui.core.accesses import Location
+from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import CheckpointError, ToolError
 from sam_tui.core.ports.code import EditableFiles
 from sam_tui.core.text.plain import printable
@@ -24,8 +27,13 @@ _LOOK = ("ls-files", "-z", "--modified", "--deleted", "--others", "-X")
 _TAKE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _FORGET = ("update-index", "-z", "--force-remove", "--stdin")
 _IGNORED = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+_IGNORING = b".gitignore"
 _FEW = 200
 """New files up to which nobody looks whether they lie in a large ignored folder."""
+_SECONDS_FOR_IGNORED = 5.0
+"""How long git may look for ignored folders where there are too many files."""
+_REFUSED_SECONDS = 300.0
+"""How long a workspace that cannot be kept is not looked at again."""
 _TRIES = 3
 """How often a snapshot is begun anew because files went away while git read them."""
 _USUAL = (0o644, 0o664, 0o755, 0o775)
@@ -49,6 +57,18 @@ class WorkspaceTree:
     tree: str
     modes: dict[str, int]
     omitted: tuple[str, ...]
+
+
+class _TooMany(CheckpointError):
+    """There is more than is ever kept."""
+
+    def __init__(self, limit: int, *, ignoring: bool = False) -> None:
+        self.ignoring = ignoring
+        """Whether something says what to ignore."""
+        super().__init__(
+            f"The workspace has over {limit:,} files: no checkpoints are made.",
+            hint="Begin in a smaller folder, or have .gitignore name what is generated.",
+        )
 
 
 class WorkspaceFiles:
@@ -79,9 +99,22 @@ class WorkspaceFiles:
         self._modes: dict[str, int] | None = None
         self._last: tuple[str, tuple[int, int]] | None = None
         """The tree of the index, and which index that was."""
+        self._refusal: tuple[float, CheckpointError] | None = None
+        """Why nothing can be kept of this folder, and until when that counts."""
 
     def snapshot(self) -> WorkspaceTree:
-        """The files as they are now. Raises ``CheckpointError``."""
+        """The files as they are now. Raises ``CheckpointError``, at once where it did so a while ago."""
+        if self._refusal is not None and expiry_seconds() < self._refusal[0]:
+            raise self._refusal[1]
+        try:
+            return self._tried()
+        except GitFailed:
+            raise
+        except CheckpointError as error:
+            self._refusal = expiry_seconds() + _REFUSED_SECONDS, error
+            raise
+
+    def _tried(self) -> WorkspaceTree:
         for _ in range(_TRIES - 1):
             try:
                 return self._snapshot()
@@ -102,8 +135,13 @@ class WorkspaceFiles:
             self._unverified.unlink()
         self._reconsider()
         began = time.time()
-        names = self._store.run(*_LOOK, str(self._excluded)).split(b"\0")
-        paths = [path for path in dict.fromkeys(names) if path]
+        try:
+            paths = self._looked()
+        except _TooMany as error:
+            if not error.ignoring or not self._omits_more():
+                raise
+            self._write_excluded()
+            paths = self._looked()
         if paths:
             self._take(paths)
         else:
@@ -114,6 +152,28 @@ class WorkspaceFiles:
             self._last = tree, self._index()
         omitted = tuple(f"{printable(os.fsdecode(p))}: {why}" for p, why in self._omitted.items())
         return WorkspaceTree(self._last[0], dict(self._modes), omitted)
+
+    def _looked(self) -> list[bytes]:
+        """What git says is new, changed or gone.
+
+        git names nothing before it has read all folders. Where that takes long, files are counted here, up
+        to the limit.
+        """
+        names = self._store.run(*_LOOK, str(self._excluded), when_slow=self._count).split(b"\0")
+        return [path for path in dict.fromkeys(names) if path]
+
+    def _count(self) -> None:
+        """Raise ``_TooMany`` where more names lie there than git knows and are ever kept."""
+        known = 0
+        with suppress(OSError), open(self._store.folder / "index", "rb") as index:
+            known = int.from_bytes(index.read(12)[8:])
+        skipped = {os.path.join(self._root, path) for path in (*self._data, *self._omitted)}
+        most = self._limits.files + known
+        ignoring = os.path.lexists(os.path.join(self._root, _IGNORING))
+        for number, entry in enumerate(_files_below(self._root, skipped)):
+            ignoring = ignoring or entry.name == _IGNORING
+            if number == most:
+                raise _TooMany(self._limits.files, ignoring=ignoring)
 
     def _index(self) -> tuple[int, int]:
         try:
@@ -140,14 +200,10 @@ class WorkspaceFiles:
         named = [path for path in paths if not path.endswith(b"/")]
         for folder in nested:  # a repository of its own: git would keep no more than its name
             named += self._below(folder.rstrip(b"/"))
+        if len(named) > _FEW:
+            for folder in self._omit_large_folders():
+                named = [path for path in named if not path.startswith(folder)]
         sizes, forgotten = self._chosen(named)
-        if len(sizes) > self._limits.files:
-            raise CheckpointError(
-                f"The workspace has over {self._limits.files:,} files: no checkpoints are made.",
-                hint="Begin in a smaller folder, or have .gitignore name what is generated.",
-            )
-        if len(sizes) > _FEW:
-            sizes = self._without_large_folders(sizes)
         if forgotten:
             self._store.run(*_FORGET, stdin=b"\0".join(forgotten) + b"\0")
         if sizes:
@@ -185,16 +241,8 @@ class WorkspaceFiles:
 
     def _below(self, folder: bytes) -> list[bytes]:
         """The files of a nested repository, without what git keeps of it."""
-        files: list[bytes] = []
-        top = os.path.join(self._root, folder)
-        for above, folders, names in os.walk(top):
-            links = [n for n in folders if os.path.islink(os.path.join(above, n))]
-            folders[:] = [n for n in folders if n.lower() != b".git" and n not in links]
-            relative = os.path.relpath(above, self._root)
-            files += [os.path.join(relative, name) for name in (*names, *links)]
-            if len(files) > self._limits.files:
-                break
-        return files
+        files = islice(_files_below(os.path.join(self._root, folder)), self._limits.files + 1)
+        return [os.path.relpath(entry.path, self._root) for entry in files]
 
     def _chosen(self, paths: Iterable[bytes]) -> tuple[dict[bytes, int], list[bytes]]:
         """What of it git is to read, with sizes, and what it is to forget."""
@@ -224,6 +272,8 @@ class WorkspaceFiles:
                 forgotten.append(path)
             else:
                 chosen[path] = status.st_size
+                if len(chosen) > self._limits.files:
+                    raise _TooMany(self._limits.files)
                 self._note_mode(os.fsdecode(path), status.st_mode)
         return chosen, forgotten
 
@@ -246,15 +296,32 @@ class WorkspaceFiles:
             return "it cannot be read"
         return ""
 
-    def _without_large_folders(self, sizes: dict[bytes, int]) -> dict[bytes, int]:
-        """Without what lies in ignored folders that are too large."""
-        ignored = self._store.run(*_IGNORED).split(b"\0")
-        for folder in (path for path in ignored if path.endswith(b"/")):
-            inside = [size for path, size in sizes.items() if path.startswith(folder)]
-            if len(inside) > self._limits.ignored_files or sum(inside) > self._limits.ignored:
-                self._omitted[folder] = "an ignored folder that is too large"
-                sizes = {path: size for path, size in sizes.items() if not path.startswith(folder)}
-        return sizes
+    def _omits_more(self) -> bool:
+        """Whether there are ignored folders to leave out that are found soon."""
+        try:
+            return bool(self._omit_large_folders(seconds=_SECONDS_FOR_IGNORED))
+        except CheckpointError:
+            return False
+
+    def _omit_large_folders(self, *, seconds: float = SECONDS) -> list[bytes]:
+        """Leave out ignored folders that are too large, and name them."""
+        large = [
+            path
+            for path in self._store.run(*_IGNORED, seconds=seconds).split(b"\0")
+            if path.endswith(b"/") and path not in self._omitted and self._is_large(path)
+        ]
+        self._omitted.update(dict.fromkeys(large, "an ignored folder that is too large"))
+        return large
+
+    def _is_large(self, folder: bytes) -> bool:
+        """Whether more lies in an ignored folder than is kept of one."""
+        size = 0
+        for files, entry in enumerate(_files_below(os.path.join(self._root, folder)), 1):
+            with suppress(OSError):
+                size += entry.stat(follow_symlinks=False).st_size
+            if files > self._limits.ignored_files or size > self._limits.ignored:
+                return True
+        return False
 
     def _reconsider(self) -> None:
         """Name to git what it need not look at. A file may be small enough by now."""
@@ -265,6 +332,9 @@ class WorkspaceFiles:
                 status = None
             if status is None or stat.S_ISDIR(status.st_mode) or not self._refused(path, status):
                 del self._omitted[path]
+        self._write_excluded()
+
+    def _write_excluded(self) -> None:
         lines = [b"/" + _escaped(path) for path in (*self._data, *self._omitted)]
         self._store.keep("excluded", b"".join(line + b"\n" for line in lines))
 
@@ -279,6 +349,18 @@ class WorkspaceFiles:
 
     def _store_modes(self) -> None:
         self._store.keep("modes", json.dumps(self._modes).encode())
+
+
+def _files_below(folder: bytes, skipped: Collection[bytes] = ()) -> Iterator[os.DirEntry[bytes]]:
+    """All but folders, those nearest first; no link is followed. Without what git keeps of a repository."""
+    waiting = deque((folder,))
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.popleft()) as entries:
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False):
+                    yield entry
+                elif entry.name.lower() != b".git" and entry.path + b"/" not in skipped:
+                    waiting.append(entry.path)
 
 
 def _escaped(path: bytes) -> bytes:
