@@ -948,6 +948,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:live-output": Requirement("Output is heard while a command runs, at most 30 times a second, and the loop goes on.", "spec 9.2 C9"),
     "terminal:marks-private": Requirement("Program output cannot forge the shell's marks, and the secret in them is nowhere to be read.", "issue 3.3"),
     "terminal:mouse": Requirement("Mouse, wheel and focus reach programs that want them, in their own encoding.", "issue 5.2"),
+    "terminal:no-checksums": Requirement("No program in a terminal learns by a checksum (DECRQCRA) what others left on its screen.", "issue 13.9"),
     "terminal:nothing-leaks": Requirement("Commands and sessions leave no descriptor and no zombie.", "spec 5.2, 9.2 C8"),
     "terminal:one-session": Requirement("A conversation has one session; another folder, a tighter sandbox or its end restart it.", "spec 5.2, 9.2 C8"),
     "terminal:own-output": Requirement("A command returns its own output only, both streams in order, never a cached one.", "spec 5.3, 9.2 C6"),

@@ -63,3 +63,12 @@ def test_questions_are_answered_as_xterm_does_but_for_those_that_are_marked() ->
     differing = [question.line for question in questions if question.answered() is question.other]
     assert differing == []
     assert sum(not question.other for question in questions) >= 0.9 * len(questions)
+
+
+@pytest.mark.requirement("terminal:no-checksums")
+def test_no_checksum_tells_a_program_what_others_left_on_the_screen() -> None:
+    screen, said = EmulatedScreen(10, 4), list[bytes]()
+    screen.reply = said.append
+    for sequence in (b"*y", b"1;1;1;1;1;1*y", b"1;0*y", b"1;1;2;1;3;9*y"):
+        screen.feed(b"secret\x1b[" + sequence)
+    assert said == []

@@ -11,12 +11,14 @@ import re
 _CANDIDATE = re.compile(
     rb"\x1b(?!\[(?:[0-9;]*+[A-HJKdmr]|\?2[0-9]*+[hl]))"
     rb"(?:\[(?:\?(?:3[;hl]|9[;hl]|40[;hl]|69[;hl]|100|[0-9]++[;nW$])"
-    rb"|[0-9;]*+['*gntx$ ]|!|0[LMPSTIZae])"
+    rb"|[0-9;]*+['\"*gntx$ ]|!|0[LMPSTIZae])"
     rb"|[cH69]|\](?:[45];|52;|105|1[3-9][;\x07\x1b]|11[3-9])|P[$+]|[()*+]0)"
 )
 """The beginning of what may be one: what it is, is read whole."""
 _STRING = rb"[^\x07\x1b]{0,200}(?:\x07|\x1b\\)"
-_CONTROL = rb"[0-9;]*+(?:[gntx]|'[}~]| [@A]|\*x|\$[pvxz{])|!p|0[LMPSTIZae]|\?[0-9;]*+(?:[hlnW]|\$p)"
+_CONTROL = (
+    rb"[0-9;]*+(?:[gntx]|'[}~]|\"p| [@A]|\*x|\$[pvxz{])|!p|0[LMPSTIZae]|\?[0-9;]*+(?:[hlnW]|\$p)"
+)
 _OURS = (
     rb"\[(?:"
     + _CONTROL
@@ -28,7 +30,7 @@ _OURS = (
 _WHOLE = re.compile(rb"\x1b(?:" + _OURS + rb")")
 _WITHIN_MARGINS = re.compile(rb"\x1b(?:" + _OURS + rb"|\[[0-9]{0,8}D)|\x08")
 _UNFINISHED = re.compile(
-    rb"\x1b(?:\[(?:[?!]?[\d;]{0,48}[$*' ]?)?|[()*+]|\](?:[145]\d{0,2}(?:;[^\x07\x1b]{0,200}\x1b?)?)?"
+    rb"\x1b(?:\[(?:[?!]?[\d;]{0,48}[$*'\" ]?)?|[()*+]|\](?:[145]\d{0,2}(?:;[^\x07\x1b]{0,200}\x1b?)?)?"
     rb"|P(?:\$(?:q[^\x1b]{0,64}\x1b?)?|\+(?:q[0-9A-Fa-f;]{0,24}\x1b?)?)?)?\Z"
 )
 _LONGEST_UNFINISHED = 208

@@ -29,11 +29,16 @@ _MICE = (b"9", b"1000", b"1002", b"1003")
 _CHANGE_MORE = frozenset((_WIDE, _WIDE_ALLOWED, b"%d" % _MARGINS, *_MICE))
 _TITLES = 10
 _MODE = re.compile(rb"\[(\??)(\d+)\$p")
-_NEVER_SET = {
-    b"": frozenset((1, 3, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19)),
-    b"?": frozenset((57, 60, 61, 64, 68, 81, 100, 101, 102, 103, 104, 106)),
+_FIXED_MODES = {
+    b"": dict.fromkeys((1, 3, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19), 4),
+    b"?": dict.fromkeys((18, 19, 30, 35, 38, 41, 42, 44, 46, 57, 60, 61, 64, 68, 80, 81, 95), 4)
+    | dict.fromkeys((100, 101, 102, 103, 104, 106, 1001, 1034), 4)
+    | dict.fromkeys((2, 8, 1011), 3),
 }
-"""Modes of ECMA-48 and DEC that are known, and that stay as they are after a reset (DECRQM: 4)."""
+"""Modes of ECMA-48, DEC and xterm that are known and stay: unset (DECRQM: 4) or set (3), as no VT52 mode
+is, keys repeat and bring the newest line."""
+_LEVELS = {b"61": b"61", b"62": b"62;1"}
+"""Of a VT220: what DECSCL may ask for, and how DECRQSS tells it."""
 _SETTING = re.compile(rb"\x1bP1\$r([^\x1b]*)\x1b\\")
 _SOFT_RESET = (
     b'\x1b[?25h\x1b[4l\x1b[?6l\x1b[?7h\x1b[?45l\x1b[?1045l\x1b[?1l\x1b>\x1b[?69l\x1b[r\x1b[m\x1b[0"q'
@@ -77,6 +82,7 @@ class Sequences:
         self._size = size
         self._titles: list[bytes] = []
         self._extent = b"1"
+        self._level = _LEVELS[b"62"]
         self._stops: dict[int, bool] = {}
         self._no_stops = False
         self._margins = self._wide_allowed = False
@@ -144,7 +150,7 @@ class Sequences:
         if body in _REPORTS:
             return self._report
         if body.endswith(b"$p"):
-            return self._say_never if _never_set(body) else None
+            return self._say_fixed if _fixed(body) else None
         handler = _KNOWN.get(body)
         if handler is None:
             handler = next((candidate for form, candidate in _FORMS if form.fullmatch(body)), None)
@@ -179,7 +185,7 @@ class Sequences:
         """DECRQSS: what the library does not know of, or says is wrong; nothing of others."""
         size = self._size
         settings = {
-            b'"p': b'62;1"p',
+            b'"p': self._level + b'"p',
             b"$|": b"%d$|" % size.columns,
             b"*|": b"%d*|" % size.rows,
             b"t": b"%dt" % size.rows,
@@ -209,9 +215,20 @@ class Sequences:
         colour = underline_colour(self._terminal).encode() if name == b"m" else b""
         return setting[:-1] + b";" + colour + b"m" if colour else setting
 
-    def _say_never(self, body: bytes) -> None:
-        """DECRQM of a mode that is never set."""
-        self._say(body[:-2] + b";4$y")
+    def _say_fixed(self, body: bytes) -> None:
+        """DECRQM of a mode that cannot be changed."""
+        self._say(body[:-2] + b";%d$y" % _fixed(body))
+
+    def report_checksum(self, body: bytes) -> None:
+        """DECCKSR of what is kept for macros: nothing is."""
+        self._say(b"P" + (body[4:-1].partition(b";")[2] or b"0") + b"!~0000\x1b\\")
+
+    def set_level(self, body: bytes) -> None:
+        """DECSCL, which resets as DECSTR does; a level above a VT220's is none."""
+        told = _LEVELS.get(body[1:-2].partition(b";")[0])
+        if told is not None:
+            self.reset_softly(body)
+            self._level = told
 
     def special_colour(self, body: bytes) -> None:
         """Set, tell or set back colours that the library does not keep."""
@@ -264,7 +281,7 @@ class Sequences:
         """RIS."""
         self._stops, self._no_stops = {}, False
         self._margins = self._wide_allowed = False
-        self._extent = b"1"
+        self._extent, self._level = b"1", _LEVELS[b"62"]
         self._colours.reset()
         self._terminal.feed(_FULL_RESET)
 
@@ -332,10 +349,10 @@ class Sequences:
         return int(self._setting(b"s").partition(b";")[0] or 1) - 1
 
 
-def _never_set(body: bytes) -> bool:
-    """Whether a DECRQM asks for a mode that stays as it is after a reset."""
+def _fixed(body: bytes) -> int:
+    """How DECRQM answers for a mode that cannot be changed; 0 for others."""
     match = _MODE.fullmatch(body)
-    return match is not None and int(match[2]) in _NEVER_SET[match[1]]
+    return 0 if match is None else _FIXED_MODES[match[1]].get(int(match[2]), 0)
 
 
 def _modes(body: bytes) -> list[bytes]:
@@ -371,6 +388,8 @@ _FORMS: tuple[tuple[re.Pattern[bytes], Callable[[Sequences, bytes], None]], ...]
         (rb"P\$q.*", Sequences.tell_setting),
         (rb"\[\d{0,5}(?:'[}~]| [@A])", Sequences.shift_columns),
         (rb"\[[012]?\*x", Sequences.set_extent),
+        (rb"\[\?63(?:;\d+)?n", Sequences.report_checksum),
+        (rb'\[[0-9;]*"p', Sequences.set_level),
         (rb"\[[0-9;]*\$[xz{v]", Sequences.rectangle),
         (rb"\[2[23](?:;[02]?(?:;\d*)?)?t", Sequences.keep_title),
         (rb"\[2[23];1(?:;\d*)?t", Sequences.leave_icon),
