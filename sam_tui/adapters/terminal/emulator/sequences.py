@@ -225,10 +225,10 @@ class Sequences:
 
     def set_level(self, body: bytes) -> None:
         """DECSCL, which resets as DECSTR does; a level above a VT220's is none."""
-        told = _LEVELS.get(body[1:-2].partition(b";")[0])
-        if told is not None:
+        setting = _LEVELS.get(body[1:-2].partition(b";")[0])
+        if setting is not None:
             self.reset_softly(body)
-            self._level = told
+            self._level = setting
 
     def special_colour(self, body: bytes) -> None:
         """Set, tell or set back colours that the library does not keep."""
