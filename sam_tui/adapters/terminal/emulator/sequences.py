@@ -29,16 +29,15 @@ _MICE = (b"9", b"1000", b"1002", b"1003")
 _CHANGE_MORE = frozenset((_WIDE, _WIDE_ALLOWED, b"%d" % _MARGINS, *_MICE))
 _TITLES = 10
 _MODE = re.compile(rb"\[(\??)(\d+)\$p")
+_UNSET = (18, 19, 30, 35, 38, 41, 42, 44, 46, 57, 60, 61, 64, 68, 80, 81, 95, 1001, 1034)
 _FIXED_MODES = {
-    b"": dict.fromkeys((1, 3, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19), 4),
-    b"?": dict.fromkeys((18, 19, 30, 35, 38, 41, 42, 44, 46, 57, 60, 61, 64, 68, 80, 81, 95), 4)
-    | dict.fromkeys((100, 101, 102, 103, 104, 106, 1001, 1034), 4)
-    | dict.fromkeys((2, 8, 1011), 3),
+    **{(b"", mode): 4 for mode in (1, 3, 5, 7, 10, 11, *range(13, 20))},
+    **{(b"?", mode): 4 for mode in (*_UNSET, *range(100, 105), 106)},
+    **{(b"?", mode): 3 for mode in (2, 8, 1011)},  # no VT52; keys repeat, and bring the newest line
 }
-"""Modes of ECMA-48, DEC and xterm that are known and stay: unset (DECRQM: 4) or set (3), as no VT52 mode
-is, keys repeat and bring the newest line."""
-_LEVELS = {b"61": b"61", b"62": b"62;1"}
-"""Of a VT220: what DECSCL may ask for, and how DECRQSS tells it."""
+"""Modes of ECMA-48, DEC and xterm that are known and stay as they are, and what DECRQM says of them."""
+_LEVEL = b"62;1"
+"""A VT220's, as DECRQSS tells it."""
 _SETTING = re.compile(rb"\x1bP1\$r([^\x1b]*)\x1b\\")
 _SOFT_RESET = (
     b'\x1b[?25h\x1b[4l\x1b[?6l\x1b[?7h\x1b[?45l\x1b[?1045l\x1b[?1l\x1b>\x1b[?69l\x1b[r\x1b[m\x1b[0"q'
@@ -82,7 +81,7 @@ class Sequences:
         self._size = size
         self._titles: list[bytes] = []
         self._extent = b"1"
-        self._level = _LEVELS[b"62"]
+        self._level = _LEVEL
         self._stops: dict[int, bool] = {}
         self._no_stops = False
         self._margins = self._wide_allowed = False
@@ -225,10 +224,9 @@ class Sequences:
 
     def set_level(self, body: bytes) -> None:
         """DECSCL, which resets as DECSTR does; a level above a VT220's is none."""
-        setting = _LEVELS.get(body[1:-2].partition(b";")[0])
-        if setting is not None:
+        if (level := body[1:-2].partition(b";")[0]) in (b"61", b"62"):
             self.reset_softly(body)
-            self._level = setting
+            self._level = level if level == b"61" else _LEVEL
 
     def special_colour(self, body: bytes) -> None:
         """Set, tell or set back colours that the library does not keep."""
@@ -281,7 +279,7 @@ class Sequences:
         """RIS."""
         self._stops, self._no_stops = {}, False
         self._margins = self._wide_allowed = False
-        self._extent, self._level = b"1", _LEVELS[b"62"]
+        self._extent, self._level = b"1", _LEVEL
         self._colours.reset()
         self._terminal.feed(_FULL_RESET)
 
@@ -352,7 +350,7 @@ class Sequences:
 def _fixed(body: bytes) -> int:
     """How DECRQM answers for a mode that cannot be changed; 0 for others."""
     match = _MODE.fullmatch(body)
-    return 0 if match is None else _FIXED_MODES[match[1]].get(int(match[2]), 0)
+    return 0 if match is None else _FIXED_MODES.get((match[1], int(match[2])), 0)
 
 
 def _modes(body: bytes) -> list[bytes]:
