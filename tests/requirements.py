@@ -1291,6 +1291,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "workflow:choices": Requirement("A person's answer names a choice in any case; whatever asks, another is refused with the choices and asked no second time.", "issue 12.8"),
     "workflow:cli": Requirement("Definitions and executions are handled from the command line, each command also as JSON.", "issue 6.1, 6.7"),
     "workflow:cli-run": Requirement("A headless run goes to its end, waits for a person with exit 3, and is continued by its name.", "issue 6.7"),
+    "workflow:commits": Requirement("A call of a tool step is noted in one commit, and what it came to is stored with its evidence in another.", "issue 15, show"),
     "workflow:crash": Requirement("Killed at any statement, an execution is whole and ends as if nothing had happened.", "issue 6.2"),
     "workflow:crash-run": Requirement("A run killed while its agent works goes on in the same attempt and conversation.", "issue 6.2"),
     "workflow:cut-off": Requirement("A tool step whose call was cut off asks a person; it is never called again unasked.", "issue 11.10"),

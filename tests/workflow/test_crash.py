@@ -1,13 +1,17 @@
 """Killed at every statement in turn, an execution is whole and goes on exactly where it was."""
 
 import json
+import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.workflow.bench import Bench, opened
+from tests.workflow.stage import Stage
 
 FLOW = """
     steps:
@@ -171,3 +175,35 @@ def test_who_dies_lets_go_of_what_it_drove(bench: Bench) -> None:
     child.communicate()
     with bench.workflows.claims.hold("run") as mine:
         assert mine
+
+
+@pytest.mark.requirement("workflow:commits")
+async def test_a_call_is_noted_in_one_commit_and_its_output_with_its_evidence_in_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statements: list[str] = []
+    connect = sqlite3.connect
+
+    def traced(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*arguments, **options)
+        connection.set_trace_callback(statements.append)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", traced)
+    bench = Bench(tmp_path)
+    monkeypatch.undo()
+    lines = [
+        f"  - {{id: s{n}, kind: tool, tool: voice.murmur, arguments: {{text: x{n}}}{need}}}"
+        for n in range(4)
+        for need in (f", needs: [s{n - 1}]" if n else "",)
+    ]
+    bench.define("steps:\n" + "\n".join(lines))
+    stage = Stage(bench, tmp_path / "k", [])
+    execution = bench.workflows.start("flow").execution_id
+    statements.clear()
+    assert (await stage.run(execution)).state == "completed"
+    kinds = Counter(event.type for event in bench.told)
+    assert (kinds["call_began"], kinds["evidence_added"], kinds["token_generated"]) == (4, 4, 1)
+    assert (
+        statements.count("COMMIT") <= 3 * 4 + 2
+    )  # two that change it, one that looks what is open

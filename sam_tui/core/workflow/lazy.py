@@ -52,6 +52,7 @@ class LazyWorkflows:
         self._workflows: Workflows | None = None
         self._recorder: EvidenceRecorder | None = None
         self._new: set[ConversationId] = set()
+        self._drivers: dict[str, ConversationId] = {}
 
     def on_conversation(self, conversation: ConversationId) -> None:
         """A conversation began in this program: before a workflow is opened here it is in no phase."""
@@ -124,6 +125,9 @@ class LazyWorkflows:
 
     def _announce(self, row: "EventRow") -> None:
         """Tell the front ends. An event of a conversation's own execution is told as its own."""
-        execution = self._opened().reader.execution(row.execution)
-        conversation = ConversationId(execution.conversation if execution else "")
+        conversation = self._drivers.get(row.execution)
+        if conversation is None:  # whose an execution is never changes
+            execution = self._opened().reader.execution(row.execution)
+            conversation = ConversationId(execution.conversation if execution else "")
+            self._drivers[row.execution] = conversation
         self._bus.publish(WorkflowMoved(conversation, row.execution, row.type, row.step, row.seq))

@@ -53,6 +53,12 @@ class MemoryBank:
         """Plans, approvals, failures that were planned around: written when there is another one."""
         return "key_decisions_and_learnings.md", _decisions(self._events())
 
+    def decided(self, after: int) -> tuple[bool, int]:
+        """Whether there are decisions after an event, by its number; and the newest event's."""
+        events = self._workflows.records.events(EventQuery(self._task, after=after, limit=_EVENTS))
+        newest = events[-1].seq if events else after
+        return any(event.type in _DECISIONS for event in events), newest
+
     def archive(self) -> list[BankFile]:
         """What is written at the end."""
         result = self._planned.result(self._task)
@@ -99,7 +105,7 @@ class BankWriter:
         self._save = save
         self._report = report
         self._folder = bank.folder
-        self._decisions = ""
+        self._seen = 0
         self._broken = False
 
     def begin(self) -> None:
@@ -108,10 +114,8 @@ class BankWriter:
 
     def step(self) -> None:
         """A step has ended."""
-        decisions = self._bank.decisions()
-        news = [decisions] if decisions[1] != self._decisions else []
-        self._decisions = decisions[1]
-        self._write([self._bank.context(), *news])
+        decided, self._seen = self._bank.decided(self._seen)
+        self._write([self._bank.context(), *([self._bank.decisions()] if decided else ())])
 
     def end(self) -> None:
         """It has ended, or waits for somebody."""

@@ -1,8 +1,8 @@
 """What is kept along the way: artifacts, findings with their review, and evidence."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,29 +10,20 @@ from pydantic import ValidationError
 from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
-    EvidenceRow,
     FindingRow,
 )
-from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, require_running
-from sam_tui.core.workflow.execution.completion import keep_artifact
+from sam_tui.core.workflow.execution.completion import (
+    RecordedCall,
+    keep_artifact,
+    keep_evidence,
+)
 from sam_tui.core.workflow.execution.output import SUMMARY, ArtifactDraft, FindingDraft
 from sam_tui.core.workflow.execution.tickets import iso
 from sam_tui.core.workflow.execution.transactions import Transactions
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 __all__ = ["FindingDraft", "RecordedCall", "WorkflowNotes"]
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedCall:
-    """A call that the host ran: its operation, one line about it, and how it ended."""
-
-    operation: str
-    subject: str
-    ok: bool
-    exit_code: int | None
-    text: str
 
 
 class WorkflowNotes:
@@ -141,19 +132,12 @@ class WorkflowNotes:
             transaction.unit.save_finding(row)
         return row
 
-    def add_evidence(self, conversation: str, seen: RecordedCall) -> EvidenceRow | None:
-        """Keep a call as evidence of the attempt that a conversation works on."""
-        attempt = self._transactions.reader.attempt_of(conversation)
-        if attempt is None:
-            return None
-        with self._transactions.case(attempt.execution) as case:
-            row = EvidenceRow(
-                mint("evd"), attempt.execution, attempt.step, attempt.id, seen.operation,
-                seen.subject[:2000], seen.ok, seen.exit_code, sha256(seen.text), case.now,
-            )  # fmt: skip
-            case.unit.save_evidence(row)
-            case.record("evidence_added", row.step, row.attempt, operation=row.operation, ok=row.ok)
-        return row
+    def add_evidence(self, calls: Sequence[RecordedCall]) -> None:
+        """Keep calls as evidence of the attempts that their conversations work on."""
+        attempts = [self._transactions.reader.attempt_of(call.conversation) for call in calls]
+        for execution in dict.fromkeys(a.execution for a in attempts if a is not None):
+            with self._transactions.case(execution) as case:
+                keep_evidence(case, calls)
 
     def add_note(self, execution: str, type_: str, data: Mapping[str, Any]) -> None:
         """Append an event of a driver's own: its ``type_`` must be none of the engine's."""

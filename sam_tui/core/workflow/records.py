@@ -72,6 +72,14 @@ class WorkflowRecords:
         rows = [r for r in living(self._reader.steps(execution)) if r.parent]
         return tuple(spec_of(definition, r) for r in rows)
 
+    def spec(self, execution: str, step: str) -> Step:
+        """What a stored step is."""
+        row = self._reader.step(execution, step)
+        definition = pinned_definition(self._reader, self._row(execution).version)
+        if row is None:
+            raise WorkflowRefused("step_unknown", f"There is no step {step!r}.")
+        return spec_of(definition, row)
+
     def is_task(self, execution: str) -> bool:
         """Whether it is a task of seed 002: one that is planned, a template, or a synthesis."""
         definition = pinned_definition(self._reader, self._row(execution).version)
@@ -141,6 +149,12 @@ class WorkflowRecords:
     def events(self, query: EventQuery) -> Sequence[EventRow]:
         """Events by their sequence: ``EventQuery(execution, after=seq)`` to follow one."""
         return self._reader.events(query)
+
+    def open_attempts(self, execution: str) -> set[tuple[str, int]]:
+        """The open attempts of an execution that runs, by step and number."""
+        if self._row(execution).state != "running":
+            return set()
+        return {(a.step, a.number) for a in self._reader.attempts(execution, status="open")}
 
     def last_event(self) -> int:
         """The number of the newest event of all; it grows with every change. 0 before the first."""

@@ -10,12 +10,12 @@ All of it is synchronous and returns after the commit. What is refused raises ``
 with a ``code`` and ``details``; nothing has changed then, but for the event that tells of it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from sam_tui.core.clock import Clock
-from sam_tui.core.ports.workflows import DefinitionSource, EventRow, WorkflowStore
+from sam_tui.core.ports.workflows import AttemptRow, DefinitionSource, EventRow, WorkflowStore
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.definitions.catalog import WorkflowCatalog
 from sam_tui.core.workflow.definitions.roles import (
@@ -23,8 +23,13 @@ from sam_tui.core.workflow.definitions.roles import (
     capabilities_json,
     capabilities_of,
 )
-from sam_tui.core.workflow.execution.case import ENDED, require_next
-from sam_tui.core.workflow.execution.completion import failed_step, finish
+from sam_tui.core.workflow.execution.case import ENDED, ExecutionCase, require_next
+from sam_tui.core.workflow.execution.completion import (
+    RecordedCall,
+    failed_step,
+    finish,
+    keep_evidence,
+)
 from sam_tui.core.workflow.execution.output import read_output
 from sam_tui.core.workflow.execution.progress import (
     advanced,
@@ -72,27 +77,39 @@ class StepClaims:
     def claim(self, execution_id: str, step: str, *, driver: str, conversation: str) -> None:
         """Note who works on a step's open attempt, and in which conversation."""
         with self._transactions.open_step(execution_id, step) as (case, attempt):
-            case.unit.save_attempt(replace(attempt, driver=driver, conversation=conversation))
-            case.record("step_claimed", step, attempt.id, driver=driver)
+            _claim(case, attempt, driver, conversation)
 
     def owner(self, execution_id: str, step: str) -> str:
         """The conversation that the open attempt at a step was claimed for, or nothing."""
         attempts = self._store.reader.attempts(execution_id, step=step, status="open")
         return attempts[0].conversation if attempts else ""
 
-    def begin_call(self, execution_id: str, step: str) -> Advanced | None:
+    def begin_call(
+        self, execution_id: str, step: str, *, driver: str = "", conversation: str = ""
+    ) -> Advanced | None:
         """Note that the call of an open tool step is made now. Its driver holds the execution.
+
+        With a ``conversation`` the step is claimed for it as well.
 
         None: make it. Else an earlier call of the attempt was cut off and may have had its effect,
         so the execution is paused and asks a person: accept, or retry.
         """
         with self._transactions.open_step(execution_id, step) as (case, attempt):
-            return None if begin_call(case, attempt) else settled(case)
+            if not begin_call(case, attempt):
+                return settled(case)
+            if conversation:
+                _claim(case, attempt, driver, conversation)
+            return None
 
     def withdraw_call(self, execution_id: str, step: str) -> None:
         """Note that a call that was begun was refused, and had no effect."""
         with self._transactions.open_step(execution_id, step) as (case, attempt):
             case.record(WITHDRAWN, step, attempt.id)
+
+
+def _claim(case: ExecutionCase, attempt: AttemptRow, driver: str, conversation: str) -> None:
+    case.unit.save_attempt(replace(attempt, driver=driver, conversation=conversation))
+    case.record("step_claimed", attempt.step, attempt.id, driver=driver)
 
 
 class Workflows:
@@ -192,11 +209,20 @@ class Workflows:
         ):
             return describe(*redeem(transaction, token))
 
-    def submit(self, execution_id: str, step: str, output: object) -> Advanced:
+    def submit(
+        self,
+        execution_id: str,
+        step: str,
+        output: object,
+        *,
+        calls: Sequence[RecordedCall] = (),
+        minted: bool = True,
+    ) -> Advanced:
         """As ``advance``, for a driver in this process that holds no token.
 
-        Codes: those of states and outputs, ``execution_unknown``, and ``phase_mismatch`` with
-        ``expected`` (the open steps) and ``got``.
+        ``calls`` are kept as evidence in the same transaction; what is refused keeps none. Not
+        ``minted``: what is opened is not given out. Codes: those of states and outputs,
+        ``execution_unknown``, and ``phase_mismatch`` with ``expected`` (the open steps) and ``got``.
         """
         with (
             self._transactions.refusals(execution_id, step),
@@ -204,8 +230,9 @@ class Workflows:
         ):
             if overdue(case, attempt):
                 return time_out(case, attempt)
+            keep_evidence(case, calls)
             finish(case, attempt, read_output(case.spec(attempt.step), output))
-            return settled(case)
+            return settled(case, minted=minted)
 
     def fail_step(self, execution_id: str, step: str, error: str) -> Advanced:
         """The open attempt at a step failed: its ``on_fail`` decides what follows."""
@@ -321,17 +348,20 @@ class Workflows:
             late = next((a for a in case.attempts() if overdue(case, a)), None)
             return time_out(case, late) if late is not None or overdue(case) else None
 
-    def tickets(self, execution_id: str, *, mint: bool = True) -> tuple[Ticket, ...]:
+    def tickets(
+        self, execution_id: str, *, mint: bool = True, but: Collection[tuple[str, int]] = ()
+    ) -> tuple[Ticket, ...]:
         """A ticket for every open step, none unless it is running; each with a fresh token.
 
         Earlier tokens of the same attempt stay good (a few of them): whoever is first finishes it.
         Without ``mint`` nothing is written and ``token`` is empty, for a driver in this process.
+        Attempts that ``but`` names, by step and number, are left out.
         """
         with self._transactions.case(execution_id) as case:
             if case.row.state != "running":
                 return ()
             ticket = issue if mint else describe
-            return tuple(ticket(case, attempt) for attempt in case.attempts())
+            return tuple(ticket(case, a) for a in case.attempts() if (a.step, a.number) not in but)
 
     # -- conversations: gate and reminder ------------------------------------------------------
 

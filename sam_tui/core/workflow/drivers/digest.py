@@ -73,9 +73,9 @@ class ModelDigest:
 
     def _sources(self, ticket: Ticket) -> set[str]:
         """The steps whose results a step is told of in their short form."""
-        plan, _, name = ticket.step.rpartition("/")
+        plan = ticket.step.rpartition("/")[0]
         if plan:
-            spec = next(s for s in self._records.plan(self._execution) if s.id == name)
+            spec = self._records.spec(self._execution, ticket.step)
             text = json.dumps([spec.prompt, spec.arguments, spec.inputs], ensure_ascii=False)
             return {f"{plan}/{source}" for source in _NEEDED.findall(text)}
         steps = self._records.steps(self._execution)

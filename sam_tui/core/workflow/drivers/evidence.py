@@ -8,8 +8,8 @@ from sam_tui.core.bus import Bus, Subscription
 from sam_tui.core.display import Terminal
 from sam_tui.core.events import ToolFinished
 from sam_tui.core.tooling.executor import Gate
+from sam_tui.core.workflow.execution.completion import RecordedCall
 from sam_tui.core.workflow.gate import UNGATED
-from sam_tui.core.workflow.notes import RecordedCall
 from sam_tui.core.workflow.service import Workflows
 
 
@@ -47,12 +47,19 @@ class EvidenceRecorder:
 
     def flush(self) -> None:
         """Write down everything heard. Called before a step hands in its output."""
-        for event in self._subscription.drain() if self._subscription else ():
-            if not isinstance(event, ToolFinished) or event.conversation not in self._watched:
-                continue
+        if calls := self.take():
+            self._workflows.notes.add_evidence(calls)
+
+    def take(self) -> list[RecordedCall]:
+        """What was heard since, for somebody who writes it down with what came of it."""
+        return [
+            recorded_call(event)
+            for event in (self._subscription.drain() if self._subscription else ())
+            if isinstance(event, ToolFinished)
+            and event.conversation in self._watched
             # A verb of the engine bears out nothing: else every advance would vouch for itself.
-            if event.operation.partition(".")[0] not in UNGATED:
-                self._workflows.notes.add_evidence(event.conversation, recorded_call(event))
+            and event.operation.partition(".")[0] not in UNGATED
+        ]
 
     def close(self) -> None:
         """Hear nothing more."""
@@ -67,4 +74,5 @@ def recorded_call(event: ToolFinished) -> RecordedCall:
     card = next((d for d in event.display if isinstance(d, Terminal)), None)
     code = card.exit_code if card else None
     subject = card.command if card else event.summary
-    return RecordedCall(event.operation, subject, event.ok and code in (None, 0), code, event.text)
+    ok = event.ok and code in (None, 0)
+    return RecordedCall(event.conversation, event.operation, subject, ok, code, event.text)

@@ -16,6 +16,7 @@ from sam_tui.core.tooling.contract import ToolContext, ToolResult
 from sam_tui.core.tooling.executor import Gate
 from sam_tui.core.workflow.drivers.evidence import EvidenceRecorder
 from sam_tui.core.workflow.drivers.models import ModelSource, RunModels
+from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.core.workflow.views import RUNNER, Ticket
 
@@ -60,11 +61,16 @@ class StepRun:
     recorder: EvidenceRecorder
     models: RunModels
 
-    def claim(self, ticket: Ticket) -> ConversationId:
-        """A new conversation for an attempt, which the gate and the recorder know it by."""
+    def conversation(self) -> ConversationId:
+        """A new conversation, for an attempt to be claimed for."""
         conversation = ConversationId(mint("step"))
         root = self.context.engine.executor.workspace
         self.context.conversations.create(conversation, root, parent=self.context.parent)
+        return conversation
+
+    def claim(self, ticket: Ticket) -> ConversationId:
+        """A new conversation for an attempt, which the gate and the recorder know it by."""
+        conversation = self.conversation()
         self.workflows.claims.claim(
             ticket.execution_id, ticket.step, driver=RUNNER, conversation=conversation
         )
@@ -90,9 +96,15 @@ class StepRun:
         return self.recorder.gate(conversation, (ticket.execution_id, ticket.step))
 
     def submit(self, ticket: Ticket, output: object) -> None:
-        """Hand in what a step came to, after the evidence for it."""
-        self.recorder.flush()
-        done = self.workflows.submit(ticket.execution_id, ticket.step, output)
+        """Hand in what a step came to, with the evidence for it."""
+        calls = self.recorder.take()
+        try:
+            done = self.workflows.submit(
+                ticket.execution_id, ticket.step, output, calls=calls, minted=False
+            )
+        except WorkflowRefused:
+            self.workflows.notes.add_evidence(calls)
+            raise
         why = "; ".join(failure.message for failure in done.failures)
         self.context.report(f"{ticket.step}: {why or 'done'} -> {done.message}")
 

@@ -1,7 +1,7 @@
 """Drives an execution with our own agent until it ends or waits for somebody."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -113,37 +113,29 @@ class _ExecutionRun:
 
     async def _work(self) -> None:
         """Drive everything that is open until nothing is."""
-        running: dict[str, asyncio.Task[None]] = {}
+        running: dict[tuple[str, int], asyncio.Task[None]] = {}
         try:
             async with asyncio.TaskGroup() as group:
                 while True:
-                    tickets = self._tickets()
-                    self._drop(running, tickets)
-                    for key, ticket in tickets.items():
-                        if key not in running:
-                            running[key] = group.create_task(self._drive(ticket), name=key)
+                    open_ = self._workflows.records.open_attempts(self._execution)
+                    for key in running.keys() - open_:
+                        running.pop(key).cancel()
+                    for ticket in self._tickets(running) if open_ - running.keys() else ():
+                        driving = group.create_task(self._drive(ticket), name=ticket.step)
+                        running[ticket.step, ticket.attempt] = driving
                     if not running:
                         return
                     done, _ = await asyncio.wait(
                         running.values(), return_when=asyncio.FIRST_COMPLETED
                     )
-                    for task in done:
-                        del running[task.get_name()]
+                    running = {key: task for key, task in running.items() if task not in done}
                     if self._bank is not None:
                         self._bank.step()
         except BaseExceptionGroup as faults:
             raise faults.exceptions[0] from None
 
-    def _tickets(self) -> dict[str, Ticket]:
-        """The open steps by attempt."""
-        return {
-            f"{t.step}#{t.attempt}": t for t in self._workflows.tickets(self._execution, mint=False)
-        }
-
-    def _drop(self, running: dict[str, asyncio.Task[None]], open_: dict[str, Ticket]) -> None:
-        """Stop working on attempts that are no longer open."""
-        for key in [key for key in running if key not in open_]:
-            running.pop(key).cancel()
+    def _tickets(self, but: Collection[tuple[str, int]]) -> tuple[Ticket, ...]:
+        return self._workflows.tickets(self._execution, mint=False, but=but)
 
     async def _decide(self, view: ExecutionView) -> bool:
         """Ask the person what follows a failure; False without an answer that will do."""

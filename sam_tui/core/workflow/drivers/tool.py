@@ -13,7 +13,7 @@ from sam_tui.core.workflow.drivers.digest import LONG
 from sam_tui.core.workflow.drivers.run import StepRun
 from sam_tui.core.workflow.execution.output import RESULT
 from sam_tui.core.workflow.execution.tickets import task_folder
-from sam_tui.core.workflow.views import Ticket
+from sam_tui.core.workflow.views import RUNNER, Ticket
 
 _IN_TASK = ("FileSystemTool", "FileDownloaderTool")
 _LONGEST = 8000
@@ -30,18 +30,20 @@ class ToolDriver:
 
     async def work(self, ticket: Ticket) -> None:
         """Make the call, unless an earlier one was cut off: a person decides then."""
-        conversation = self._run.claim(ticket)
+        conversation = self._run.conversation()
         executor = self._run.context.engine.executor
+        cut_off = self._run.workflows.claims.begin_call(
+            ticket.execution_id, ticket.step, driver=RUNNER, conversation=conversation
+        )
+        if cut_off is not None:
+            self._run.context.report(f"{ticket.step}: {cut_off.message}")
+            return
         plan = executor.plan(
             call_of(self._in_task(ticket), CallId(mint("call"))),
             self._run.gate(conversation, ticket),
         )
         plan = self._handed_out(plan, ticket)
         self._run.recorder.watch(conversation)
-        cut_off = self._run.workflows.claims.begin_call(ticket.execution_id, ticket.step)
-        if cut_off is not None:
-            self._run.context.report(f"{ticket.step}: {cut_off.message}")
-            return
         executed = await executor.run(plan, conversation)
         output = output_of_call(executed)
         data = output.get("result_data")

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Any, Final
+from functools import cached_property, lru_cache
+from typing import Final
 
 from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import (
@@ -108,10 +108,14 @@ def spec_of(definition: WorkflowDefinition, row: StepRow) -> Step:
 
 def needs_of(definition: WorkflowDefinition, row: StepRow) -> tuple[str, ...]:
     """What a step waits for, by full ids; a planned step waits for its plan as well."""
-    spec = spec_of(definition, row)
-    if not row.parent:
-        return spec.needs
-    return (row.parent, *(f"{row.parent}/{need}" for need in spec.needs))
+    if row.parent:
+        return _planned_needs(row.parent, row.spec_json)
+    return spec_of(definition, row).needs
+
+
+@lru_cache(maxsize=1024)
+def _planned_needs(parent: str, spec: str) -> tuple[str, ...]:
+    return (parent, *(f"{parent}/{need}" for need in _parse_step(spec).needs))
 
 
 def living(rows: Sequence[StepRow]) -> list[StepRow]:
@@ -129,6 +133,39 @@ class Transaction:
     events: list[EventRow] = field(default_factory=list[EventRow])
 
 
+class StepOutputs(Mapping[str, object]):
+    """What the steps came to, by their ids; those of one plan find each other by their short ids.
+
+    An output is parsed when it is asked for: most steps refer to few of them.
+    """
+
+    def __init__(self, steps: Mapping[str, StepRow], parent: str) -> None:
+        self._steps = steps
+        self._prefix = f"{parent}/" if parent else ""
+        self._parsed: dict[str, dict[str, object]] = {}
+
+    def __getitem__(self, name: str) -> dict[str, object]:
+        sibling = self._steps.get(self._prefix + name)
+        row = sibling if sibling is not None and sibling.output_json else self._steps[name]
+        if not row.output_json:
+            raise KeyError(name)
+        if row.id not in self._parsed:
+            value = json.loads(row.output_json)
+            # Names of seed 002 for what a step came to.
+            raw = value.setdefault("result_data", value.get("text") or value.get("summary"))
+            value.setdefault("processed_result_data", raw)
+            self._parsed[row.id] = value
+        return self._parsed[row.id]
+
+    def __iter__(self) -> Iterator[str]:
+        done = [row.id for row in self._steps.values() if row.output_json]
+        short = [k.removeprefix(self._prefix) for k in done if k.startswith(self._prefix)]
+        return iter(dict.fromkeys([*done, *short]))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
 class ExecutionCase:
     """The rows of one execution within one transaction. What it changes is written at once."""
 
@@ -137,8 +174,6 @@ class ExecutionCase:
         self.unit = transaction.unit
         self.now = transaction.now
         self.row = execution
-        self.definition = pinned_definition(self.unit, execution.version)
-        self.steps: dict[str, StepRow] = {row.id: row for row in self.unit.steps(execution.id)}
         self.opened: list[AttemptRow] = []
         self.failures: list[Failure] = []
         self.outcome: Outcome | None = None
@@ -151,6 +186,16 @@ class ExecutionCase:
         if row is None:
             raise execution_unknown(execution)
         return cls(transaction, row)
+
+    @cached_property
+    def definition(self) -> WorkflowDefinition:
+        """The definition that the execution was started with."""
+        return pinned_definition(self.unit, self.row.version)
+
+    @cached_property
+    def steps(self) -> dict[str, StepRow]:
+        """All steps, by id in order. Who notes something about one attempt does not load them."""
+        return {row.id: row for row in self.unit.steps(self.row.id)}
 
     # -- writing -------------------------------------------------------------------------------
 
@@ -279,21 +324,7 @@ class ExecutionCase:
     def scope(self, step: str, task: TaskRow | None = None) -> dict[str, object]:
         """What references of a step may look at."""
         row = self.steps[step]
-        outputs: dict[str, Any] = {
-            other.id: json.loads(other.output_json)
-            for other in self.steps.values()
-            if other.output_json
-        }
-        for value in outputs.values():
-            # Names of seed 002 for what a step came to.
-            raw = value.setdefault("result_data", value.get("text") or value.get("summary"))
-            value.setdefault("processed_result_data", raw)
-        if row.parent:
-            prefix = f"{row.parent}/"
-            siblings = {
-                k.removeprefix(prefix): v for k, v in outputs.items() if k.startswith(prefix)
-            }
-            outputs = {**outputs, **siblings}
+        outputs = StepOutputs(self.steps, row.parent)
         scope: dict[str, object] = {"params": self.params, "outputs": outputs}
         scope["failure"] = {"message": row.error}
         if task is not None:

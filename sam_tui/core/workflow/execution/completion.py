@@ -1,10 +1,17 @@
 """A step hands in its output: guards, artifacts, what follows; or a person takes it as it is."""
 
 import json
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from sam_tui.core.ids import mint
-from sam_tui.core.ports.workflows import ArtifactRow, AttemptRow, EventQuery, FindingRow
+from sam_tui.core.ports.workflows import (
+    ArtifactRow,
+    AttemptRow,
+    EventQuery,
+    EvidenceRow,
+    FindingRow,
+)
 from sam_tui.core.workflow.definitions.model import sha256
 from sam_tui.core.workflow.definitions.references import fill_text
 from sam_tui.core.workflow.execution.case import ExecutionCase
@@ -14,6 +21,18 @@ from sam_tui.core.workflow.execution.plans import adopt, plan_items
 from sam_tui.core.workflow.execution.recovery import PLAN_CHOICES, ask, end, fail_step
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import Failure
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """A call that the host ran for a conversation: its operation, one line about it, how it ended."""
+
+    conversation: str
+    operation: str
+    subject: str
+    ok: bool
+    exit_code: int | None
+    text: str
 
 
 def finish(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
@@ -137,6 +156,20 @@ def keep_finding(case: ExecutionCase, attempt: AttemptRow, draft: FindingDraft) 
     case.unit.save_finding(row)
     case.record("finding_added", attempt.step, attempt.id, finding=row.id, severity=row.severity)
     return row
+
+
+def keep_evidence(case: ExecutionCase, calls: Sequence[RecordedCall]) -> None:
+    """Store those calls as evidence that were made for open attempts of this execution."""
+    for call in calls:
+        attempt = case.unit.attempt_of(call.conversation)
+        if attempt is None or attempt.execution != case.row.id:
+            continue
+        row = EvidenceRow(
+            mint("evd"), attempt.execution, attempt.step, attempt.id, call.operation,
+            call.subject[:2000], call.ok, call.exit_code, sha256(call.text), case.now,
+        )  # fmt: skip
+        case.unit.save_evidence(row)
+        case.record("evidence_added", row.step, row.attempt, operation=row.operation, ok=row.ok)
 
 
 def failed_step(case: ExecutionCase, step: str) -> str:

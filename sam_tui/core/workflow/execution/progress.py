@@ -38,17 +38,20 @@ def go_on(case: ExecutionCase) -> None:
     case.move("running")
 
 
-def settled(case: ExecutionCase, *, reissue: bool = False) -> Advanced:
-    """Open what can begin now, and say so; ``reissue`` gives out tickets for all that is open."""
+def settled(case: ExecutionCase, *, reissue: bool = False, minted: bool = True) -> Advanced:
+    """Open what can begin now, and say so; ``reissue`` gives out tickets for all that is open.
+
+    Not ``minted``: no tickets are given out for what was opened.
+    """
     settle(case)
     if reissue and case.row.state == "running":
         case.reopen_tickets()
-    return advanced(case, "continued" if case.opened else "waiting")
+    return advanced(case, "continued" if case.opened else "waiting", minted=minted)
 
 
-def advanced(case: ExecutionCase, outcome: Outcome) -> Advanced:
+def advanced(case: ExecutionCase, outcome: Outcome, *, minted: bool = True) -> Advanced:
     """What a verb did; ``outcome`` holds unless the case came to another one."""
-    tickets = tuple(issue(case, attempt) for attempt in case.opened)
+    tickets = tuple(issue(case, attempt) for attempt in case.opened if minted)
     reached = case.outcome or outcome
     match case.row.state:
         case "completed" | "diverged" as state:

@@ -22,27 +22,23 @@ def settle(case: ExecutionCase) -> None:
 
 def _settle_once(case: ExecutionCase) -> bool:
     """Make one change; False when there is none to make."""
-    busy = {attempt.step for attempt in case.attempts()}
-    running = [row for row in case.living() if row.status == "running"]
-    for row in running:
-        if row.id not in busy and case.spec(row.id).each:
+    rows = list(case.living())
+    running = [row for row in rows if row.status == "running"]
+    lists = [row for row in running if case.spec(row.id).each]
+    busy = {attempt.step for attempt in case.attempts()} if lists else set[str]()
+    for row in lists:
+        if row.id not in busy:
             return _next_item(case, row)
-    ready = _ready(case)
-    failed = [row for row in case.living() if row.status == "failed"]
-    if failed or not ready:
-        return False if running else _end(case, failed)
-    first = next((row for row in ready if _may_begin(case, row, running)), None)
-    return first is not None and _begin(case, first)
-
-
-def _ready(case: ExecutionCase) -> list[StepRow]:
-    """The pending steps of which everything that they wait for is done."""
-    waiting = case.needs("pending").items()
-    return [case.steps[step] for step, needs in waiting if all(_done(case, n) for n in needs)]
-
-
-def _done(case: ExecutionCase, step: str) -> bool:
-    return case.steps[step].status in DONE
+    if len(running) >= case.definition.policy.parallel:
+        return False
+    failed = [row for row in rows if row.status == "failed"]
+    if not failed:
+        done = {row.id for row in case.steps.values() if row.status in DONE}
+        ready = [case.steps[s] for s, n in case.needs("pending").items() if done.issuperset(n)]
+        first = next((row for row in ready if _may_begin(case, row, running)), None)
+        if first is not None:
+            return _begin(case, first)
+    return False if running else _end(case, failed)
 
 
 def _may_begin(case: ExecutionCase, row: StepRow, running: list[StepRow]) -> bool:
