@@ -24,21 +24,30 @@ def _settle_once(case: ExecutionCase) -> bool:
     """Make one change; False when there is none to make."""
     rows = list(case.living())
     running = [row for row in rows if row.status == "running"]
-    lists = [row for row in running if case.spec(row.id).each]
-    busy = {attempt.step for attempt in case.attempts()} if lists else set[str]()
-    for row in lists:
-        if row.id not in busy:
-            return _next_item(case, row)
+    idle = _idle_list(case, running)
+    if idle is not None:
+        return _next_item(case, idle)
     if len(running) >= case.definition.policy.parallel:
         return False
     failed = [row for row in rows if row.status == "failed"]
-    if not failed:
-        done = {row.id for row in case.steps.values() if row.status in DONE}
-        ready = [case.steps[s] for s, n in case.needs("pending").items() if done.issuperset(n)]
-        first = next((row for row in ready if _may_begin(case, row, running)), None)
-        if first is not None:
-            return _begin(case, first)
+    first = None if failed else _first_ready(case, running)
+    if first is not None:
+        return _begin(case, first)
     return False if running else _end(case, failed)
+
+
+def _first_ready(case: ExecutionCase, running: list[StepRow]) -> StepRow | None:
+    """The first pending step that may begin now: everything that it waits for is done."""
+    done = {row.id for row in case.steps.values() if row.status in DONE}
+    ready = [case.steps[s] for s, n in case.needs("pending").items() if done.issuperset(n)]
+    return next((row for row in ready if _may_begin(case, row, running)), None)
+
+
+def _idle_list(case: ExecutionCase, running: list[StepRow]) -> StepRow | None:
+    """The first step that goes through a list and works on none of its items."""
+    lists = [row for row in running if case.spec(row.id).each]
+    busy = {attempt.step for attempt in case.attempts()} if lists else set[str]()
+    return next((row for row in lists if row.id not in busy), None)
 
 
 def _may_begin(case: ExecutionCase, row: StepRow, running: list[StepRow]) -> bool:
