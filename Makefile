@@ -7,7 +7,7 @@ BIN := .venv/bin
 WORKERS ?= 3
 ARGS ?=
 
-.PHONY: help demo test check check-format check-lint check-types check-imports \
+.PHONY: help demo test test-held check check-format check-lint check-types check-imports \
 	check-dependencies check-figures conformance bench mutants screenshots catalogue declarations docs dist clean distclean venv constraints
 
 # The suite comes from npm; the tests need no network.
@@ -17,6 +17,7 @@ conformance: venv
 help:
 	@echo 'make demo          play the demo; no key and no network needed'
 	@echo 'make test          run the tests                  (ARGS="-k name" for some)'
+	@echo 'make test-held     run the attacks on guard and sandbox as a user without rights'
 	@echo 'make check         formatting, lint, types, import contracts, dependencies, figures'
 	@echo 'make conformance   the official suite of MCP over our client and server (from npm)'
 	@echo 'make bench         measure everything             (ARGS="--only tools --full")'
@@ -39,6 +40,11 @@ demo: venv
 
 test: venv
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+# What attacks the guard and the sandbox, as a user without rights where root runs it.
+HELD := tests/guard tests/outside tests/sandbox tests/shield
+test-held: venv
+	scripts/as_user.sh $(BIN)/python -m pytest -p no:cacheprovider -n $(WORKERS) $(or $(ARGS),$(HELD))
 
 check: check-format check-lint check-types check-imports check-dependencies check-figures
 

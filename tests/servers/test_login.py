@@ -9,6 +9,8 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from sam_tui.core.errors import ToolError
 from tests.cli.test_keys_kept import Ring, RingError
@@ -179,3 +181,28 @@ async def test_a_login_reaches_no_address_that_the_guard_refuses(
             assert await tools(sam) == []
             assert "is not fetched from" in sam.reports["web"].error
         assert (pages, elsewhere.registered, elsewhere.forms) == ([], [], [])
+
+
+@pytest.mark.requirement("servers:login-by-itself")
+async def test_a_program_logs_in_by_a_secret_or_a_key_and_sends_neither_to_another_issuer(
+    house: House, site: LoginSite
+) -> None:
+    key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    common = {"grant": "client_credentials", "clientId": "the-client"}
+    secret, signed = {"clientSecret": "hunter2"}, {"privateKey": key.decode()}
+    for number, proof in enumerate((secret, signed)):
+        for file in kept(house):
+            file.unlink()
+        for issuer, expected in (("https://elsewhere.example", []), (site.base, [ECHO])):
+            house.user(web={"url": site.url, "oauth": {**common, **proof, "issuer": issuer}})
+            async with house.open() as sam:
+                assert await tools(sam) == expected
+            assert len(site.forms) == number + bool(expected)
+        form = site.forms[-1]
+        assert form["grant_type"] == "client_credentials"
+        assert ("client_assertion" in form) == (proof is signed)
+    assert (site.queries, site.registered) == ([], [])

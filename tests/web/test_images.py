@@ -173,3 +173,17 @@ def test_there_is_a_provider_only_where_one_is_named() -> None:
     for base in ("ftp://x/", "localhost:8080", "http://", "http://h:99999/"):
         with pytest.raises(ConfigurationError):
             image_settings({"SAM_TUI_IMAGE_BASE": base})
+
+
+@pytest.mark.requirement("images:guarded")
+@pytest.mark.parametrize(
+    ("base", "origin"),
+    [
+        ("http://127.0.0.1:8080/v1", "127.0.0.1:8080"),
+        ("http://images.test/v1", "images.test:80"),
+        ("https://images.test", "images.test:443"),
+        ("https://[::1]/v1", "[::1]:443"),
+    ],
+)
+def test_the_door_is_opened_for_the_endpoint_s_own_host_and_port(base: str, origin: str) -> None:
+    assert ImageSettings(base).origin == origin

@@ -1,16 +1,19 @@
 """Which checkers a workspace calls for, by its project files, and where their programs are."""
 
+import fnmatch
 import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
+from itertools import islice
 
 from sam_tui.adapters.code import reports
 
 _MOST_FOLDERS = 200
 _MOST_PROJECTS = 8
+_MOST_NAMES = 1000
+"""Names of a folder that a pattern is looked for among."""
 _LOCAL = (".venv/bin", "venv/bin", "node_modules/.bin")
 _PYTHON_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 
@@ -184,17 +187,22 @@ def _below(path: str, root: str) -> bool:
 
 
 def _marker(folder: str, kind: Kind, *, only_project: bool = False) -> str:
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return ""
     for marker in kind.markers:
-        if only_project and marker.startswith("*"):
-            continue
-        for name in names:
-            if name == marker or ("*" in marker and fnmatch(name, marker)):
+        if "*" not in marker:
+            if os.path.lexists(os.path.join(folder, marker)):
+                return marker
+        elif not (only_project and marker.startswith("*")):
+            for name in fnmatch.filter(_first_names(folder), marker):
                 return name
     return ""
+
+
+def _first_names(folder: str) -> list[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in islice(entries, _MOST_NAMES)]
+    except OSError:
+        return []
 
 
 def _subfolders(root: str) -> list[str]:
