@@ -199,7 +199,7 @@ async def drained(path: Path, times: int) -> Drained:
     terminals = PtyTerminals(sandbox)
     session, _ = await terminals.open(SessionSpec(None, str(path.parent), COLUMNS, ROWS))
     screen = session.screen
-    await session.settled(within=10)
+    await session.activity.settled(within=10)
     gaps: list[float] = []
     over = asyncio.Event()
 

@@ -151,8 +151,8 @@ async def test_everything_that_can_happen_is_told(opened: Opened, config: Path) 
         finished = await bench.session.run("go", lambda: [waiting.pop() for _ in waiting[:1]])
         assert (finished.reason, finished.answer) == ("finished", "Done."), finished
         (session,) = bench.runtime.terminals.of(bench.conversation)
-        session.pass_to("person")
-        session.pass_to("agent")
+        session.turns.pass_to("person")
+        session.turns.pass_to("agent")
         await bench.good("close_session", session_id=session.id)
         await bench.good("workflow.start", name="phased", params={"objective": "x"})
     happened = {type(event) for event in bench.events.drain()}

@@ -95,7 +95,7 @@ async def test_a_server_in_the_agents_terminal_is_reached_by_its_commands(
     await desk.call("terminal_operations.send_input", **typed)
     async with asyncio.timeout(90):
         while not (found := re.search(r"port:(\d+)\.", terminal.output(0).text)):
-            await terminal.quiet(silence=0.05, within=1)
+            await terminal.activity.quiet(silence=0.05, within=1)
     assert (await desk.run(line("127.0.0.1", int(found[1])))).finished.text == "1"
     assert desk.asked == []
     await desk.run(line("127.0.0.1", other))

@@ -198,7 +198,7 @@ def open_shell(
     async def opening(shell: str, **more: Any) -> TerminalSession:
         monkeypatch.setenv("SHELL", shutil.which(shell) or "")
         session, _ = await terminals.open(SessionSpec(ME, str(workspace), **more))
-        await session.settled(within=DEADLINE)
+        await session.activity.settled(within=DEADLINE)
         return session
 
     return opening

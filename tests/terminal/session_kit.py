@@ -98,10 +98,10 @@ async def crashed(
             assert made
             if not sys.argv[3]:
                 os.kill(os.getpid(), signal.SIGKILL)
-            await session.settled(within=90)
+            await session.activity.settled(within=90)
             session.write(sys.argv[3].encode() + b"\\r")
             while "heard-before" not in session.output(0).text.replace(sys.argv[3], ""):
-                await session.quiet(silence=0.05, within=90)
+                await session.activity.quiet(silence=0.05, within=90)
             for typed in sys.argv[4:]:
                 session.type(typed.encode())
             print(session.id, flush=True)

@@ -76,10 +76,10 @@ async def test_the_agent_asks_the_person_to_type_and_learns_what_changed(
     await shown(session, "Password:\nready>")
     session.type(f"echo {SECRET} was left >/dev/null; printf 'logged%s\\n' -in\r".encode())
     await shown(session, "logged-in")
-    assert (session.holder, session.reason) == ("person", "your password for the vault")
+    assert (session.turns.holder, session.turns.reason) == ("person", "your password for the vault")
     with pytest.raises(ToolError, match="what it shows is theirs"):
         await handed.call("get_terminal_buffer", id=session.id)
-    session.pass_to("agent")
+    session.turns.pass_to("agent")
     told = await asking
     assert "logged-in" in told["changed_by_person"]
     assert told["typed"] is False
@@ -106,7 +106,7 @@ async def test_an_answer_to_the_question_hands_back_too(
     desk.says = lambda: "I would rather not"
     told = await handed.data("send_input", session_id=session.id, input="", hand_over="a token")
     assert told["reply"] == "I would rather not"
-    assert session.holder == "agent"
+    assert session.turns.holder == "agent"
 
 
 @pytest.mark.requirement("terminal:baton")
@@ -120,7 +120,7 @@ async def test_where_nobody_is_the_agent_is_told_at_once(
     result = await mine.call("send_input", session_id=session.id, input="", hand_over="a token")
     assert not result.ok
     assert "Nobody is there" in result.text
-    assert session.holder == "agent"
+    assert session.turns.holder == "agent"
 
 
 @pytest.mark.requirement("terminal:baton-pause")
@@ -142,7 +142,7 @@ async def test_a_key_of_the_person_pauses_the_agent_until_it_is_handed_back(
         handed.data("send_input", session_id=session.id, input="echo nev''er\r\n", timeout=60)
     )
     await asyncio.sleep(0)
-    session.pass_to("agent")
+    session.turns.pass_to("agent")
     told = await sending
     assert told["typed"] is False
     assert "by-hand" in told["changed_by_person"]
@@ -154,13 +154,13 @@ async def test_a_session_that_is_only_watched_takes_no_keys(
     handed: Hand, terminals: PtyTerminals
 ) -> None:
     session = await opened(handed, terminals)
-    session.pass_to("watch")
+    session.turns.pass_to("watch")
     for types in (session.write, session.type):
         with pytest.raises(ToolError):
             types(b"x")
     with pytest.raises(ToolError, match="watched only"):
         await handed.call("send_input", session_id=session.id, input="ls\r\n", timeout=0.05)
-    session.pass_to("agent")
+    session.turns.pass_to("agent")
     session.write(b"\r")
 
 
@@ -169,8 +169,8 @@ async def test_the_person_s_own_shell_stays_theirs(
     terminals: PtyTerminals, workspace: Path, until: Until
 ) -> None:
     session, _ = await terminals.open(SessionSpec(None, str(workspace)))
-    session.pass_to("agent")
-    assert session.holder == "person"
+    session.turns.pass_to("agent")
+    assert session.turns.holder == "person"
     session.type(b"echo all-is-ke''pt\r")
     await until(session, "all-is-kept\r\n")
 
@@ -186,7 +186,7 @@ async def test_a_recording_has_nothing_of_what_the_person_did(
     session.type(f"echo {SECRET}\r".encode())
     session.type(b"echo en''d\r")
     await shown(session, "\nend")
-    session.pass_to("agent")
+    session.turns.pass_to("agent")
     session.write(b"echo af''ter\r")
     await until(session, "after\r\n")
     stop()

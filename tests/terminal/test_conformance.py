@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
-from sam_tui.core.ports.processes.terminals import CellRun
+from sam_tui.core.ports.processes.screens import CellRun
 from tests.fakes.rows import every_row
 
 VECTORS = (

@@ -52,12 +52,12 @@ async def test_what_the_person_did_when_the_program_died_stays_theirs(
     terminals = PtyTerminals(sandbox, holders)
     session, made = await terminals.open(confined(workspace))
     assert not made
-    assert session.holder == "person"
+    assert session.turns.holder == "person"
     # The shell draws its line anew, with what stands in it.
     async with asyncio.timeout(DEADLINE):
         while "half-typed" not in session.screen.text():
-            await session.quiet(silence=0.05, within=1)
-    session.pass_to("agent")
+            await session.activity.quiet(silence=0.05, within=1)
+    session.turns.pass_to("agent")
     session.write(b"\x15echo m''ine\r")
     text = await until(session, "mine\r\n")
     assert "heard-before" in text
@@ -66,8 +66,8 @@ async def test_what_the_person_did_when_the_program_died_stays_theirs(
     assert SECRET not in text
     assert SECRET not in session.screen.text()
     assert SECRET not in str(session.commands)
-    assert session.veiled(f"$ {TYPED.strip()}\n$ half-typed") == f"$ {VEIL}\n$ {VEIL}"
-    await session.settled(within=DEADLINE)
+    assert session.turns.veiled(f"$ {TYPED.strip()}\n$ half-typed") == f"$ {VEIL}\n$ {VEIL}"
+    await session.activity.settled(within=DEADLINE)
     assert session.commands[-1].command == "echo m''ine"
     await terminals.close_all()
 
@@ -107,14 +107,14 @@ async def test_what_was_typed_before_it_was_handed_back_is_veiled_by_the_next_pr
     first = PtyTerminals(sandbox, holders)
     session, _ = await first.open(SessionSpec(ME, str(workspace)))
     session.type(f"echo {SECRET}\r".encode())
-    session.pass_to("agent")
-    session.pass_to("watch")
+    session.turns.pass_to("agent")
+    session.turns.pass_to("watch")
     await first.close_all()
     second = PtyTerminals(sandbox, holders)
     again = await second.resume(ME)
     assert again is not None
-    assert again.holder == "watch"
-    assert again.veiled(f"a echo {SECRET} b") == f"a {VEIL} b"
+    assert again.turns.holder == "watch"
+    assert again.turns.veiled(f"a echo {SECRET} b") == f"a {VEIL} b"
     await second.close_all()
 
 
@@ -127,7 +127,7 @@ async def test_what_was_printed_before_the_hand_back_is_the_person_s_though_nobo
     await until(session, "his-own\r\n")
     session.type(f"echo {SECRET}; : > done\r".encode())
     wait_without_reading(workspace / "done")
-    session.pass_to("agent")
+    session.turns.pass_to("agent")
     session.write(b"echo ag''ain\r")
     text = await until(session, "again\r\n")
     assert "his-own\r\n" in text

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
-from sam_tui.core.ports.processes.screens import MouseInput
-from sam_tui.core.ports.processes.terminals import KeyPress, SessionSpec, TerminalSession
+from sam_tui.core.ports.processes.screens import KeyPress, MouseInput
+from sam_tui.core.ports.processes.terminals import SessionSpec, TerminalSession
 from tests.fakes.programs import needs
 
 DEADLINE = 90.0
@@ -32,7 +32,7 @@ class Person:
 
     async def enter(self, command: str) -> None:
         self.session.write(command.encode() + b"\r")
-        await self.session.settled(within=DEADLINE)
+        await self.session.activity.settled(within=DEADLINE)
 
     async def sees(self, wanted: str, *, row: int | None = None) -> list[str]:
         """Wait until the screen, or a row of it, shows a text; returns its lines."""
@@ -57,7 +57,7 @@ class Person:
 async def person(terminals: PtyTerminals, workspace: Path) -> AsyncIterator[Person]:
     session, _ = await terminals.open(SessionSpec(None, str(workspace), 60, 12))
     assert session.screen.rows == 12
-    await session.settled(within=DEADLINE)
+    await session.activity.settled(within=DEADLINE)
     yield Person(session)
 
 
@@ -78,7 +78,7 @@ async def test_vim_edits_a_file(person: Person, workspace: Path) -> None:
     assert lines[:2] == ["ello!", "world"]
     person.type(":wq")
     person.press("enter")
-    await person.session.settled(within=DEADLINE)
+    await person.session.activity.settled(within=DEADLINE)
     assert (workspace / "note.txt").read_text() == "ello!\nworld\n"
     assert not person.session.screen.alternate
     assert person.session.commands[-1].exit_code == 0
@@ -99,7 +99,7 @@ async def test_less_pages_searches_and_scrolls_by_wheel(person: Person) -> None:
     person.session.write(person.session.screen.input.mouse(wheel))
     await person.sees("303", row=0)
     person.press("q")
-    assert (await person.session.settled(within=DEADLINE)).name == "finished"
+    assert (await person.session.activity.settled(within=DEADLINE)).name == "finished"
 
 
 @needs("tmux")
@@ -121,7 +121,7 @@ async def test_tmux_splits_panes_and_follows_the_size(person: Person, workspace:
         person.press("enter")
         await person.sees("\nfitted")
         person.press("ctrl+b", "d")
-        await person.session.settled(within=DEADLINE)
+        await person.session.activity.settled(within=DEADLINE)
     finally:
         await person.enter(f"{tmux} kill-server")
     assert not person.session.screen.alternate
@@ -141,11 +141,11 @@ async def test_python_is_spoken_to(person: Person) -> None:
     person.type("input('name? ')")
     person.press("enter")
     await person.sees("name? ")
-    assert person.session.state.name in ("waiting", "running")
+    assert person.session.activity.state.name in ("waiting", "running")
     person.press("ctrl+c")
     await person.sees("KeyboardInterrupt")
     person.press("ctrl+d")
-    assert (await person.session.settled(within=DEADLINE)).name == "finished"
+    assert (await person.session.activity.settled(within=DEADLINE)).name == "finished"
 
 
 @needs("git")
@@ -159,11 +159,11 @@ async def test_git_stages_hunk_by_hunk(person: Person, workspace: Path) -> None:
     (workspace / "file").write_text(numbers.replace("3\n", "three\n", 1).replace("38", "x"))
     await person.enter("git --no-pager -c color.ui=always add -p file")
     await person.sees("(1/2) Stage this hunk")
-    assert person.session.state.name == "waiting"
+    assert person.session.activity.state.name == "waiting"
     person.press("y", "enter")
     await person.sees("(2/2) Stage this hunk")
     person.press("n", "enter")
-    await person.session.settled(within=DEADLINE)
+    await person.session.activity.settled(within=DEADLINE)
     await person.enter("git --no-pager diff --cached --shortstat")
     await person.sees("1 insertion(+)")
 
@@ -176,7 +176,7 @@ async def test_fzf_narrows_and_chooses(person: Person) -> None:
     person.type("77")
     await person.sees("1/100")
     person.press("enter")
-    await person.session.settled(within=DEADLINE)
+    await person.session.activity.settled(within=DEADLINE)
     await person.enter("echo =$(cat chosen)=")
     await person.sees("=177=")
 
@@ -193,7 +193,7 @@ async def test_htop_shows_processes_and_is_driven_by_function_keys(person: Perso
     person.press("q")
     await person.sees("F10")
     person.press("f10")
-    assert (await person.session.settled(within=DEADLINE)).name == "finished"
+    assert (await person.session.activity.settled(within=DEADLINE)).name == "finished"
     assert not person.session.screen.alternate
 
 
@@ -206,5 +206,5 @@ async def test_nano_edits_a_file(person: Person, workspace: Path) -> None:
     person.press("ctrl+o", "enter")
     await person.sees("Wrote 1 line")
     person.press("ctrl+x")
-    await person.session.settled(within=DEADLINE)
+    await person.session.activity.settled(within=DEADLINE)
     assert (workspace / "note.txt").read_text() == "hello\n"

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
-from sam_tui.core.ports.processes.terminals import CellRun, KeyPress
+from sam_tui.core.ports.processes.screens import CellRun, KeyPress
 from scripts import ghostty_declarations
 
 

@@ -4,8 +4,7 @@ import pytest
 
 from sam_tui.adapters.terminal.emulator import host
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
-from sam_tui.core.ports.processes.screens import ClipboardRequest, MouseInput, TextSpan
-from sam_tui.core.ports.processes.terminals import CellRun
+from sam_tui.core.ports.processes.screens import CellRun, ClipboardRequest, MouseInput, TextSpan
 
 
 def shown(*pieces: str, columns: int = 20, rows: int = 4) -> EmulatedScreen:

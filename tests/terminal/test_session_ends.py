@@ -24,7 +24,7 @@ async def test_closing_ends_foreground_and_stubborn_background_jobs(
     session.write(b"bash -c 'trap \"\" HUP; echo b=$$.; sleep 100'\r")
     async with asyncio.timeout(90):
         while len(found := re.findall(r"[ab]=(\d+)\.", session.output(0).text)) < 2:
-            await session.quiet(silence=0.05, within=1)
+            await session.activity.quiet(silence=0.05, within=1)
     pids = [int(pid) for pid in found]
     assert len(pids) == 2
     assert all(map(lives, pids))
@@ -89,7 +89,7 @@ async def test_each_group_of_a_session_gets_as_strong_a_signal_as_it_takes(
     session.write(b"set -m; (bash job 2; true) | cat\r")
     async with asyncio.timeout(90):
         while len(found := re.findall(r"up=(\d+)\.", session.output(0).text)) < 2:
-            await session.quiet(silence=0.05, within=1)
+            await session.activity.quiet(silence=0.05, within=1)
     await terminals.close(session.id)
     assert not any(lives(int(pid)) for pid in found)
     for name in ("got1", "got2"):
@@ -116,17 +116,17 @@ async def test_a_command_is_sent_to_the_background_and_brought_back_by_either_ha
     await until(session, "ready>")
     session.write(b"cat\r")
     await until(session, "cat\r\n")
-    assert (await session.settled(within=20)).name == "waiting"
+    assert (await session.activity.settled(within=20)).name == "waiting"
     session.write(b"\x1a")
     await until(session, "Stopped")
-    assert (await session.settled(within=20)).name == "finished"
+    assert (await session.activity.settled(within=20)).name == "finished"
     session.write(b"fg\r")
     await until(session, "fg\r\ncat\r\n")
-    assert (await session.settled(within=20)).name == "waiting"
+    assert (await session.activity.settled(within=20)).name == "waiting"
     session.type(b"\x1a")
-    assert (await session.settled(within=20)).name == "finished"
-    session.pass_to("agent")
+    assert (await session.activity.settled(within=20)).name == "finished"
+    session.turns.pass_to("agent")
     session.write(b"fg >/dev/null\r")
     await until(session, "fg >/dev/null\r\n")
-    assert (await session.settled(within=20)).name == "waiting"
-    assert (await session.end_command()).name == "finished"
+    assert (await session.activity.settled(within=20)).name == "waiting"
+    assert (await session.activity.end_command()).name == "finished"

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("plain_shell")
 async def enter(session: TerminalSession, line: str) -> CommandRecord:
     """Type a line and wait; returns the newest record."""
     session.write(line.encode() + b"\r")
-    await session.settled(within=PATIENCE)
+    await session.activity.settled(within=PATIENCE)
     return session.commands[-1]
 
 
@@ -59,7 +59,7 @@ async def test_every_command_is_recorded_with_its_end(
     assert (output(session, slow), slow.cwd) == (["x"], str(workspace / "sub ü"))
     assert slow.seconds
     assert len(session.commands) == 4
-    assert session.state.name == "finished"
+    assert session.activity.state.name == "finished"
 
 
 @pytest.mark.requirement("terminal:records")
@@ -78,11 +78,11 @@ async def test_the_running_command_is_the_last_record(
     session = await open_shell(shell)
     session.write(b"echo be''gun; sleep 300\r")
     await until(session, "begun\r\n")
-    assert session.state.name in ("running", "quiet")
+    assert session.activity.state.name in ("running", "quiet")
     running = session.commands[-1]
     assert (running.command, running.end) == ("echo be''gun; sleep 300", None)
     assert running.exit_code is None
-    assert (await session.end_command()).name == "finished"
+    assert (await session.activity.end_command()).name == "finished"
     assert session.commands[-1].exit_code == 130
 
 
@@ -135,7 +135,7 @@ async def test_a_program_cannot_forge_the_end_of_a_command(
     await until(session, "begun\r\n")
     assert session.commands[-1].end is None
     assert session.directory != "/x"
-    await session.end_command()
+    await session.activity.end_command()
     assert session.commands[-1].exit_code == 130
 
 
@@ -175,13 +175,13 @@ async def test_a_shell_without_integration_is_followed_by_what_it_does(
 ) -> None:
     session = await open_shell("sh")
     assert session.commands == ()
-    assert session.state.name == "finished"
+    assert session.activity.state.name == "finished"
     session.write(b"sleep 0.6; echo en''d\r")
-    assert (await session.settled(within=PATIENCE)).name == "finished"
+    assert (await session.activity.settled(within=PATIENCE)).name == "finished"
     assert "end\r\n" in session.output(0).text
     session.write(b"cd /; echo be''gun; sleep 300\r")
     await until(session, "begun\r\n")
-    assert session.state.name == "running"
+    assert session.activity.state.name == "running"
     assert session.directory == "/"
 
 
@@ -205,9 +205,9 @@ async def test_a_program_that_waits_for_keys_is_told_from_one_that_works(
     session = await open_shell("bash")
     session.write(command.encode() + b"\r")
     if secret is None:
-        assert (await session.settled(within=1.5)).name != "waiting"
+        assert (await session.activity.settled(within=1.5)).name != "waiting"
     else:
-        state = await session.settled(within=PATIENCE)
+        state = await session.activity.settled(within=PATIENCE)
         assert (state.name, state.secret) == ("waiting", secret)
 
 
@@ -219,7 +219,7 @@ async def test_a_command_that_prints_nothing_for_long_is_quiet(
     session = await open_shell("bash")
     session.write(b"echo be''gun; sleep 300\r")
     await until(session, "begun\r\n")
-    state = await session.settled(within=0.8)
+    state = await session.activity.settled(within=0.8)
     assert state.name == "quiet"
     assert state.seconds >= 0.2
 
@@ -228,7 +228,7 @@ async def test_a_command_that_prints_nothing_for_long_is_quiet(
 async def test_the_end_of_the_shell_ends_its_last_record(open_shell: Open) -> None:
     session = await open_shell("bash")
     session.write(b"echo bye; exit 9\r")
-    assert (await session.settled(within=PATIENCE)).name == "finished"
+    assert (await session.activity.settled(within=PATIENCE)).name == "finished"
     assert not session.running
     last = session.commands[-1]
     assert (last.command, last.exit_code, last.end) == ("echo bye; exit 9", 9, session.end)
@@ -251,10 +251,10 @@ async def test_a_command_is_ended_by_as_much_as_it_takes_and_the_shell_stays(
     session = await open_shell("bash")
     session.write(command.encode() + b"\r")
     await until(session, "ready\r\n")
-    assert (await session.end_command()).name == "finished"
+    assert (await session.activity.end_command()).name == "finished"
     assert session.commands[-1].exit_code == code
     assert output(session, await enter(session, "echo alive")) == ["alive"]
-    assert (await session.end_command()).name == "finished"
+    assert (await session.activity.end_command()).name == "finished"
 
 
 @pytest.mark.requirement("terminal:ladder")
@@ -268,7 +268,7 @@ async def test_a_loop_of_the_shell_ends_and_the_next_line_arrives_whole(
     for number in range(4):
         session.write(f"echo go''{number}; {loop}\r".encode())
         await until(session, f"go{number}\r\n")
-        assert (await session.end_command()).name == "finished"
+        assert (await session.activity.end_command()).name == "finished"
         session.write(f"echo we''ll{number}\r".encode())
         await until(session, f"well{number}\r\n")
 

@@ -50,8 +50,8 @@ async def kept_session(holders: Holders, sandbox: Sandbox, workspace: Path) -> T
     session.write(b"echo ear''lier\r")
     async with asyncio.timeout(90):
         while "earlier\r\n" not in session.output(0).text:
-            await session.quiet(silence=0.05, within=1)
-    await session.settled(within=20)
+            await session.activity.quiet(silence=0.05, within=1)
+    await session.activity.settled(within=20)
     await terminals.close_all()
     return session
 
@@ -128,12 +128,12 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     told = session.output(0).text
     assert "by-hand" not in told
     assert "the person typed here" in told
-    assert session.holder == "agent"
+    assert session.turns.holder == "agent"
     typed = "stty size; printf '\\33[>1u\\33[?1004h\\33[4 q'; echo by-ha''nd"
-    assert session.veiled(f"$ {typed}") == f"$ {VEIL}"
+    assert session.turns.veiled(f"$ {typed}") == f"$ {VEIL}"
     session.write(b"echo by-ag''ent\r")
     await until(session, "by-agent\r\n")
-    await session.settled(within=20)
+    await session.activity.settled(within=20)
     assert [record.command for record in session.commands[-2:]] == [
         "echo ear''lier",
         "echo by-ag''ent",

@@ -45,18 +45,18 @@ async def test_a_line_left_unfinished_is_set_aside_and_given_back(
     unfinished = "echo zebra''-crossing-mine"
     session.type(unfinished.encode())
     await shown(session, unfinished)
-    session.pass_to("agent")
+    session.turns.pass_to("agent")
     told = await hand.data("send_input", session_id=session.id, input="echo a''lone\r\n")
     assert "alone\n" in told["output"]
     assert told["exitCode"] == 0
     assert session.commands[-1].command == "echo a''lone"
     assert not tells(str(told), "zebra-crossing-mine")
     assert not tells(await all_told(hand, session), "zebra-crossing-mine")
-    session.pass_to("person")
+    session.turns.pass_to("person")
     await shown(session, unfinished)
     session.type(b"\r")
     await shown(session, "\nzebra-crossing-mine")
-    session.pass_to("agent")
+    session.turns.pass_to("agent")
     assert not tells(await all_told(hand, session), "zebra-crossing-mine")
 
 
@@ -79,12 +79,12 @@ async def test_a_secret_longer_than_a_row_reaches_the_agent_in_no_way_of_typing_
     session.type(f"printf '\\033]2;%s\\007' {SECRET}; echo tit''led\r".encode())
     await shown(session, "\ntitled")
     assert tells(session.screen.text(), SECRET)
-    session.pass_to("agent")
+    session.turns.pass_to("agent")
     assert not tells(await all_told(hand, session), SECRET)
     # The agent has its shell draw the person's lines anew.
     for keys in (b"\x1b[A\x1b[A", b"\x1b[A", b"\x1b[A", b"\x0c"):
         session.write(keys)
-        await session.settled(within=DEADLINE)
+        await session.activity.settled(within=DEADLINE)
         buffer = await hand.call("get_terminal_buffer", id=session.id)
         assert not tells(buffer.text + session.output(0).text, SECRET)
 
@@ -98,7 +98,7 @@ async def test_a_recording_has_nothing_typed_that_a_shell_shows_again(
     session.resize(45, 24)
     casts = [tmp_path / f"{name}.cast" for name in ("before", "meanwhile", "after")]
     session.write(b"echo old''est\r")
-    await session.settled(within=DEADLINE)
+    await session.activity.settled(within=DEADLINE)
     texts: list[str] = []
     for cast in casts:
         stop = session.record(str(cast), typed=True)
@@ -106,12 +106,12 @@ async def test_a_recording_has_nothing_typed_that_a_shell_shows_again(
             session.type(f"echo {SECRET}\r".encode())
             await shown(session, f"\n{SECRET[:8]}")
         elif cast.stem == "meanwhile":
-            session.pass_to("agent")
-            await session.tidied()
+            session.turns.pass_to("agent")
+            await session.turns.tidied()
         for keys in (b"\x1b[A", b"\x0c", b"\x03", b"echo new''est\r"):
             if cast.stem != "before":
                 session.write(keys)
-                await session.settled(within=DEADLINE)
+                await session.activity.settled(within=DEADLINE)
         stop()
         texts.append(cast.read_text(encoding="utf-8"))
         assert not tells(texts[-1], SECRET)
@@ -130,9 +130,9 @@ async def test_what_a_program_makes_of_keys_that_it_got_is_veiled_though_it_is_s
     session.type(f"{ready}; read a; : > got; {gate}; echo $a | rev; read b\r".encode())
     await shown(session, "\nready")
     session.type(SECRET[::-1].encode() + b"\r")
-    session.pass_to("agent")
+    session.turns.pass_to("agent")
     while not (hand.workspace / "got").exists():
-        await session.quiet(silence=0.02, within=1)
+        await session.activity.quiet(silence=0.02, within=1)
     (hand.workspace / "gate").touch()
     told = await hand.data("send_input", session_id=session.id, input="\r\n", timeout=DEADLINE)
     assert tells(session.screen.text(), SECRET)

@@ -70,11 +70,11 @@ async def test_the_answer_to_a_hand_over_says_what_was_typed_before(tmp_path: Pa
         sending = asyncio.ensure_future(desk.send(input=line, hand_over="the code"))
         await shown(desk.terminal, "Code:")
         async with asyncio.timeout(90):
-            while desk.terminal.holder != "person":
-                await desk.terminal.quiet(silence=0.05, within=1)
+            while desk.terminal.turns.holder != "person":
+                await desk.terminal.activity.quiet(silence=0.05, within=1)
         desk.terminal.type(f"{SECRET}\r".encode())
         await shown(desk.terminal, "\nok\nready>")
-        desk.terminal.pass_to("agent")
+        desk.terminal.turns.pass_to("agent")
         told = await sending
         assert told["typed"] is True
         assert "All of input was typed before" in told["message"]
@@ -84,9 +84,9 @@ async def test_the_answer_to_a_hand_over_says_what_was_typed_before(tmp_path: Pa
         desk.terminal.type(f": {SECRET}".encode())
         told = await desk.send(input="echo se''cond\r\n", hand_over="more", timeout=0.2)
         assert "nothing was typed" in told
-        desk.terminal.pass_to("agent")
-        await desk.terminal.tidied()
-        await desk.terminal.settled(within=20)
+        desk.terminal.turns.pass_to("agent")
+        await desk.terminal.turns.tidied()
+        await desk.terminal.activity.settled(within=20)
         assert "second" not in desk.terminal.screen.text()
         assert desk.terminal.commands[-1].command.startswith("echo fi")
         assert not leaked(b"".join(r.body for r in desk.server.posts).decode(), [SECRET])

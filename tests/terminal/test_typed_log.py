@@ -83,10 +83,10 @@ async def test_nothing_that_is_typed_while_holding_is_in_any_later_request(
         person = Person(session, chance, home)
         for turn in range(ROUNDS):
             session.resize(chance.randint(*WIDTHS), 24)
-            session.pass_to("person")
+            session.turns.pass_to("person")
             person.trace.append(f"take {turn} at {session.screen.columns}")
             recover = await person.hold(STEPS_EACH)
-            session.pass_to("agent")
+            session.turns.pass_to("agent")
             seen = len(server.posts)
             server.replies += [Reply(calls=reading(session.id, chance)), Reply(text="Read.")]
             await conversation.run("Look.")
@@ -94,11 +94,11 @@ async def test_nothing_that_is_typed_while_holding_is_in_any_later_request(
             assert "end_index" in sent
             assert not leaked(sent, person.secrets), person.trace
             assert not leaked(cast.read_text(), person.secrets), person.trace
-            session.pass_to("person")
+            session.turns.pass_to("person")
             for _ in range(3):
                 session.type(recover or b"\x03")
-                await session.quiet(silence=0.05, within=DEADLINE)
-            await session.settled(within=DEADLINE)
+                await session.activity.quiet(silence=0.05, within=DEADLINE)
+            await session.activity.settled(within=DEADLINE)
         await runtime.close()
         heard = events.drain()
         assert any(isinstance(event, ToolFinished) for event in heard)

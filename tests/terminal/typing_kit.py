@@ -63,7 +63,7 @@ class Person:
 
     async def settle(self) -> None:
         """Wait until it is at a prompt, or waits for keys."""
-        await self.session.settled(within=DEADLINE)
+        await self.session.activity.settled(within=DEADLINE)
 
     async def hold(self, steps: int) -> bytes:
         """Do several things; returns the keys that end what is left open at the hand-over."""
@@ -122,7 +122,7 @@ async def _recalled(me: Person) -> None:
 async def _searched(me: Person) -> None:
     await me.settle()
     me.keys("\x12ech")
-    await me.session.quiet(silence=0.05, within=DEADLINE)
+    await me.session.activity.quiet(silence=0.05, within=DEADLINE)
     me.session.type(END)
     me.session.type(b"\x03")
 
@@ -132,7 +132,7 @@ async def _completed(me: Person) -> None:
     (me.home / name).touch()
     await me.settle()
     me.keys(f"echo ~/{name[:7]}\t")
-    await me.session.quiet(silence=0.05, within=DEADLINE)
+    await me.session.activity.quiet(silence=0.05, within=DEADLINE)
     me.keys("\r")
 
 
@@ -193,7 +193,7 @@ async def _vim(me: Person) -> None:
     me.keys("vim -u NONE -i NONE -n\r")
     await me.settle()
     me.keys(f"i{me.secret()}\r{me.secret()}\x1b")
-    await me.session.quiet(silence=0.05, within=DEADLINE)
+    await me.session.activity.quiet(silence=0.05, within=DEADLINE)
     me.resize()
     me.keys(":q!\r")
 
@@ -270,7 +270,7 @@ async def _in_vim(me: Person) -> bytes:
     me.keys("vim -u NONE -i NONE -n\r")
     await me.settle()
     me.keys(f"i{me.secret()}\r{me.secret()}")
-    await me.session.quiet(silence=0.05, within=DEADLINE)
+    await me.session.activity.quiet(silence=0.05, within=DEADLINE)
     return b"\x1b\x1b:q!\r"
 
 

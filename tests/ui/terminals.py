@@ -34,7 +34,7 @@ async def shows(me: Driver, view: TerminalView, text: str) -> None:
     """
     assert view.session is not None
     session = view.session
-    await me.until(lambda: session.state.name == "finished")
+    await me.until(lambda: session.activity.state.name == "finished")
     session.write(f"PS1=; clear; printf '{text}\\n'; sleep 900\n".encode())
     # Once the shell told that it runs, the line itself is on the screen no later than the clearing.
     await me.until(lambda: any("sleep 900" in r.command for r in session.commands))

@@ -38,7 +38,7 @@ async def test_a_command_runs_in_the_shell_beside_and_its_output_goes_along_with
         session = chat.terminals.shell.session
         assert session is not None
         session.type(b"cat\r")
-        await me.until(lambda: session.state.name == "waiting")
+        await me.until(lambda: session.activity.state.name == "waiting")
         await me.send("!echo never")
         await me.until(lambda: area.text == "!echo never")
     for text in ("!ls\nrm x", "no !ls", " !ls"):

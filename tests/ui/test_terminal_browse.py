@@ -89,7 +89,7 @@ async def test_what_is_marked_or_the_last_command_goes_to_the_prompt(stage: Stag
         view = await in_shell(me)
         session = view.session
         assert session is not None
-        await me.until(lambda: session.state.name == "finished")
+        await me.until(lambda: session.activity.state.name == "finished")
         session.write(b"printf '\\033[31mred\\033[m\\n'\n")
         await me.until(
             lambda: any(r.exit_code == 0 and "red" in r.command for r in session.commands)

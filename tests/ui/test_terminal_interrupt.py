@@ -16,7 +16,7 @@ async def with_deaf_command(me: Driver) -> TerminalView:
     view = await in_shell(me)
     assert view.session is not None
     session = view.session
-    await me.until(lambda: session.state.name == "finished")
+    await me.until(lambda: session.activity.state.name == "finished")
     session.type(f"{DEAF}\r".encode())
     await me.until(lambda: "\ndeaf" in drawn(view))
     return view
@@ -41,7 +41,7 @@ async def test_an_interrupt_that_is_not_heeded_is_followed_by_term_and_kill(
         await me.pilot.press("ctrl+c")
         await me.until(lambda: view.label == "still running · Ctrl+C again: TERM, KILL")
         await me.pilot.press("ctrl+c")
-        await me.until(lambda: session.state.name == "finished")
+        await me.until(lambda: session.activity.state.name == "finished")
         assert "ending it: asked to end (TERM)" in said
         assert "ending it: killed (KILL)" in said
         await me.until(lambda: view.label == "Ctrl+] twice leaves")
@@ -58,17 +58,17 @@ async def test_one_that_is_heeded_and_one_for_a_program_with_a_prompt_offer_noth
         view = await in_shell(me)
         session = view.session
         assert session is not None
-        await me.until(lambda: session.state.name == "finished")
+        await me.until(lambda: session.activity.state.name == "finished")
         session.type(b"python3 -q\r")
-        await me.until(lambda: ">>>" in drawn(view) and session.state.name == "waiting")
+        await me.until(lambda: ">>>" in drawn(view) and session.activity.state.name == "waiting")
         await me.pilot.press("ctrl+c")
         await me.until(lambda: "KeyboardInterrupt" in drawn(view))
-        await me.until(lambda: session.state.name == "waiting")
+        await me.until(lambda: session.activity.state.name == "waiting")
         view.interrupting.look(session)
         assert view.label == "Ctrl+] twice leaves"
         await me.pilot.press("ctrl+c")
         await me.until(lambda: drawn(view).count("KeyboardInterrupt") == 2)
-        assert session.state.name != "finished"
+        assert session.activity.state.name != "finished"
 
 
 @pytest.mark.requirement("ui:terminal-interrupt")
@@ -79,6 +79,6 @@ async def test_a_command_is_ended_from_the_prompt(stage: Stage) -> None:
         assert session is not None
         await me.pilot.press(*LEAVE_CHORD)
         await me.send("/end")
-        await me.until(lambda: session.state.name == "finished")
+        await me.until(lambda: session.activity.state.name == "finished")
         await me.send("/end")
         await me.until(lambda: "No command runs in this terminal" in me.drawn())

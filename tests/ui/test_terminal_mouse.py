@@ -13,7 +13,7 @@ from tests.ui.terminals import drag, drawn, in_shell, mouse, shows, type_line
 async def heard(me: Driver, view: TerminalView, modes: str) -> None:
     """A program that wants what ``modes`` say, and shows what it hears."""
     await type_line(me, f"stty -echo -icanon; printf '\\e[{modes}h'; clear; cat -v")
-    await me.until(lambda: view.session and view.session.state.name == "waiting")
+    await me.until(lambda: view.session and view.session.activity.state.name == "waiting")
 
 
 @pytest.mark.requirement("ui:terminal-mouse")

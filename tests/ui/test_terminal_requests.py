@@ -195,7 +195,7 @@ async def test_focus_is_told_to_a_program_that_asked(stage: Stage) -> None:
     async with driven(app_over(stage)) as me:
         view = await in_shell(me)
         await type_line(me, "stty -echo -icanon; clear; printf '\\e[?1004h'; cat -v")
-        await me.until(lambda: view.session and view.session.state.name == "waiting")
+        await me.until(lambda: view.session and view.session.activity.state.name == "waiting")
         status = me.app.chat.status
         assert "Ctrl+] twice leaves" in str(status.render())
         await me.pilot.press(*LEAVE_CHORD)

@@ -40,7 +40,7 @@ async def test_shells_are_opened_chosen_and_closed_by_key(stage: Stage) -> None:
         await me.until(lambda: second.session is not None and second.has_focus)
         assert titles(panel) == " 1 shell  2 shell ×  + "
         assert second.session is not panel.shell.session
-        await me.until(lambda: second.session and second.session.state.name == "finished")
+        await me.until(lambda: second.session and second.session.activity.state.name == "finished")
         await me.pilot.press(*("ctrl+right_square_bracket",) * 2)
         await me.until(lambda: me.app.chat.prompt.area.has_focus)
         await me.pilot.press("f4")
@@ -60,7 +60,7 @@ async def test_tabs_are_chosen_opened_and_closed_by_mouse(stage: Stage) -> None:
         await click_title(me, panel, "+")
         await me.until(lambda: len(panel.tabs) == 2 and panel.current.session is not None)
         second = panel.current
-        await me.until(lambda: second.session and second.session.state.name == "finished")
+        await me.until(lambda: second.session and second.session.activity.state.name == "finished")
         await click_title(me, panel, "1 shell")
         assert panel.current is panel.shell
         await click_title(me, panel, "2 shell")
@@ -95,7 +95,7 @@ async def test_a_shell_in_which_something_runs_is_closed_only_when_asked_twice(
         panel = await with_shell(me)
         session = panel.shell.session
         assert session is not None
-        await me.until(lambda: session.state.name == "finished")
+        await me.until(lambda: session.activity.state.name == "finished")
         session.write(b"sleep 500\n")
         await me.until(lambda: any(r.command == "sleep 500" for r in session.commands))
         await me.pilot.press("alt+w")
@@ -113,7 +113,7 @@ async def test_output_of_a_hidden_tab_is_marked_and_a_bell_until_the_tab_is_chos
         panel = await with_shell(me)
         session = panel.shell.session
         assert session is not None
-        await me.until(lambda: session.state.name == "finished")
+        await me.until(lambda: session.activity.state.name == "finished")
         await me.pilot.press("alt+t")
         await me.until(lambda: panel.current.session is not None)
         session.write(b"echo hello\n")

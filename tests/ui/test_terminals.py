@@ -14,7 +14,8 @@ from sam_tui.core.events import TerminalOpened
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.ports.model import TextDelta
-from sam_tui.core.ports.processes.terminals import CellRun, SessionSpec
+from sam_tui.core.ports.processes.screens import CellRun
+from sam_tui.core.ports.processes.terminals import SessionSpec
 from sam_tui.core.runtime import Runtime
 from sam_tui.ui.widgets.terminal import repeated_keys
 from sam_tui.ui.widgets.terminal.cells import Painter
@@ -62,7 +63,7 @@ async def test_the_chords_first_key_takes_no_other_key_with_it(
     async with driven(app_over(stage)) as me:
         view = await in_shell(me)
         await type_line(me, "stty -icanon -echo; od -An -v -t x1 -w1")
-        await me.until(lambda: view.session and view.session.state.name == "waiting")
+        await me.until(lambda: view.session and view.session.activity.state.name == "waiting")
         await me.pilot.press(LEAVE_CHORD[0])
         assert view.label == "Ctrl+] again leaves"
         # A line gets the key that follows, and the chord's own where that was waited for.
@@ -113,7 +114,7 @@ async def test_the_chords_first_key_is_nothing_to_a_shell_at_its_prompt(
 ) -> None:
     async with driven(app_over(stage)) as me:
         view = await in_shell(me)
-        await me.until(lambda: view.session and view.session.state.name == "finished")
+        await me.until(lambda: view.session and view.session.activity.state.name == "finished")
         monkeypatch.setattr(repeated_keys, "WITHIN", 0.001)
         await me.pilot.press(LEAVE_CHORD[0])
         await me.until(lambda: view.label == "Ctrl+] twice leaves")
@@ -199,17 +200,17 @@ async def test_the_agents_terminal_appears_can_be_typed_into_and_goes_with_its_c
         assert "agent" in panel.agent.badge[0]
         await type_line(me, "echo x$((6*7))y")
         await me.until(lambda: "x42y" in drawn(panel.agent))
-        assert opened.holder == "person"
+        assert opened.turns.holder == "person"
         await me.until(lambda: panel.agent.badge[0] == "you type")
         assert "hands back" in panel.agent.label
         await me.pilot.press(*LEAVE_CHORD)
         await me.until(lambda: me.app.chat.prompt.area.has_focus)
-        assert opened.holder == "agent"
+        assert opened.turns.holder == "agent"
         await me.until(lambda: panel.agent.badge[0] == "agent")
-        opened.pass_to("person", "your password")
+        opened.turns.pass_to("person", "your password")
         await me.until(lambda: panel.agent.badge[0] == "you type: your password")
         # A long reason is cut, and the key's name stands whole in the border.
-        opened.pass_to("person", "the password of the staging machine's database")
+        opened.turns.pass_to("person", "the password of the staging machine's database")
         border = me.app.export_screenshot
         await me.until(
             lambda: (
@@ -217,7 +218,7 @@ async def test_the_agents_terminal_appears_can_be_typed_into_and_goes_with_its_c
                 and "F8 hands it back" in text
             )
         )
-        opened.pass_to("agent")
+        opened.turns.pass_to("agent")
         await me.pilot.press("f4")
         assert panel.current is panel.shell
         await me.send("/new")

@@ -29,7 +29,7 @@ async def left_with(me: Driver, line: str) -> TerminalSession:
     view = await in_shell(me)
     session = view.session
     assert session is not None
-    await me.until(lambda: session.state.name == "finished")
+    await me.until(lambda: session.activity.state.name == "finished")
     session.type(f"{line}\r".encode())
     await me.until(lambda: session.commands)
     await me.pilot.press(*LEAVE_CHORD)
@@ -50,7 +50,7 @@ async def agents_terminal(me: Driver, stage: Stage, model: RawModel) -> Terminal
     )
     stage.runtime.bus.publish(TerminalOpened(session.conversation, opened.id))
     await me.until(lambda: me.app.chat.terminals.agent.session is opened)
-    await me.until(lambda: opened.state.name == "finished")
+    await me.until(lambda: opened.activity.state.name == "finished")
     return opened
 
 
@@ -84,7 +84,7 @@ async def test_a_question_and_hidden_input_are_told_until_somebody_is_there(stag
 async def test_while_nothing_happens_nothing_is_looked_at(stage: Stage) -> None:
     async with driven(app_over(stage)) as me:
         session = await left_with(me, "true")
-        await me.until(lambda: session.state.name == "finished")
+        await me.until(lambda: session.activity.state.name == "finished")
         watching = me.bench.terminal_status
         await me.until(lambda: watching.at_rest)
         assert told(me) == ""
@@ -101,7 +101,7 @@ async def test_the_agents_session_is_told_before_the_persons(stage: Stage, model
         assert shell is not None
         shell.type(b"sleep 300\r")
         await me.until(lambda: told(me) == "agent waits: Overwrite? +1")
-        opened.pass_to("person", "your PIN")
+        opened.turns.pass_to("person", "your PIN")
         await me.until(lambda: told(me) == "agent waits for you: your PIN +1")
 
 
@@ -126,17 +126,17 @@ async def test_one_key_lets_nobody_type_and_one_takes_and_hands_back(
 
         await me.until(lambda: border() == "agent · F8 takes it · F7 watch only")
         await me.pilot.press("f7")
-        await me.until(lambda: opened.holder == "watch")
+        await me.until(lambda: opened.turns.holder == "watch")
         await me.until(lambda: border() == "watch only · F7 the agent · F8 you")
-        opened.pass_to("agent")
+        opened.turns.pass_to("agent")
         view.focus()
         await me.until(lambda: border() == "agent · keys take it · Ctrl+] twice out")
-        opened.pass_to("watch")
+        opened.turns.pass_to("watch")
         # Nobody's keys go in: neither those of the person in it, nor the agent's.
         view.focus()
         await me.until(lambda: border() == "watch only · Enter: you · a: agent")
         await me.pilot.press("x", "f3", "space")
-        assert opened.holder == "watch" and "x" not in drawn(view)
+        assert opened.turns.holder == "watch" and "x" not in drawn(view)
         refused = await stage.runtime.executor.execute(
             ToolCall(
                 CallId("c1"),
@@ -146,23 +146,23 @@ async def test_one_key_lets_nobody_type_and_one_takes_and_hands_back(
             opened.conversation or ConversationId(""),
         )
         assert not refused.finished.ok
-        assert opened.holder == "watch"
+        assert opened.turns.holder == "watch"
         await me.pilot.press("enter")
-        await me.until(lambda: opened.holder == "person")
+        await me.until(lambda: opened.turns.holder == "person")
         await me.until(lambda: border() == "you type · Ctrl+] twice hands back")
         opened.type(b"echo ty$((1+1))ed\r")
-        await me.until(lambda: "ty2ed" in drawn(view) and opened.state.name == "finished")
+        await me.until(lambda: "ty2ed" in drawn(view) and opened.activity.state.name == "finished")
         await me.pilot.press(*LEAVE_CHORD)
-        await me.until(lambda: opened.holder == "agent")
-        assert opened.handover is not None and "ty2ed" in opened.handover.changed
+        await me.until(lambda: opened.turns.holder == "agent")
+        assert opened.turns.handover is not None and "ty2ed" in opened.turns.handover.changed
         await me.pilot.press("f8")
-        await me.until(lambda: opened.holder == "person" and view.has_focus)
+        await me.until(lambda: opened.turns.holder == "person" and view.has_focus)
         await me.pilot.press(*LEAVE_CHORD)
-        await me.until(lambda: opened.holder == "agent" and not view.has_focus)
+        await me.until(lambda: opened.turns.holder == "agent" and not view.has_focus)
         await me.pilot.press("f7")
-        await me.until(lambda: opened.holder == "watch")
+        await me.until(lambda: opened.turns.holder == "watch")
         await me.pilot.press("f8")
-        await me.until(lambda: opened.holder == "person")
+        await me.until(lambda: opened.turns.holder == "person")
 
 
 @pytest.mark.requirement("ui:terminal-tabs")

@@ -5,7 +5,7 @@ line says which one counts. Codex wraps what the model's interface takes and giv
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -92,19 +92,20 @@ def _claude(lines: Sequence[Line]) -> list[DatedMessage]:
 def _branch(lines: Sequence[Line]) -> list[Line]:
     """The lines that lead to the last one, side branches and subagents left out."""
     main = [line for line in lines if not line.get("isSidechain")]
-    by_id = {_text(line.get("uuid")): line for line in main if line.get("uuid")}
-    spoken = [
-        line for line in main if line.get("type") in ("user", "assistant") and line.get("uuid")
-    ]
-    if not spoken:
-        return main
+    named = [line for line in main if line.get("uuid")]
+    by_id = {_text(line.get("uuid")): line for line in named}
+    spoken = [line for line in named if line.get("type") in ("user", "assistant")]
     branch: list[Line] = []
-    at: Line | None = spoken[-1]
+    at = next(reversed(spoken), None)
     while at is not None:  # a line is taken once: a circle ends
         branch.append(at)
-        parent = _text(at.get("parentUuid")) or _text(at.get("logicalParentUuid"))
-        at = by_id.pop(parent, None)
-    return branch[::-1]
+        at = by_id.pop(_parent(at), None)
+    return branch[::-1] or main
+
+
+def _parent(line: Line) -> str:
+    """The line before, also across a compaction."""
+    return _text(line.get("parentUuid")) or _text(line.get("logicalParentUuid"))
 
 
 def _claude_answer(blocks: Sequence[Line]) -> AssistantMessage:
@@ -134,13 +135,16 @@ def _claude_results(lines: Sequence[Line]) -> Iterator[tuple[CallId, _Result]]:
 # ---- Codex
 
 
+def _codex_results(items: Iterable[Line]) -> Iterator[tuple[CallId, _Result]]:
+    for item in items:
+        if _text(item.get("type")) in _RESULTS:
+            output = _codex_output(item.get("output"))
+            yield CallId(_text(item.get("call_id"))), _Result(output, ok=True)
+
+
 def _codex(lines: Sequence[Line]) -> list[DatedMessage]:
     items = [(_time(line), item) for line in lines if (item := _codex_item(line)) is not None]
-    results = {
-        CallId(_text(item.get("call_id"))): _Result(_codex_output(item.get("output")), ok=True)
-        for _, item in items
-        if _text(item.get("type")) in _RESULTS
-    }
+    results = dict(_codex_results(item for _, item in items))
     entries: list[DatedMessage] = []
     thought, joins = "", False
     for at, item in items:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from sam_tui.adapters.llm import transport
 from sam_tui.adapters.llm.choice import (
@@ -247,9 +247,19 @@ def _names(body: bytes, most: int = _MOST_MODELS) -> list[str]:
     """The ids of a model list; without those that only embed."""
     if not body:
         return []
-    parsed: object = json.loads(body)
-    data = cast("Mapping[str, object]", parsed).get("data") if isinstance(parsed, dict) else None
-    listed = cast("list[object]", data) if isinstance(data, list) else []
-    entries = (cast("Mapping[str, object]", e) for e in listed if isinstance(e, dict))
-    names = [n for e in entries if isinstance(n := e.get("id"), str) and n and n.isprintable()]
-    return [n for n in names if "embed" not in n.lower()][:most]
+    match parsed := json.loads(body):
+        case {"data": list()}:
+            entries = cast("Mapping[str, list[object]]", parsed)["data"]
+        case _:
+            return []
+    names = [str(entry["id"]) for entry in entries if _is_named(entry)]
+    return [name for name in names if "embed" not in name.lower()][:most]
+
+
+def _is_named(entry: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether an entry of a list has an id that can be shown."""
+    match entry:
+        case {"id": str(name)}:
+            return bool(name) and name.isprintable()
+        case _:
+            return False

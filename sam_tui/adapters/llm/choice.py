@@ -131,23 +131,33 @@ def endpoint_for(wish: Wish, environment: Mapping[str, str]) -> Endpoint:
     base, from_environment = _base(wish, _meant(wish.model), environment)
     local = is_loopback(base)
     anonymous = local and not from_environment
-    owner = of_base(base) or named or (None if anonymous else by_prefix("openai"))
+    owner = _owner(base, named, anonymous=anonymous)
     key = _key(wish, owner, environment, local=anonymous)
     keys = (OWN_KEY,) if owner is None else owner.keys
     if keys and not (key or local):
         raise _keyless(split(base).hostname or base, keys[0])
-    own_host = owner is not None and owner.host == split(base).hostname
+    own_host = _is_at_home(owner, base)
     return Endpoint(
         model=_wire_name(wish.model, named, base),
         base=base,
         name=wish.model,
         key=key,
-        key_variable=keys[0] if keys else OWN_KEY,
+        key_variable=next(iter(keys), OWN_KEY),
         timeout=wish.timeout,
         priced=own_host and not local,
         dialect=dialect_for(wish.model, owner if own_host or named else None),
         options=_options(wish, owner),
     )
+
+
+def _owner(base: str, named: Provider | None, *, anonymous: bool) -> Provider | None:
+    """Whose protocol an address speaks: that of its own provider, of the one named, else OpenAI's."""
+    return of_base(base) or named or (None if anonymous else by_prefix("openai"))
+
+
+def _is_at_home(owner: Provider | None, base: str) -> bool:
+    """Whether an address is the provider's own, and no other server that speaks like it."""
+    return owner is not None and owner.host == split(base).hostname
 
 
 def _named(model: str) -> Provider | None:

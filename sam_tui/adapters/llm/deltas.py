@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -202,14 +202,10 @@ class ChunkReader:
             out += self._think.feed(content)
         elif isinstance(content, list):
             out += _parts(cast("list[Any]", content))
-        calls = delta.get("tool_calls")
-        if isinstance(calls, list):
-            pieces = (self._calls.feed(_mapping(c)) for c in cast("list[Any]", calls))
-            out += [piece for piece in pieces if piece is not None]
-        details = delta.get("reasoning_details")
-        if isinstance(details, list):
-            for detail in cast("list[Any]", details):
-                self._keep(_mapping(detail))
+        pieces = map(self._calls.feed, _mappings(delta.get("tool_calls")))
+        out += [piece for piece in pieces if piece is not None]
+        for detail in _mappings(delta.get("reasoning_details")):
+            self._keep(detail)
         return out
 
     def _keep(self, detail: Mapping[str, Any]) -> None:
@@ -263,6 +259,10 @@ def _parts(content: list[Any]) -> list[Delta]:
         elif text := _text(part.get("text")):
             out.append(TextDelta(text))
     return out
+
+
+def _mappings(value: object) -> Iterator[Mapping[str, Any]]:
+    return map(_mapping, cast("list[Any]", value) if isinstance(value, list) else ())
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

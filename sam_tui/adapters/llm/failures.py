@@ -126,15 +126,18 @@ def read_error(parsed: object, *, status: int | None = None) -> ProviderRefusal:
     inner = _mapping(error)
     if not inner:
         return ProviderRefusal(status, error if isinstance(error, str) else "")
-    texts = (inner.get(k) for k in ("message", "detail", "error_description", "error"))
-    message = next((t if isinstance(t, str) else json.dumps(t) for t in texts if t), "")
-    raw = _mapping(inner.get("metadata")).get("raw")
-    if isinstance(raw, str) and raw:
-        message = f"{message}: {raw}"
     codes = [inner.get("code"), inner.get("type"), inner.get("status")]
     if status is None:
         status = next((n for n in map(_as_status, codes) if n is not None), None)
-    return ProviderRefusal(status, message, " ".join(map(str, filter(None, codes))))
+    return ProviderRefusal(status, _message(inner), " ".join(map(str, filter(None, codes))))
+
+
+def _message(error: Mapping[str, object]) -> str:
+    """What an error says, and what the provider behind a router said."""
+    texts = (error.get(k) for k in ("message", "detail", "error_description", "error"))
+    message = next((t if isinstance(t, str) else json.dumps(t) for t in texts if t), "")
+    raw = _mapping(error.get("metadata")).get("raw")
+    return f"{message}: {raw}" if isinstance(raw, str) and raw else message
 
 
 def failure(
@@ -196,19 +199,22 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 def _kind(refusal: ProviderRefusal) -> type[ModelError]:
     status, text = refusal.status, f"{refusal.code} {refusal.message}"
-    if status in (None, 400, 413, 422, 500) and _CONTEXT.search(text):
-        return ContextExceeded
-    if _QUOTA.search(text) and status in (None, 400, 403, 429):
-        return ModelRejected
+    for statuses, words, kind in _BY_BOTH:
+        if status in statuses and words.search(text):
+            return kind
     if status == 429 or _LIMIT.search(refusal.code):
         return ContextExceeded if status == 413 else ModelLimited
     if status in _BY_STATUS:
         return _BY_STATUS[status]
-    if status is not None and (status >= 500 or status < 300):
+    if status is not None and not 300 <= status < 500:
         return ModelUnavailable
     return _by_words(status, text)
 
 
+_BY_BOTH: tuple[tuple[tuple[int | None, ...], re.Pattern[str], type[ModelError]], ...] = (
+    ((None, 400, 413, 422, 500), _CONTEXT, ContextExceeded),
+    ((None, 400, 403, 429), _QUOTA, ModelRejected),
+)
 _BY_STATUS: dict[int | None, type[ModelError]] = {
     401: ModelAuthError,
     403: ModelAuthError,

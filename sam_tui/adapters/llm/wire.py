@@ -190,10 +190,15 @@ def _assistant(message: AssistantMessage, dialect: Dialect) -> dict[str, Any]:
         entry["tool_calls"] = [_call(call, dialect) for call in message.calls]
     if dialect.echo_reasoning and (message.reasoning or message.calls):
         entry["reasoning_content"] = message.reasoning
+    return entry | _opaque(message, dialect.owner)
+
+
+def _opaque(message: AssistantMessage, owner: str) -> dict[str, Any]:
+    """What a provider gets back as it came; nothing of another's."""
     opaque = message.opaque or {}
-    if dialect.owner and opaque.get(OWNER) == dialect.owner:
-        entry.update({k: v for k, v in opaque.items() if k != OWNER})
-    return entry
+    if not owner or opaque.get(OWNER) != owner:
+        return {}
+    return {key: value for key, value in opaque.items() if key != OWNER}
 
 
 def _call(call: ToolCall, dialect: Dialect) -> dict[str, Any]:

@@ -74,20 +74,30 @@ async def _field(
     usual = _default(field)
     if usual is not None:
         context += f" The default is {_line(json.dumps(usual, ensure_ascii=False))}."
-    extra = (*((DEFAULT,) if usual is not None else ()), *(() if needed else (_LEFT_OUT,)))
+    extra = _instead(usual, needed=needed)
     choices = _choices(field)
     if len(choices) > MOST_OPTIONS:
         raise Declined
     if choices and field.get("type") != "array":
         choice = await _choice(prompt, context, (*choices, *extra), ask)
         if choice in extra and choice not in choices:
-            return usual if choice == DEFAULT else None
-        return choice == "yes" if field.get("type") == "boolean" else _meant(field, choice)
+            return extra[choice]
+        return _meant(field, choice)
     return await _text(prompt, f"{context} ({_expected(field, choices)})", field, extra, ask)
 
 
+def _instead(usual: Value | None, *, needed: bool) -> dict[str, Value | None]:
+    """What may be answered in place of a value, and what it comes to."""
+    extra: dict[str, Value | None] = {} if usual is None else {DEFAULT: usual}
+    return extra if needed else extra | {_LEFT_OUT: None}
+
+
 async def _text(
-    prompt: str, expected: str, field: Mapping[str, Any], extra: Sequence[str], ask: Asks
+    prompt: str,
+    expected: str,
+    field: Mapping[str, Any],
+    extra: Mapping[str, Value | None],
+    ask: Asks,
 ) -> Value | None:
     """What is typed, asked for again where it does not fit."""
     words = {DEFAULT: "takes the default", _LEFT_OUT: "leaves it out"}
@@ -96,7 +106,7 @@ async def _text(
     for _ in range(TRIES):
         text = await _put(Question(prompt, hint), ask)
         if text in extra:
-            return _default(field) if text == DEFAULT else None
+            return extra[text]
         try:
             return _typed(field, text)
         except ValueError as why:
@@ -158,23 +168,24 @@ def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What may be chosen: in words, and as the server wants it."""
     if field.get("type") == "array":
         field = _mapping(field.get("items"))
-    listed = field.get("enum")
-    if isinstance(listed, list):
-        values = [str(value) for value in cast("list[Any]", listed)]
-        names = field.get("enumNames")
-        words = [_line(str(n)) for n in cast("list[Any]", names)] if isinstance(names, list) else []
+    if values := [str(value) for value in _listed(field, "enum")]:
+        words = [_line(str(name)) for name in _listed(field, "enumNames")]
         labels = words if len(words) == len(values) else [_line(value) for value in values]
         return list(zip(labels, values, strict=True))
-    titled = field.get("oneOf") or field.get("anyOf")
-    if not isinstance(titled, list):
-        return []
-    options = [_mapping(option) for option in cast("list[Any]", titled)]
+    options = map(_mapping, _listed(field, "oneOf") or _listed(field, "anyOf"))
     return [
         (_line(str(o.get("title", o["const"]))), str(o["const"])) for o in options if "const" in o
     ]
 
 
-def _meant(field: Mapping[str, Any], chosen: str) -> str:
+def _listed(field: Mapping[str, Any], key: str) -> list[Any]:
+    value = field.get(key)
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _meant(field: Mapping[str, Any], chosen: str) -> str | bool:
+    if field.get("type") == "boolean":
+        return chosen == "yes"
     return dict(_options(field)).get(chosen, chosen)
 
 
@@ -208,22 +219,29 @@ def _several(field: Mapping[str, Any], text: str) -> list[str]:
     return [options[name] for name in dict.fromkeys(picked)]
 
 
+def _is_address(text: str) -> bool:
+    local, _, host = text.rpartition("@")
+    return bool(local and "." in host and not re.search(r"\s", text))
+
+
+def _is_uri(text: str) -> bool:
+    parts = urlsplit(text)
+    return bool(parts.scheme and (parts.netloc or parts.path))
+
+
+_FORMATS: Mapping[str, Callable[[str], bool]] = {
+    "email": _is_address,
+    "uri": _is_uri,
+    "date": lambda text: bool(date.fromisoformat(text)),
+    "date-time": lambda text: datetime.fromisoformat(text).tzinfo is not None,
+}
+"""By the name of a format, whether a text has it; ``ValueError`` says the same."""
+
+
 def _require_format(format_: object, text: str) -> None:
     """Raises ``ValueError`` for a text that is not of the named form."""
-    match format_:
-        case "email":
-            local, _, host = text.rpartition("@")
-            fits = bool(local and "." in host and not re.search(r"\s", text))
-        case "uri":
-            parts = urlsplit(text)
-            fits = bool(parts.scheme and (parts.netloc or parts.path))
-        case "date":
-            fits = bool(date.fromisoformat(text))
-        case "date-time":
-            fits = datetime.fromisoformat(text).tzinfo is not None
-        case _:
-            fits = True
-    if not fits:
+    fits = _FORMATS.get(str(format_))
+    if fits is not None and not fits(text):
         raise ValueError(f"it is no {format_}")
 
 

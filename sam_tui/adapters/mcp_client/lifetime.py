@@ -28,7 +28,12 @@ from sam_tui.core.tooling.contract import ToolResult
 if TYPE_CHECKING:
     from mcp.client import Client
     from mcp.client.client import ConnectMode
-    from mcp_types import CallToolResult, ContentBlock
+    from mcp_types import (
+        BlobResourceContents,
+        CallToolResult,
+        ContentBlock,
+        TextResourceContents,
+    )
 
 
 MOST_CHARACTERS = 4_000_000
@@ -45,20 +50,25 @@ def result_of(
     spoken = any(block.type in ("text", "resource") for block in answer.content)
     if structured is not None and not spoken:
         parts.append(json.dumps(structured, ensure_ascii=False, indent=1, default=str))
-    text = "\n".join(parts)
-    if len(text) > MOST_CHARACTERS:
-        text = f"{text[:MOST_CHARACTERS]}\n[{len(text) - MOST_CHARACTERS} more characters dropped]"
+    text = _bounded("\n".join(parts))
     if answer.is_error:
         text = f"ERROR: {text or f'{server} gave no reason.'}"
     if refused:
         text = "\n".join([text, "", *(f"The sandbox refused to {r.words}." for r in refused)])
+    text = text or NO_OUTPUT
     return ToolResult(
-        text or NO_OUTPUT,
+        text,
         ok=not answer.is_error,
-        display=(Text(text or NO_OUTPUT),),
+        display=(Text(text),),
         data=_data(answer, server),
         images=tuple(_images(answer)),
     )
+
+
+def _bounded(text: str) -> str:
+    """As much of a text as is taken, with how much more there was."""
+    dropped = len(text) - MOST_CHARACTERS
+    return f"{text[:-dropped]}\n[{dropped} more characters dropped]" if dropped > 0 else text
 
 
 def _in_words(block: "ContentBlock") -> str:
@@ -70,14 +80,18 @@ def _in_words(block: "ContentBlock") -> str:
         case "audio":
             return f"[{block.type}, {block.mime_type}, {_size(block.data)}: not shown to you]"
         case "resource_link":
-            about = [block.title or block.name, block.mime_type or "", block.description or ""]
-            return f"[resource {block.uri}: {', '.join(word for word in about if word)}]"
+            about = (block.title or block.name, block.mime_type, block.description)
+            return f"[resource {block.uri}: {', '.join(filter(None, about))}]"
         case "resource":
-            inner = block.resource
-            if (text := getattr(inner, "text", None)) is not None:
-                return f"[resource {inner.uri}]\n{text}"
-            blob = getattr(inner, "blob", "")
-            return f"[resource {inner.uri}, {inner.mime_type or 'unknown type'}, {_size(blob)}]"
+            return _embedded(block.resource)
+
+
+def _embedded(resource: "TextResourceContents | BlobResourceContents") -> str:
+    """A resource that came within an answer: its text, or what kind and size it is."""
+    if (text := getattr(resource, "text", None)) is not None:
+        return f"[resource {resource.uri}]\n{text}"
+    blob = getattr(resource, "blob", "")
+    return f"[resource {resource.uri}, {resource.mime_type or 'unknown type'}, {_size(blob)}]"
 
 
 def _images(answer: "CallToolResult") -> Iterator[Image]:
@@ -314,9 +328,11 @@ class Life:
         """Why it ended. A program says it best itself: by its exit code and its last words."""
         if self._strange:
             return f"{self._strange}, so it was ended"
+        if not (why or self._died):
+            return ""
         if self._transport is not None:
-            return (self._transport.fault or why) if why or self._died else ""
-        if self._program is None or not (why or self._died):
+            return self._transport.fault or why
+        if self._program is None:
             return why
         words = plain(self._voices.last().strip()[-_LAST_WORDS:], _LAST_WORDS)
         if self._died:

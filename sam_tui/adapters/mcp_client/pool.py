@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 
 from sam_tui.adapters.mcp_client.connection import Connection, report_of
 from sam_tui.adapters.mcp_client.connection_context import Caller, ServerSurroundings
@@ -38,6 +39,15 @@ class ServerFile:
         """What it holds, None where there is none. Raises ``ConfigurationError``."""
         return self.text.encode() if self.text else data_of(self.path, root=self.root)
 
+    def read(self) -> tuple[Sequence[ServerSettings], bool]:
+        """Its servers, and whether they count. Raises ``ConfigurationError``."""
+        data = self.data()
+        servers = () if data is None else self.reader.parse(data, self.path)
+        if data is None or not servers:
+            return servers, True
+        # What was read is judged, not what stands there by now.
+        return servers, self.trusted() and self.vouches(data)
+
 
 class ServerPool:
     """The ``McpServers`` port. ``files`` come in the order in which they count, ``named`` after them."""
@@ -70,24 +80,19 @@ class ServerPool:
             return
         self._seen = seen
         believed: list[Sequence[ServerSettings]] = []
-        untrusted: list[ServerSettings] = []
+        untrusted: list[Sequence[ServerSettings]] = []
         faults: list[ServerSettings] = []
         for file in self._files:
             try:
-                data = file.data()
-                settings_read = () if data is None else file.reader.parse(data, file.path)
+                settings_read, counts = file.read()
             except ConfigurationError as error:
                 name, source = os.path.basename(file.path), file.reader.source
                 faults.append(ServerSettings(name, source, file.path, fault=error.explain()))
                 continue
-            # What was read is judged, not what stands there by now.
-            if data is not None and settings_read and not (file.trusted() and file.vouches(data)):
-                untrusted.extend(settings_read)
-            else:
-                believed.append(settings_read)
+            (believed if counts else untrusted).append(settings_read)
         believed.append(self._named)
         servers = {settings.name: settings for settings in merged(believed)}
-        self._untrusted = tuple(s for s in untrusted if s.name not in servers)
+        self._untrusted = tuple(s for s in chain.from_iterable(untrusted) if s.name not in servers)
         self._faults = tuple(faults)
         self._settle_on(servers)
 

@@ -6,6 +6,7 @@ A third one, which no model is told of, hands out the prompt that a message name
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import filterfalse
 from typing import Any
 
 import mcp_types as types
@@ -101,11 +102,10 @@ def _filled(prompt: types.Prompt, words: str) -> dict[str, str]:
     last = ""
     for part in parts:
         name, equals, value = part.partition("=")
-        open_names = [other for other in names if other not in filled]
         if equals and name in names:
             filled[name] = value
-        elif open_names:
-            last = open_names[0]
+        elif following := next(filterfalse(filled.__contains__, names), ""):
+            last = following
             filled[last] = part
         elif last:
             filled[last] += f" {part}"

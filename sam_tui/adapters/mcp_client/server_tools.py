@@ -82,7 +82,7 @@ def checkable(schema: Any, depth: int = 0) -> dict[str, Any]:
     if isinstance(node.get("properties"), dict):
         properties = cast("dict[str, Any]", node["properties"])
         checked["properties"] = {n: checkable(p, depth + 1) for n, p in properties.items()}
-    if required := [name for name in _listed(node.get("required")) if isinstance(name, str)]:
+    if required := _strings(node.get("required")):
         checked["required"] = required
     if isinstance(node.get("items"), dict):
         checked["items"] = checkable(node["items"], depth + 1)
@@ -104,6 +104,10 @@ def _scalar_keywords(node: dict[str, Any]) -> dict[str, Any]:
         if isinstance(node.get(key), int | float) and not isinstance(node[key], bool):
             checked[key] = node[key]
     return checked
+
+
+def _strings(value: Any) -> list[str]:
+    return [text for text in _listed(value) if isinstance(text, str)]
 
 
 def _listed(value: Any) -> list[Any]:

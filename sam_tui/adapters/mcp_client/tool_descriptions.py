@@ -123,7 +123,7 @@ def _cleaned(schema: Mapping[str, Any], *, words: bool) -> dict[str, Any]:
     cleaned: dict[str, Any] = {
         _key(key): _clean(value, key, words=words, depth=1)
         for key, value in schema.items()
-        if key not in _NOISE and (words or key not in _WORDS)
+        if _stays(key, words=words)
     }
     cleaned.setdefault("properties", {})
     return cleaned | {"type": "object"}
@@ -134,7 +134,7 @@ def _clean(value: Any, key: str, *, words: bool, depth: int) -> Any:
     if depth > DEEPEST:
         raise ValueError("its schema is nested too deep")
     if isinstance(value, str):
-        return plain(value, LONGEST_WORDS) if key in _WORDS else _value(value, LONGEST_ABOUT)
+        return _shortened(value, key)
     if isinstance(value, list):
         return [_clean(v, "", words=words, depth=depth + 1) for v in cast("list[Any]", value)]
     if not isinstance(value, dict):
@@ -144,8 +144,16 @@ def _clean(value: Any, key: str, *, words: bool, depth: int) -> Any:
     return {
         _key(inner): _clean(part, "" if named else inner, words=words, depth=depth + 1)
         for inner, part in cast("dict[str, Any]", value).items()
-        if named or (inner not in _NOISE and (words or inner not in _WORDS))
+        if named or _stays(inner, words=words)
     }
+
+
+def _stays(key: str, *, words: bool) -> bool:
+    return key not in _NOISE and (words or key not in _WORDS)
+
+
+def _shortened(value: str, key: str) -> str:
+    return plain(value, LONGEST_WORDS) if key in _WORDS else _value(value, LONGEST_ABOUT)
 
 
 def _key(name: str) -> str:

@@ -2,7 +2,9 @@
 
 import functools
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from sam_tui.adapters.shell.syntax import text_of, word_of
@@ -78,32 +80,14 @@ class _Walk:
         context = replace(context, depth=context.depth + 1)
         if context.later and node.type != "command":
             self.lost = True
-        match node.type:
-            case "command":
-                self._command(node, context)
-            case "declaration_command" | "unset_command":
-                self._declaration(node, context)
-            case "variable_assignment" | "variable_assignments":
-                self._assignment(node, context)
-            case "redirected_statement":
-                self._redirected(node, context)
-            case "pipeline":
-                self._pipeline(node, context)
-            case "function_definition":
-                self._function(node)
-                self._children(node, context)
-            case "for_statement":
-                self._loop(node, context)
-                self._children(node, context)
-            case _:
-                self._children(node, context)
+        _VISITS.get(node.type, _Walk.children)(self, node, context)
 
-    def _children(self, node: "Node", context: _Place) -> None:
+    def children(self, node: "Node", context: _Place) -> None:
         for child in node.children:
             if child.is_named:
                 self.visit(child, context)
 
-    def _function(self, node: "Node") -> None:
+    def function(self, node: "Node", context: _Place) -> None:
         """A name means the function only where nothing decides whether it is defined, and after it."""
         name = node.child_by_field_name("name")
         after = node.next_sibling
@@ -115,14 +99,16 @@ class _Walk:
         top = node.parent is not None and node.parent.type == "program"
         if name and top and not used and (after is None or after.type in ("\n", ";")):
             self.functions.append(text_of(name))
+        self.children(node, context)
 
-    def _loop(self, node: "Node", context: _Place) -> None:
+    def loop(self, node: "Node", context: _Place) -> None:
         """The variable of ``for`` and ``select`` is set like any other."""
         variable = node.child_by_field_name("variable")
         if variable is not None:
             self._add(node, [], [(text_of(variable), Word(""))], [], context)
+        self.children(node, context)
 
-    def _command(self, node: "Node", context: _Place) -> None:
+    def command(self, node: "Node", context: _Place) -> None:
         words: list[Word] = []
         assignments: list[tuple[str, Word]] = []
         redirections = list(context.redirections)
@@ -144,7 +130,7 @@ class _Walk:
         self._add(node, [*words, *context.later], assignments, redirections, context)
         self._substitutions(node, context)
 
-    def _declaration(self, node: "Node", context: _Place) -> None:
+    def declaration(self, node: "Node", context: _Place) -> None:
         words: list[Word] = []
         assignments: list[tuple[str, Word]] = []
         for child in node.children:
@@ -159,7 +145,7 @@ class _Walk:
         self._add(node, words, assignments, list(context.redirections), context)
         self._substitutions(node, context)
 
-    def _assignment(self, node: "Node", context: _Place) -> None:
+    def assignment(self, node: "Node", context: _Place) -> None:
         nodes = node.children if node.type == "variable_assignments" else [node]
         assignments = [_assigned(n) for n in nodes if n.type == "variable_assignment"]
         self._add(node, [], assignments, list(context.redirections), context)
@@ -196,13 +182,13 @@ class _Walk:
 
     def _inside(self, node: "Node", context: _Place) -> None:
         if node.type in ("command_substitution", "process_substitution", "subshell"):
-            self._children(node, replace(context, depth=context.depth + 1))
+            self.children(node, replace(context, depth=context.depth + 1))
             return
         for child in node.children:
             if child.is_named:
                 self._inside(child, context)
 
-    def _redirected(self, node: "Node", context: _Place) -> None:
+    def redirected(self, node: "Node", context: _Place) -> None:
         """The redirections of a statement hold for every command of its body."""
         body = node.child_by_field_name("body")
         around: list[Redirection] = []
@@ -239,7 +225,7 @@ class _Walk:
             else:
                 self._inside(child, replace(context, fed_by=None))
 
-    def _pipeline(self, node: "Node", context: _Place) -> None:
+    def pipeline(self, node: "Node", context: _Place) -> None:
         fed_by = context.fed_by
         for child in node.children:
             if not child.is_named:
@@ -248,6 +234,20 @@ class _Walk:
             self.visit(child, replace(context, fed_by=fed_by))
             if len(self.commands) > before:
                 fed_by = before
+
+
+_VISITS: "Mapping[str, Callable[[_Walk, Node, _Place], None]]" = {
+    "command": _Walk.command,
+    "declaration_command": _Walk.declaration,
+    "unset_command": _Walk.declaration,
+    "variable_assignment": _Walk.assignment,
+    "variable_assignments": _Walk.assignment,
+    "redirected_statement": _Walk.redirected,
+    "pipeline": _Walk.pipeline,
+    "function_definition": _Walk.function,
+    "for_statement": _Walk.loop,
+}
+"""What is collected of a node, by its kind; of others what they hold."""
 
 
 def _words_after(node: "Node") -> "list[Node]":
@@ -284,12 +284,17 @@ def _redirections(node: "Node") -> list[Redirection]:
         return []
     if node.type == "heredoc_redirect":
         files = [child for child in node.children if child.type == "file_redirect"]
-        return [redirection for file in files for redirection in _redirections(file)]
+        return [*chain.from_iterable(map(_redirections, files))]
     operator = next((c.type for c in node.children if not c.is_named), "")
     target = _redirected_to(node)
-    if target is None or (operator in (">&", "<&", ">&-", "<&-") and _is_descriptor(target)):
+    if target is None or _duplicates(operator, target):
         return []
     return [Redirection(operator, word_of(target))]
+
+
+def _duplicates(operator: str, target: "Node") -> bool:
+    """Whether it is another descriptor that is named, and no file."""
+    return operator in (">&", "<&", ">&-", "<&-") and _is_descriptor(target)
 
 
 def _redirected_to(node: "Node") -> "Node | None":

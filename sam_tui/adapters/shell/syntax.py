@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from sam_tui.core.ports.policy import Word
@@ -62,23 +62,17 @@ def _below(root: "Node") -> "Iterator[Node]":
 
 
 def _evaluates(node: "Node") -> bool:
-    text = node.text or b""
-    match node.type:
-        case "arithmetic_expansion" | "c_style_for_statement":
-            inner = text.partition(b"do")[0] if node.type.startswith("c_") else text[1:]
-            return bool(_NAMES.search(inner.removeprefix(b"for")))
-        case "compound_statement":
-            return text.startswith(b"((") and bool(_NAMES.search(text))
-        case "expansion":
-            return not (_PLAIN_EXPANSION.match(text) or _KEYS.match(text))
-        case "subscript":
-            return not _NUMBER.search(text)
-        case "array":
-            return any((child.text or b"").startswith(b"[") for child in node.children)
-        case "test_command":
-            return _tested(node, text)
-        case _:
-            return False
+    test = _EVALUATING.get(node.type)
+    return test is not None and test(node, node.text or b"")
+
+
+def _calculates(_node: "Node", text: bytes) -> bool:
+    """Arithmetic with a name in it."""
+    return bool(_NAMES.search(text.partition(b"do")[0].removeprefix(b"for")))
+
+
+def _names_indexes(node: "Node", _text: bytes) -> bool:
+    return any((child.text or b"").startswith(b"[") for child in node.children)
 
 
 def _tested(node: "Node", text: bytes) -> bool:
@@ -97,6 +91,16 @@ def _tested(node: "Node", text: bytes) -> bool:
     return False
 
 
+_EVALUATING: "Mapping[str, Callable[[Node, bytes], bool]]" = {
+    "arithmetic_expansion": lambda _, text: bool(_NAMES.search(text[1:])),
+    "c_style_for_statement": _calculates,
+    "compound_statement": lambda _, text: text.startswith(b"((") and bool(_NAMES.search(text)),
+    "expansion": lambda _, text: not (_PLAIN_EXPANSION.match(text) or _KEYS.match(text)),
+    "subscript": lambda _, text: not _NUMBER.search(text),
+    "array": _names_indexes,
+    "test_command": _tested,
+}
+"""What of a line may run commands as it is worked out, by the kind of its node, and when."""
 _STATIC_PARTS = {"word", "number", "string_content", "raw_string", "ansi_c_string", "regex"}
 _ESCAPE = re.compile(r"\\(\n|.)", re.DOTALL)
 _QUOTED_ESCAPE = re.compile(r'\\([$`"\\\n])')
@@ -126,14 +130,13 @@ def word_of(node: "Node") -> Word:
             case "string":
                 inner, static_part = _double_quoted(part)
                 pieces.append(inner)
-                static = static and static_part
+                static &= static_part
             case "word" | "number" | "regex":
-                pattern = pattern or bool(_UNQUOTED_PATTERN.search(text))
+                pattern |= bool(_UNQUOTED_PATTERN.search(text))
                 pieces.append(_ESCAPE.sub(lambda m: "" if m[1] == "\n" else m[1], text))
             case _:
                 static = False
-    if static and _braces(node):
-        static = False
+    static = static and not _braces(node)
     tilde = source.startswith("~")
     return Word("".join(pieces) if static else source, static, pattern, tilde)
 

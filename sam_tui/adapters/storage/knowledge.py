@@ -102,14 +102,19 @@ class SqliteKnowledge:
                 (key,),
             ).fetchall()
             good = [row for row in rows if row[2] >= rule.min_confidence and row[3] >= oldest]
-            by_kind = {kind: [row[0] for row in good if row[1] == kind] for kind in LEARNT_KINDS}
-            retained = set(chain(*(numbers[: most[kind]] for kind, numbers in by_kind.items())))
+            retained = _first_of_each_kind(good, most)
             removed = [row[0] for row in rows if row[0] not in retained]
             self._index.remove(connection, removed, key)
             connection.executemany(
                 "DELETE FROM knowledge WHERE number = ?", [(n,) for n in removed]
             )
         return len(removed)
+
+
+def _first_of_each_kind(rows: Sequence[Row], most: Mapping[str, int]) -> set[int]:
+    """The numbers of as many rows of a kind as it may have."""
+    by_kind = ([row[0] for row in rows if row[1] == kind][: most[kind]] for kind in LEARNT_KINDS)
+    return set(chain.from_iterable(by_kind))
 
 
 def _learnt(row: Row) -> Learnt:

@@ -70,17 +70,18 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFC", plain)
 
 
+_INFLECTED = re.compile("(.{3,})(?:ing|(?<!e)ed)")
+
+
 def _stem(word: str) -> str:
     """The word without a common English ending; what is no plain word stays (but for its length)."""
     if not (word.isascii() and word.isalpha()) or len(word) < 4:
         return word[:LONGEST_TERM]
     word = _singular(word[:LONGEST_TERM])
-    for ending in ("ing", "ed"):
-        stem = word.removesuffix(ending)
-        if stem != word and len(stem) > 2 and _VOWEL.search(stem) and not word.endswith("eed"):
-            doubled = stem[-1] == stem[-2] and stem[-1] not in "lsz"
-            word = stem[:-1] if doubled else stem
-            break
+    inflected = _INFLECTED.fullmatch(word)
+    if inflected and _VOWEL.search(stem := inflected[1]):
+        doubled = stem[-1] == stem[-2] and stem[-1] not in "lsz"
+        word = stem[:-1] if doubled else stem
     return word[:-1] if len(word) > 3 and word.endswith("e") else word
 
 

@@ -35,14 +35,14 @@ def status(session: TerminalSession) -> str:
 
 def holder_data(session: TerminalSession) -> dict[str, object]:
     """Who types into it, where that is not the agent."""
-    return {} if session.holder == "agent" else {"holder": session.holder}
+    return {} if session.turns.holder == "agent" else {"holder": session.turns.holder}
 
 
 def state_words(session: TerminalSession) -> str:
     """What it is doing, in words."""
     if not session.running:
         return f"exited({session.exit_code})"
-    state = session.state
+    state = session.activity.state
     match state.name:
         case "finished":
             return "finished: at the prompt"

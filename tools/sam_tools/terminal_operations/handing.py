@@ -31,7 +31,7 @@ class HandingOver:
 
     def news(self, session: TerminalSession) -> dict[str, object]:
         """What the person changed on the screen since the agent was told, if they held it."""
-        last = session.handover
+        last = session.turns.handover
         if last is None or self._told.get(session.id, 0) >= last.number:
             return {}
         self._told[session.id] = last.number
@@ -53,7 +53,7 @@ class HandingOver:
         if not session.running:
             raise ToolError("The terminal session has ended.", hint="Create a new session.")
         words = one_line(reason)
-        session.pass_to("person", words)
+        session.turns.pass_to("person", words)
         question = Question(f"The agent asks you to type in its terminal: {words}", _HOW)
         asking = asyncio.ensure_future(
             self._inquiries.ask(context.conversation, context.call, question)
@@ -66,7 +66,7 @@ class HandingOver:
             for task in (asking, waiting):
                 task.cancel()
             await asyncio.wait((asking, waiting))
-            session.pass_to("agent")
+            session.turns.pass_to("agent")
         return await self._result(session, outcome, first)
 
     async def yielded(self, session: TerminalSession, within: float) -> ToolResult | None:
@@ -75,7 +75,7 @@ class HandingOver:
         Nothing is typed then, because the keys were meant for another screen. Raises ``ToolError``
         when the person holds it for longer.
         """
-        if session.holder == "agent":
+        if session.turns.holder == "agent":
             return None
         try:
             async with asyncio.timeout(within):
@@ -83,7 +83,7 @@ class HandingOver:
         except TimeoutError:
             raise ToolError(
                 "The person types in this terminal now, so nothing was typed."
-                if session.holder == "person"
+                if session.turns.holder == "person"
                 else "The person lets nobody type in this terminal: it is watched only.",
                 hint="Go on with other work, or ask the person by user_collaboration.",
             ) from None
@@ -96,7 +96,7 @@ class HandingOver:
         first: dict[str, object] | None,
     ) -> ToolResult:
         try:
-            await session.tidied()
+            await session.turns.tidied()
             note: dict[str, object] = {}
         except ToolError as error:
             note = {"note": error.explain()}
@@ -132,7 +132,7 @@ async def returned(session: TerminalSession) -> None:
     changed = asyncio.Event()
     stop = session.watch(changed.set)
     try:
-        while session.running and session.holder != "agent":
+        while session.running and session.turns.holder != "agent":
             changed.clear()
             await changed.wait()
     finally:

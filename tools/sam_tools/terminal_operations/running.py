@@ -127,12 +127,12 @@ class CommandHand:
         session = self._terminals.find(SessionId(arguments.id))
         if session is not None and session.conversation == context.conversation:
             if arguments.end:
-                if session.holder != "agent":
+                if session.turns.holder != "agent":
                     raise ToolError("The person has this terminal now; what runs in it goes on.")
-                await session.end_command(lambda name: context.emit(f"Sent {name}\n"))
+                await session.activity.end_command(lambda name: context.emit(f"Sent {name}\n"))
             elif arguments.wait:
                 context.emit("Waiting for the command\n")
-                await session.settled(within=arguments.wait)
+                await session.activity.settled(within=arguments.wait)
             read = session.output(arguments.from_index)
             return session_result(
                 session,

@@ -141,7 +141,7 @@ class SessionHand:
                 else "created"
             )
             self._adopt(session, conversation)
-            await session.settled(within=_START)
+            await session.activity.settled(within=_START)
         return json_result({
             "session_id": session.id,
             "tty_name": session.tty_name,
@@ -156,7 +156,7 @@ class SessionHand:
         if session is None:
             return send_accesses(arguments)
         return tuple(
-            replace(access, session=session.id, hidden=session.state.secret)
+            replace(access, session=session.id, hidden=session.activity.state.secret)
             if isinstance(access, Type)
             else access
             for access in send_accesses(arguments)
@@ -167,7 +167,7 @@ class SessionHand:
         if arguments.hand_over and not arguments.input:
             return f"Handing the terminal over: {short(arguments.hand_over, most)}"
         session = self._named(arguments.session_id)
-        hidden = session is not None and session.state.secret
+        hidden = session is not None and session.activity.state.secret
         return f"Sending to terminal: {_HIDDEN if hidden else short(arguments.input, most)}"
 
     async def send(self, arguments: SendInput, context: ToolContext) -> ToolResult:
@@ -182,8 +182,8 @@ class SessionHand:
             return await self._handing.ask(session, arguments.hand_over, context, None)
         if (takeover := await self._handing.yielded(session, arguments.timeout)) is not None:
             return takeover
-        await session.tidied()
-        hidden = session.state.secret
+        await session.turns.tidied()
+        hidden = session.activity.state.secret
         commands_before = session.commands[-1:]
         start = session.end
         # A terminal's enter key is \r alone; the pair would be two of them.
@@ -191,13 +191,13 @@ class SessionHand:
         outside = self._outside.get(session.id) or OutsideRequests(None)
         before = len(outside.refused)
         context.emit("Typed; waiting for the end of the command\n")
-        await session.settled(within=arguments.timeout)
+        await session.activity.settled(within=arguments.timeout)
         if arguments.hand_over:
             first = view_of(session, session.output(start).text)
             return await self._handing.ask(session, arguments.hand_over, context, first)
         if await outside.answered():
             # The person took their time, which is not the command's.
-            await session.settled(within=arguments.timeout)
+            await session.activity.settled(within=arguments.timeout)
         printed = session.output(start)
         view = view_of(session, printed.text)
         data: dict[str, Any] = {
@@ -263,8 +263,8 @@ class SessionHand:
     async def close(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
         """End it with all that runs in it."""
         session = self._own(arguments.session_id, context)
-        if session.holder != "agent" and session.running:
-            does = "types in" if session.holder == "person" else "only lets you watch"
+        if session.turns.holder != "agent" and session.running:
+            does = "types in" if session.turns.holder == "person" else "only lets you watch"
             raise ToolError(f"The person {does} this terminal now, so it stays open.")
         await self._terminals.close(session.id)
         self._opened.discard(context.conversation)
@@ -281,7 +281,7 @@ class SessionHand:
                     "This conversation has no terminal session.", hint="create_session opens one."
                 )
             session = sessions[0]
-        if session.holder == "person":
+        if session.turns.holder == "person":
             raise ToolError("The person types in this terminal now; what it shows is theirs.")
         seen = screen_data(session)
         text = seen.pop("text")
@@ -315,7 +315,7 @@ class SessionHand:
         for owner, name in ((context.conversation, "agent"), (None, "person")):
             for session in self._terminals.of(owner):
                 if session.selection:
-                    text = session.veiled(plain(session.selection))[:_LONGEST_SELECTION]
+                    text = session.turns.veiled(plain(session.selection))[:_LONGEST_SELECTION]
                     return json_result({"selection": text, "terminal": name})
         return json_result({"selection": "", "message": "Nothing is selected in a terminal."})
 
@@ -341,11 +341,11 @@ class SessionHand:
         self._opened.add(conversation)
         self._publish(TerminalOpened(conversation, session.id))
 
-        holder = (session.holder, session.reason)
+        holder = (session.turns.holder, session.turns.reason)
 
         def changed() -> None:
             nonlocal holder
-            if holder != (now := (session.holder, session.reason)):
+            if holder != (now := (session.turns.holder, session.turns.reason)):
                 holder = now
                 self._publish(TerminalPassed(conversation, session.id, *now))
             if not session.running:

@@ -30,27 +30,27 @@ def session_result(
 
 def lines(session: TerminalSession, printed: str) -> str:
     """Printed text without control sequences, and without what was drawn on the alternate screen."""
-    return session.veiled(plain("".join(_ordinary(session, printed))))
+    return session.turns.veiled(plain("".join(_ordinary(session, printed))))
 
 
 def view_of(session: TerminalSession, printed: str) -> dict[str, Any]:
     """What came of keys: the lines that were printed, or the screen where a program draws all of it."""
-    seen = session.agent_screen
+    seen = session.turns.agent_screen
     ordinary = "".join(_ordinary(session, printed))
     if not seen.alternate and len(_PLACED.findall(ordinary)) <= _MOST_PLACED:
-        return {"output": session.veiled(plain(ordinary))}
+        return {"output": session.turns.veiled(plain(ordinary))}
     before = printed[: switch.start()] if (switch := _SWITCH.search(printed)) else ""
     return {
-        "output": session.veiled(plain(before)) if seen.alternate else "",
+        "output": session.turns.veiled(plain(before)) if seen.alternate else "",
         "screen": screen_data(session),
     }
 
 
 def screen_data(session: TerminalSession) -> dict[str, Any]:
     """What the screen shows now, and whose it is."""
-    seen = session.agent_screen
+    seen = session.turns.agent_screen
     return {
-        "program": escaped(session.program),
+        "program": escaped(session.activity.program),
         "title": seen.title,
         "columns": seen.columns,
         "rows": seen.rows,
@@ -62,7 +62,7 @@ def screen_data(session: TerminalSession) -> dict[str, Any]:
 def _ordinary(session: TerminalSession, printed: str) -> list[str]:
     """The pieces of output that were not drawn on the alternate screen."""
     switches = list(_SWITCH.finditer(printed))
-    away = switches[0][1] == "l" if switches else session.agent_screen.alternate
+    away = switches[0][1] == "l" if switches else session.turns.agent_screen.alternate
     pieces = [FULL_SCREEN] if away else []
     at = 0
     for switch in switches:
@@ -76,7 +76,7 @@ def _ordinary(session: TerminalSession, printed: str) -> list[str]:
 
 def _without(session: TerminalSession, value: object) -> object:
     if isinstance(value, str):
-        return session.veiled(value)
+        return session.turns.veiled(value)
     if isinstance(value, dict):
         named = cast("dict[str, Any]", value)
         return {name: _without(session, item) for name, item in named.items()}

@@ -153,10 +153,6 @@ class SessionHolder:
         """The screen, or the shell, showed this while the person held it."""
         self.veil((self._known.without(line) if self._known is not None else line).strip())
 
-    def reveal(self, text: str) -> None:
-        """The agent typed this itself, or was told."""
-        self._redaction.reveal(text)
-
     def veil(self, line: str) -> None:
         """Take a text out of what the agent reads from now on."""
         if line and line not in self._typed:

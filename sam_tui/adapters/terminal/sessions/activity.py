@@ -24,8 +24,8 @@ class Watchers:
     def __init__(self) -> None:
         self._watchers: list[_Watcher] = []
 
-    def add(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Tell ``changed`` from now on; returns how to stop."""
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call ``changed`` after output or the end from now on; returns how to stop."""
         watcher = _Watcher(changed)
         self._watchers.append(watcher)
 

@@ -21,14 +21,10 @@ from sam_tui.adapters.terminal.shell_integration.marks import Integration, Mark,
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
 from sam_tui.core.ports.processes.terminals import (
-    AgentScreen,
     CommandRecord,
-    Handover,
-    Holder,
     Screen,
     SessionOutput,
     SessionSpec,
-    TerminalState,
 )
 
 if TYPE_CHECKING:
@@ -43,12 +39,13 @@ _LONGEST_HOLD = 0.2
 """Seconds after which a program that keeps the screen from being drawn (mode 2026) is not heeded."""
 
 
-class PtySession:
+class PtySession(Watchers):
     """The ``TerminalSession`` port on a real pseudo-terminal."""
 
     def __init__(
         self, born: Born, process: Child | HeldProcess, integration: Integration, *, size: Size
     ) -> None:
+        super().__init__()
         self._born = born
         self._process = process
         self._conversation = (
@@ -60,23 +57,21 @@ class PtySession:
         self._marks = MarkStream(born.nonce)
         self._log = ShellLog(self._history.since, time.monotonic, shell=born.shell)
         self._screen: EmulatedScreen | None = None
-        self._watchers = Watchers()
         self._recorder: SessionRecording | None = None
         self._release: asyncio.TimerHandle | None = None
         self.resumed = False
         """Whether it comes from an earlier run of the program."""
         self.selection = ""
         """What the person has selected of it in the workbench."""
-        self._pty = Pty(process, self._heard, self._ended)
-        self.pid = self._pty.pid
+        self.pty = Pty(process, self._heard, self._ended)
+        self.pid = self.pty.pid
         """Its shell, which leads its session."""
-        self._activity = Activity(self._pty, self._log, self._history)
+        self.activity = Activity(self.pty, self._log, self._history)
         parts = TurnParts(
-            born, process, self._pty, self._log, self._activity, self._history,
+            born, process, self.pty, self._log, self.activity, self._history,
             self._emulator, self._type, self._tell,
         )  # fmt: skip
-        self._turns = Turns(parts)
-        self._session_holder = self._turns.session_holder
+        self.turns = Turns(parts)
         if isinstance(process, HeldProcess):
             self._recall(process)
 
@@ -98,7 +93,7 @@ class PtySession:
     @property
     def tty_name(self) -> str:
         """The path of its terminal device."""
-        return self._pty.tty_name
+        return self.pty.tty_name
 
     @property
     def cwd(self) -> str:
@@ -118,17 +113,17 @@ class PtySession:
     @property
     def running(self) -> bool:
         """Whether its shell has not ended."""
-        return self._pty.running
+        return self.pty.running
 
     @property
     def exit_code(self) -> int | None:
         """The shell's code, 128 plus the signal that killed it, None while it runs."""
-        return self._pty.exit_code
+        return self.pty.exit_code
 
     @property
     def commands(self) -> Sequence[CommandRecord]:
         """The newest commands of its shell, oldest first; the last one may still run."""
-        hide = self._turns.session_holder.veiled
+        hide = self.turns.veiled
         records = self._log.records
         return tuple(replace(r, command=hide(r.command), cwd=hide(r.cwd)) for r in records)
 
@@ -142,85 +137,28 @@ class PtySession:
         """The emulator, made at the first look from the output that is kept."""
         return self._emulator()
 
-    @property
-    def agent_screen(self) -> AgentScreen:
-        """What the agent may see of it: all, until the person has held it."""
-        return self._turns.seen
-
-    @property
-    def program(self) -> str:
-        """The name of the program that has the terminal."""
-        return self._activity.program
-
-    @property
-    def state(self) -> TerminalState:
-        """What it is doing now, as far as its shell and the system tell."""
-        return self._activity.state
-
-    @property
-    def holder(self) -> Holder:
-        """Who types into it."""
-        return self._session_holder.holder
-
-    @property
-    def reason(self) -> str:
-        """Why the agent wants the person to type, while it does."""
-        return self._session_holder.reason
-
-    @property
-    def handover(self) -> Handover | None:
-        """The last time that the person held it; None before they handed it back once."""
-        return self._session_holder.handover
-
-    def pass_to(self, holder: Holder, reason: str = "") -> None:
-        """Change who types into it; nothing in the person's own, or when it is theirs already."""
-        if self._conversation is None or (holder == self.holder and not reason):
-            return
-        self._turns.pass_to(holder, reason)
-        self._tell()
-
-    async def tidied(self) -> None:
-        """Wait until nothing unfinished stands before the agent's keys; ``ToolError`` where it does."""
-        await self._turns.tidied()
-
     def write(self, data: bytes) -> None:
         """The agent types. Raises ``ToolError`` when it may not, it ended or does not read."""
-        if self._conversation is not None and self.holder != "agent":
+        if self._conversation is not None and self.turns.holder != "agent":
             raise ToolError("It is not the agent's turn in this terminal.")
-        if self._conversation is None or self._turns.wrote(data):
+        if self._conversation is None or self.turns.wrote(data):
             self._type(data)
 
     def type(self, data: bytes) -> None:
         """The person types, and holds it from then on. Raises ``ToolError`` where it is only watched."""
-        if self.holder == "watch":
+        if self.turns.holder == "watch":
             raise ToolError("This terminal is watched only.")
-        if self.holder == "agent":
-            self.pass_to("person")
-        if self._session_holder.withheld:
-            self._pty.catch_up()
-            self._turns.typed(data)
+        if self.turns.holder == "agent":
+            self.turns.pass_to("person")
+        if self.turns.withheld:
+            self.pty.catch_up()
+            self.turns.typed(data)
         self._type(data)
 
     def report(self, data: bytes) -> None:
         """Tell its program of the mouse or the focus, where the person holds it."""
-        if self.holder == "person":
+        if self.turns.holder == "person":
             self._type(data)
-
-    def veiled(self, text: str) -> str:
-        """Text from its screen without what the person typed while they held it."""
-        return self._session_holder.veiled(text)
-
-    async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
-        """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays."""
-        return await self._activity.end_command(struck)
-
-    async def quiet(self, *, silence: float, within: float) -> None:
-        """Return once nothing was printed for ``silence`` seconds, it ended, or ``within`` is up."""
-        await self._activity.quiet(silence=silence, within=within)
-
-    async def settled(self, *, within: float) -> TerminalState:
-        """Wait until a command finished, a program waits for keys, it ended, or time is up."""
-        return await self._activity.settled(within=within)
 
     def record(self, path: str, *, typed: bool = False) -> Callable[[], None]:
         """Record to a new asciicast v2 file, from its screen on; returns how to stop. ``ToolError``
@@ -228,7 +166,7 @@ class PtySession:
         Keys only if ``typed``, never while they are hidden. Another recording ends the first."""
         from sam_tui.adapters.terminal.sessions.recorder import SessionRecording
 
-        recorder = SessionRecording(path, self._turns, self._emulator, typed=typed)
+        recorder = SessionRecording(path, self.turns, self._emulator, typed=typed)
         self._stop_recording()
         self._recorder = recorder
         return recorder.close
@@ -236,7 +174,7 @@ class PtySession:
     def output(self, start: int, end: int | None = None) -> SessionOutput:
         """Everything kept from ``start`` on, in characters since the session began."""
         output = self._history.since(start, end)
-        return replace(output, text=self._turns.printed(output.start, output.end))
+        return replace(output, text=self.turns.printed(output.start, output.end))
 
     def resize(self, columns: int, rows: int) -> None:
         """Tell the program its new size."""
@@ -244,16 +182,12 @@ class PtySession:
         if (columns, rows) == self._size:
             return
         self._size = (columns, rows)
-        self._pty.resize(columns, rows)
-        for screen in (self._screen, self._turns.view and self._turns.view.screen):
+        self.pty.resize(columns, rows)
+        for screen in (self._screen, self.turns.view and self.turns.view.screen):
             if screen is not None:
                 screen.resize(columns, rows)
         if self._recorder is not None:
             self._recorder.resized(columns, rows)
-
-    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call ``changed`` after output or the end; returns how to stop."""
-        return self._watchers.add(changed)
 
     def serves(self, spec: SessionSpec) -> bool:
         """Whether it is what a spec asks for: alive, in that folder, and no less confined."""
@@ -273,15 +207,11 @@ class PtySession:
         """Let go of it and leave it to its holder; False where it has none, or has ended."""
         if not self.running or not isinstance(self._process, HeldProcess):
             return False
-        self._pty.leave()
-        self._turns.close()
+        self.pty.leave()
+        self.turns.close()
         self._process.leave()
         self._stop_recording()
         return True
-
-    async def close(self) -> None:
-        """End it with all that runs in it."""
-        await self._pty.close()
 
     # ---- what comes from the program
 
@@ -297,13 +227,13 @@ class PtySession:
         if process.earlier_hold.holder == "person":
             # Nobody kept what was printed: the program is made to draw itself anew.
             self._log.lost(self._history.end)
-            self._pty.redraw(*self._size)
+            self.pty.redraw(*self._size)
         if process.earlier_hold != Hold():
-            self._turns.resume(process.earlier_hold)
+            self.turns.resume(process.earlier_hold)
 
     def _heard(self, data: bytes) -> None:
-        self._activity.on_output()
-        if not self._turns.private:
+        self.activity.on_output()
+        if not self.turns.private:
             self._process.on_output(data)
         for part in self._marks.split(data):
             if isinstance(part, Mark):
@@ -318,8 +248,8 @@ class PtySession:
             self._emulator()
         if self._recorder is not None:
             self._recorder.output(data)
-        self._turns.on_output(data)
-        if not self._turns.private:
+        self.turns.on_output(data)
+        if not self.turns.private:
             self._history.add(data)
         if self._screen is not None:
             self._screen.feed(data)
@@ -339,12 +269,12 @@ class PtySession:
     def _marked(self, mark: Mark) -> None:
         if not self._log.trusted:
             self._integration.discard()
-        private = self._turns.private
+        private = self.turns.private
         if private and mark.kind == "C":
             self._log.began(VEIL, self._history.end)
         elif mark.kind != "S":
             self._log.marked(mark, self._history.end)
-        self._turns.marked(mark)
+        self.turns.marked(mark)
 
     def _ended(self) -> None:
         if tail := self._marks.remainder():
@@ -352,15 +282,15 @@ class PtySession:
         self._history.add(b"", final=True)
         self._log.ended(self._history.end, self.exit_code)
         self._integration.discard()
-        self._turns.close()
+        self.turns.close()
         self._stop_recording()
         if self._release is not None:
             self._release.cancel()
         self._tell()
 
     def _tell(self) -> None:
-        self._activity.wake()
-        self._watchers.notify()
+        self.activity.wake()
+        self.notify()
 
     # ---- what it looks like
 
@@ -377,12 +307,12 @@ class PtySession:
 
     def _type(self, data: bytes) -> None:
         if self._recorder is not None:
-            self._recorder.input(data, secret=self._pty.modes.secret)
-        self._pty.write(data)
+            self._recorder.input(data, secret=self.pty.modes.secret)
+        self.pty.write(data)
 
     def _answer(self, data: bytes) -> None:
         if self.running:
-            self._pty.write(data)
+            self.pty.write(data)
 
 
 def start_folder(spec: SessionSpec) -> str:

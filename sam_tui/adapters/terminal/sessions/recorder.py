@@ -53,7 +53,7 @@ class SessionRecording:
             self._recorder.text("o", self._picture())
 
     def _picture(self) -> str:
-        seen, view = self._turns.seen, self._turns.view
+        seen, view = self._turns.agent_screen, self._turns.view
         screen = self._emulator() if view is None else view.screen
         opening = "\x1b[?1049h" if screen.alternate else ""
         if screen.scrollback.visible() == seen.text:
@@ -76,7 +76,7 @@ class SessionRecording:
 
     def input(self, data: bytes, *, secret: bool) -> None:
         """What is typed now; nothing of it where the terminal hides it or it is the person's."""
-        if self._typed and not secret and not self._turns.session_holder.withheld:
+        if self._typed and not secret and not self._turns.withheld:
             self._add("i", data.decode(errors="replace"))
 
     def resized(self, columns: int, rows: int) -> None:
@@ -111,7 +111,7 @@ class SessionRecording:
             self._at, code, text = self._waiting.popleft()
             if code == "o":
                 end = begin + len(text)
-                text = self._turns.session_holder.veiled(whole, (begin, end))
+                text = self._turns.veiled(whole, (begin, end))
                 begin = end
             self._recorder.text(code, text)
         self._before = whole[max(0, begin - _AROUND) : begin]

@@ -103,7 +103,7 @@ class PtyTerminals:
         session_open = self._sessions.pop(session, None)
         if session_open is not None:
             self._closing.add(session_open)
-            await session_open.close()
+            await session_open.pty.close()
             # Not where that was cancelled: close_all still waits for it then.
             self._closing.discard(session_open)
 
@@ -114,10 +114,10 @@ class PtyTerminals:
         self._closing.clear()
         async with asyncio.TaskGroup() as group:
             for session in closing:
-                group.create_task(session.close())
+                group.create_task(session.pty.close())
             for session in sessions:
                 if not session.leave():
-                    group.create_task(session.close())
+                    group.create_task(session.pty.close())
 
     def leaders(self) -> Sequence[int]:
         """The shells of the confined sessions of this program, each the leader of its session."""

@@ -55,7 +55,7 @@ class TurnParts:
     notify: Callable[[], None]
 
 
-class Turns:
+class Turns(SessionHolder):
     """The person's turns in one session of an agent.
 
     Meanwhile, and until nothing that they left unfinished stands before the agent's keys, the session
@@ -65,7 +65,7 @@ class Turns:
 
     def __init__(self, parts: "TurnParts") -> None:
         born = parts.born
-        self.session_holder = SessionHolder(personal=born.conversation is None)
+        super().__init__(personal=born.conversation is None)
         self.view: AgentView | None = None
         self.blocked = ""
         """Why the agent's keys are not let in, where something unfinished stands before them."""
@@ -83,61 +83,64 @@ class Turns:
     @property
     def private(self) -> bool:
         """Whether what happens now is kept nowhere."""
-        return self.session_holder.withheld or self._tidying is not None
+        return self.withheld or self._tidying is not None
 
     @property
-    def seen(self) -> AgentScreen:
+    def agent_screen(self) -> AgentScreen:
         """What the agent may see of the screen: all, until the person has held it."""
         screen = self._parts.emulator() if self.view is None else self.view.screen
         return AgentScreen(
-            self.session_holder.veiled(screen.title),
+            self.veiled(screen.title),
             screen.columns,
             screen.rows,
             screen.cursor,
             screen.alternate,
-            self.session_holder.veiled(uncovered(screen.scrollback.visible())),
+            self.veiled(uncovered(screen.scrollback.visible())),
         )
 
     def printed(self, start: int, end: int) -> str:
         """Output between two indexes, without what the person typed, though one may cut it in two."""
         around = self._parts.history.since(start - _AROUND, end + _AROUND)
-        return self.session_holder.veiled(around.text, (start - around.start, end - around.start))
+        return self.veiled(around.text, (start - around.start, end - around.start))
 
     def resume(self, hold: Hold) -> None:
         """Go on where an earlier program stopped."""
-        self.session_holder.resume(hold)
-        if self.session_holder.withheld:
+        super().resume(hold)
+        if self.withheld:
             self._begin()
-        elif self.session_holder.touched:
+        elif self.touched:
             self._tidy()
 
-    def pass_to(self, holder: Holder, reason: str) -> None:
-        """Give it to somebody else, or the person another reason."""
+    def pass_to(self, holder: Holder, reason: str = "") -> None:
+        """Change who types into it, or tell the person another reason; nothing in their own."""
+        if self._personal or (holder == self.holder and not reason):
+            return
         # What was printed until now belongs to whoever held it.
         self._pty.catch_up()
-        session_holder, process = self.session_holder, self._parts.process
+        process = self._parts.process
         # Made now at the latest: what comes while the person holds it is on the screen alone.
         screen = self._parts.emulator()
         tidy = False
         if holder == "person":
-            if not session_holder.withheld:
+            if not self.withheld:
                 self._begin()
                 self._parts.history.append(NOT_RECORDED)
                 process.on_output(NOT_RECORDED.encode())
-            session_holder.take(reason, self._parts.history.since(0).text)
+            self.take(reason, self._parts.history.since(0).text)
         else:
-            if session_holder.withheld:
+            if self.withheld:
                 process.on_output(lost_mark(self._parts.born.nonce))
-                tidy = session_holder.touched
-            session_holder.hand_back(self._changed(screen))
+                tidy = self.touched
+            self.hand_back(self._changed(screen))
         if holder == "watch":
-            session_holder.watch_only()
+            self.watch_only()
         if tidy:
             self._tidy()
         else:
-            process.hold(session_holder.hold)
+            process.hold(self.hold)
         if holder == "person":
             self._give_back(screen)
+        self._parts.notify()
 
     def _begin(self) -> None:
         """The person holds it from now on."""
@@ -157,12 +160,12 @@ class Turns:
 
     def _give_back(self, screen: "EmulatedScreen") -> None:
         """Type for the person what they had left unfinished, where they find an empty line."""
-        line = self.session_holder.aside
+        line = self.aside
         if not line or not self._untouched or not self._activity.at_line():
             return
         keys = screen.input.paste(line)
         if "\n" not in line or keys.startswith(b"\x1b"):
-            self.session_holder.aside = ""
+            self.aside = ""
             self.typed(keys)
             self._pty.write(keys)
 
@@ -172,7 +175,7 @@ class Turns:
             raise ToolError(self.blocked, hint=_WAYS)
         self.blocked = ""
         self._untouched = False
-        self.session_holder.reveal(data.decode(errors="replace"))
+        self._redaction.reveal(data.decode(errors="replace"))
         if self._tidying is not None:
             self._queued += data
         return self._tidying is None
@@ -186,14 +189,14 @@ class Turns:
             span = screen.scrollback.line_at(
                 screen.scrollback.total - screen.rows + screen.cursor[1]
             )
-            self.session_holder.saw(screen.scrollback.text(span.start, span.end))
-        self.session_holder.typed(data)
+            self.saw(screen.scrollback.text(span.start, span.end))
+        super().typed(data)
         if not self._log.at_prompt or self._entered or enters > 1:
             self._stray = True
-        self._entered = self._log.at_prompt and not self.session_holder.open
+        self._entered = self._log.at_prompt and not self.open
         self._marks.clear()
         self._drawing = self._running = False
-        self._parts.process.hold(self.session_holder.hold)
+        self._parts.process.hold(self.hold)
 
     def on_output(self, data: bytes) -> None:
         """It printed this."""
@@ -208,16 +211,16 @@ class Turns:
         if not self.private:
             return
         if mark.kind == "C":
-            self.session_holder.saw(told_command(mark.text))
+            self.saw(told_command(mark.text))
             self._running = self._entered and not self._stray
         elif mark.kind == "D":
-            if not self.session_holder.open and not self._pty.unread:
+            if not self.open and not self._pty.unread:
                 self._stray = False
             self._entered = self._running = False
             self._drawing = not self._stray and self._draws
         elif mark.kind == "S":
-            self.session_holder.saw(mark.text)
-            self.session_holder.aside = mark.text
+            self.saw(mark.text)
+            self.aside = mark.text
         else:
             self._drawing = False
         self._told.set()
@@ -227,7 +230,7 @@ class Turns:
         if self.view is None:
             return ""
         for line in self.view.covered_lines(real):
-            self.session_holder.saw(line)
+            self.saw(line)
         return self.view.changed()
 
     # ---- the line that was left unfinished
@@ -244,7 +247,7 @@ class Turns:
         self._tidying = None
         queued, self._queued = self._queued, b""
         if self._pty.running:
-            self._parts.process.hold(self.session_holder.hold)
+            self._parts.process.hold(self.hold)
             if queued and not self.blocked:
                 self._parts.write(queued)
         self._parts.notify()
@@ -252,7 +255,7 @@ class Turns:
     async def _tidied(self) -> None:
         with suppress(ToolError):
             await self._set_aside()
-        self.session_holder.touched = self.session_holder.open = bool(self.blocked)
+        self.touched = self.open = bool(self.blocked)
 
     async def tidied(self) -> None:
         """Wait until that is done. Raises ``ToolError`` where something unfinished is left."""
@@ -280,12 +283,12 @@ class Turns:
                 self.blocked = "" if await self._empty_line() else _LEFT
                 return
             await asyncio.sleep(_PAUSE)
-        if self._pty.running and self.session_holder.open:
+        if self._pty.running and self.open:
             self.blocked = "" if self._erase() else _LEFT
 
     async def _empty_line(self) -> bool:
         """Have the shell put its line aside; True once it told an empty one."""
-        if not self.session_holder.open and "D" in self._marks:
+        if not self.open and "D" in self._marks:
             return True
         reply = await self._answers(SET_ASIDE, "S")
         if reply is not None and reply.code == 1:

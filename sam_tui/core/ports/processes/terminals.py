@@ -13,8 +13,6 @@ from sam_tui.core.ports.processes.sandbox import (
     RunningProcess,
 )
 from sam_tui.core.ports.processes.sandbox import Confinement as Confinement
-from sam_tui.core.ports.processes.screens import CellRun as CellRun
-from sam_tui.core.ports.processes.screens import KeyPress as KeyPress
 from sam_tui.core.ports.processes.screens import Screen as Screen
 
 
@@ -209,6 +207,72 @@ class AgentScreen:
     text: str
 
 
+class TerminalActivity(Protocol):
+    """What a session is doing, and waiting for it."""
+
+    @property
+    def program(self) -> str:
+        """The name of the program that has the terminal; "" where that is not known."""
+        ...
+
+    @property
+    def state(self) -> TerminalState:
+        """What it is doing now. Looks at its processes: for a status line, not for every frame."""
+        ...
+
+    async def settled(self, *, within: float) -> TerminalState:
+        """The state once a command finished, a program waits for keys, it ended, or time is up."""
+        ...
+
+    async def quiet(self, *, silence: float, within: float) -> None:
+        """Return once nothing was printed for ``silence`` seconds, or after ``within`` seconds."""
+        ...
+
+    async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
+        """End what runs in the foreground (INT, TERM, KILL), not the shell. Returns the state then.
+
+        ``struck`` hears each signal by its name, once a job got it.
+        """
+        ...
+
+
+class TurnTaking(Protocol):
+    """Whose turn it is to type into a session, and what the agent may see of the person's."""
+
+    @property
+    def holder(self) -> Holder:
+        """Who types into it: the agent in its own session, unless it was handed over."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why the agent wants the person to type, while it does."""
+        ...
+
+    @property
+    def handover(self) -> Handover | None:
+        """The last time that the person held it; None before they handed it back once."""
+        ...
+
+    @property
+    def agent_screen(self) -> AgentScreen:
+        """What the agent may see of its screen: nothing of what came while the person held it, but
+        prompts and the output of commands during which nothing was typed."""
+        ...
+
+    def pass_to(self, holder: Holder, reason: str = "") -> None:
+        """Change who types into it; the agent and watchers learn of it. The person's stays theirs."""
+        ...
+
+    async def tidied(self) -> None:
+        """Wait until nothing unfinished stands before the agent's keys; ``ToolError`` where it does."""
+        ...
+
+    def veiled(self, text: str) -> str:
+        """Text without what the person typed while they held it."""
+        ...
+
+
 class TerminalSession(Protocol):
     """One shell on one PTY.
 
@@ -245,21 +309,9 @@ class TerminalSession(Protocol):
     @property
     def screen(self) -> Screen: ...
     @property
-    def agent_screen(self) -> AgentScreen:
-        """What the agent may see of its screen: nothing of what came while the person held it, but
-        prompts and the output of commands during which nothing was typed."""
-        ...
-
+    def activity(self) -> TerminalActivity: ...
     @property
-    def program(self) -> str:
-        """The name of the program that has the terminal; "" where that is not known."""
-        ...
-
-    @property
-    def state(self) -> TerminalState:
-        """What it is doing now. Looks at its processes: for a status line, not for every frame."""
-        ...
-
+    def turns(self) -> TurnTaking: ...
     @property
     def commands(self) -> Sequence[CommandRecord]:
         """The newest commands of its shell, oldest first; the last may run yet; empty if it tells none."""
@@ -270,32 +322,8 @@ class TerminalSession(Protocol):
         """The index behind everything printed so far."""
         ...
 
-    @property
-    def selection(self) -> str:
-        """What the person has selected of it in the workbench; the front end sets it."""
-        ...
-
-    @selection.setter
-    def selection(self, text: str) -> None: ...
-
-    @property
-    def holder(self) -> Holder:
-        """Who types into it: the agent in its own session, unless it was handed over."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Why the agent wants the person to type, while it does."""
-        ...
-
-    @property
-    def handover(self) -> Handover | None:
-        """The last time that the person held it; None before they handed it back once."""
-        ...
-
-    def pass_to(self, holder: Holder, reason: str = "") -> None:
-        """Change who types into it; the agent and watchers learn of it. The person's stays theirs."""
-        ...
+    selection: str
+    """What the person has selected of it in the workbench; the front end sets it."""
 
     def write(self, data: bytes) -> None:
         """The agent types; the rest of a short write follows when the program reads.
@@ -315,37 +343,8 @@ class TerminalSession(Protocol):
         """Tell its program of mouse and focus, where the person holds it; no key."""
         ...
 
-    async def tidied(self) -> None:
-        """Wait until nothing that the person left unfinished stands before the agent's keys.
-
-        Raises ``ToolError`` where it cannot be set aside.
-        """
-        ...
-
-    def veiled(self, text: str) -> str:
-        """Text without what the person typed while they held it."""
-        ...
-
     def output(self, start: int, end: int | None = None) -> SessionOutput:
         """Everything printed from ``start`` on, up to ``end`` (characters since the session began)."""
-        ...
-
-    async def settled(self, *, within: float) -> TerminalState:
-        """Wait until it needs somebody: its command finished, a program waits for keys, it ended.
-
-        Returns the state then, or the state after ``within`` seconds.
-        """
-        ...
-
-    async def quiet(self, *, silence: float, within: float) -> None:
-        """Return once nothing was printed for ``silence`` seconds, or after ``within`` seconds."""
-        ...
-
-    async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
-        """End what runs in the foreground (INT, TERM, KILL), not the shell. Returns the state then.
-
-        ``struck`` hears each signal by its name, once a job got it.
-        """
         ...
 
     def resize(self, columns: int, rows: int) -> None:

@@ -133,7 +133,7 @@ class TerminalActions:
         view = self._agents()
         if view is None or view.session is None:
             return
-        view.session.pass_to("agent" if view.session.holder == "watch" else "watch")
+        view.session.turns.pass_to("agent" if view.session.turns.holder == "watch" else "watch")
         view.painted()
 
     def _take(self) -> None:
@@ -141,10 +141,10 @@ class TerminalActions:
         view = self._agents()
         if view is None or view.session is None:
             return
-        if view.session.holder == "person":
-            view.session.pass_to("agent")
+        if view.session.turns.holder == "person":
+            view.session.turns.pass_to("agent")
         else:
-            view.session.pass_to("person")
+            view.session.turns.pass_to("person")
             self._context.screen.set_focus(view)
         view.painted()
 

@@ -55,8 +55,8 @@ class ShellEscape:
         session = await self._shells.ready(view)
         if session is None:
             return
-        if session.state.name != "finished":
-            program = one_line(session.program, 40) or "a command"
+        if session.activity.state.name != "finished":
+            program = one_line(session.activity.program, 40) or "a command"
             words = f"The shell is busy with {program}: nothing was run."
             self._context.notify(words, warning=True)
             self._context.screen.prompt.area.put(f"!{command}")
@@ -84,7 +84,7 @@ class ShellEscape:
         stop = session.watch(changed.set)
         try:
             if _MARK not in session.output(0, start).text:
-                await session.quiet(silence=_SILENCE, within=_WITHIN)
+                await session.activity.quiet(silence=_SILENCE, within=_WITHIN)
             else:
                 while session.running and not _ended(session, start):
                     changed.clear()

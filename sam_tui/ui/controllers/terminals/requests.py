@@ -82,7 +82,7 @@ class TerminalRequests:
 
     def end_command(self, view: TerminalView) -> None:
         """End what runs in a terminal, not its shell."""
-        if view.session is None or view.session.state.name == "finished":
+        if view.session is None or view.session.activity.state.name == "finished":
             self._context.notify_briefly("No command runs in this terminal.")
             return
         self._app.run_worker(self._end(view, view.session), group=f"end-{view.id}")

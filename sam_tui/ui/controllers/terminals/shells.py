@@ -56,7 +56,7 @@ class Shells:
         if view.session is None or not view.session.running:
             await self._open(view)
         if view.session is not None and not view.session.end:
-            await view.session.settled(within=_STARTS_WITHIN)
+            await view.session.activity.settled(within=_STARTS_WITHIN)
         return view.session
 
     async def _open(self, view: TerminalView) -> None:

@@ -46,7 +46,7 @@ def session_notice(session: "TerminalSession", name: str, *, watched: bool) -> S
     agents = session.conversation is not None
     if not session.running or (watched and not agents):
         return None
-    state = session.state
+    state = session.activity.state
     commands = session.commands
     if state.name == "finished":
         return None if watched or not commands else _ended(commands[-1], name)
@@ -60,14 +60,14 @@ def session_notice(session: "TerminalSession", name: str, *, watched: bool) -> S
 
 def _waiting(session: "TerminalSession", name: str, command: str, *, agents: bool) -> SessionNotice:
     """A session whose program waits: for whom or what, or nothing that could be told."""
-    wants = _wants(session, session.state)
+    wants = _wants(session, session.activity.state)
     if wants:
         asks = wants.startswith("waits")
         words = f"{name} {wants}" if asks else f"{name}: {command} waits for {wants}"
         style = "bold $warning" if agents else "$warning"
         return SessionNotice(words, 0 if agents else 2, style)
     # One that draws now and then, such as top, waits and does not in turns: no word of it.
-    left = QUIET[0] - session.state.seconds
+    left = QUIET[0] - session.activity.state.seconds
     words = f"{name}: {command}" + (" waits for input" if left <= 0 else "")
     return SessionNotice(words, 1 if agents else 3, "$text-muted", left if left > 0 else None)
 
@@ -94,8 +94,8 @@ def _ended(last: "CommandRecord", name: str) -> SessionNotice | None:
 
 def _wants(session: "TerminalSession", state: "TerminalState") -> str:
     """What is waited for: the person and why, hidden input, or the question before the cursor."""
-    if session.holder == "person" and session.conversation is not None:
-        reason = f": {one_line(session.reason, _QUESTION)}" if session.reason else ""
+    if session.turns.holder == "person" and session.conversation is not None:
+        reason = f": {one_line(session.turns.reason, _QUESTION)}" if session.turns.reason else ""
         return f"waits for you{reason}"
     if state.secret:
         return "hidden input"

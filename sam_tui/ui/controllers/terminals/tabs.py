@@ -80,7 +80,7 @@ class Tabs:
         if session is not None and session.running and not panel.owned(view):
             self._warn("The agent uses this terminal: it goes with its conversation.")
             return
-        busy = session is not None and session.running and session.state.name != "finished"
+        busy = session is not None and session.running and session.activity.state.name != "finished"
         if busy and self._armed is not view:
             self._armed = view
             self._warn("A command runs in this terminal: close it again to end it.")

@@ -10,12 +10,16 @@ if TYPE_CHECKING:
 
 def person_types(session: "TerminalSession | None") -> bool:
     """Whether the person types in a session of the agent now."""
-    return session is not None and session.conversation is not None and session.holder == "person"
+    return (
+        session is not None
+        and session.conversation is not None
+        and session.turns.holder == "person"
+    )
 
 
 def watched_only(session: "TerminalSession | None") -> bool:
     """Whether nobody may type in a session now."""
-    return session is not None and session.running and session.holder == "watch"
+    return session is not None and session.running and session.turns.holder == "watch"
 
 
 def ways_out(session: "TerminalSession", *, chord_held: bool) -> str:
@@ -34,7 +38,7 @@ def ways_in(session: "TerminalSession") -> str:
     """The keys of the workbench that change who types in a session of the agent."""
     if session.conversation is None or not session.running:
         return ""
-    match session.holder:
+    match session.turns.holder:
         case "agent":
             return "F8 takes it · F7 watch only"
         case "person":
@@ -47,11 +51,11 @@ def holder_badge(session: "TerminalSession | None") -> tuple[str, str]:
     """Text and style: who types into a session of the agent, and why the person should."""
     if session is None or session.conversation is None or not session.running:
         return "", ""
-    match session.holder:
+    match session.turns.holder:
         case "agent":
             return "agent", "$text-muted"
         case "watch":
             return "watch only", "$primary"
         case "person":
-            words = f"you type: {session.reason}" if session.reason else "you type"
+            words = f"you type: {session.turns.reason}" if session.turns.reason else "you type"
             return one_line(words, 60), "$warning"

@@ -54,7 +54,7 @@ class Interrupting:
         self._ending = True
         self.put("ending it: INT, then TERM, then KILL")
         try:
-            state = await session.end_command(self._struck)
+            state = await session.activity.end_command(self._struck)
         finally:
             self._ending = False
             self.put("")
@@ -76,7 +76,7 @@ class Interrupting:
             self._wait(_OFFERED, session)
 
     def _runs(self, session: "TerminalSession") -> bool:
-        return session.running and session.state.name in ("running", "quiet")
+        return session.running and session.activity.state.name in ("running", "quiet")
 
     def put(self, words: str, session: "TerminalSession | None" = None) -> None:
         """Say this in the border; with a session, the next Ctrl+C there takes the offer."""

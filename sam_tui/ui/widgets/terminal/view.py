@@ -244,7 +244,7 @@ class TerminalView(TerminalPast, can_focus=True):
         """Nobody types: the keys that change that are heard, all others are the workbench's."""
         if key not in ("enter", "a"):
             return False
-        session.pass_to("person" if key == "enter" else "agent")
+        session.turns.pass_to("person" if key == "enter" else "agent")
         self.painted()
         return True
 
@@ -254,7 +254,7 @@ class TerminalView(TerminalPast, can_focus=True):
         if at_once or self.browser is not None or self._chord.press():
             self.look_back(False)
             if self.session is not None and person_types(self.session):
-                self.session.pass_to("agent")
+                self.session.turns.pass_to("agent")
             self._leave()
         self.painted()
 
@@ -271,7 +271,7 @@ class TerminalView(TerminalPast, can_focus=True):
         """
         session = self.session
         if session is not None:
-            waited = not followed and session.state.name != "finished"
+            waited = not followed and session.activity.state.name != "finished"
             if self._full_screen or waited:
                 self._press(LEAVE, None)
         self.painted()
