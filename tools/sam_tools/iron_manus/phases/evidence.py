@@ -76,7 +76,7 @@ class SessionEvidence:
 
     def add_agent(self, caller: ConversationId, subject: str, *, ok: bool, text: str) -> None:
         """How a delegated agent ended."""
-        self._workflows.notes.add_evidence(caller, RecordedCall(AGENT, subject, ok, None, text))
+        self._workflows.notes.add_evidence([RecordedCall(caller, AGENT, subject, ok, None, text)])
 
     def of(self, session: ManusSession) -> EvidenceSummary:
         """What there is for the open attempt of a session."""
@@ -95,7 +95,7 @@ class SessionEvidence:
         return next((row for row in reversed(rows) if row.operation == AGENT), None)
 
     def _add(self, caller: ConversationId, kind: str, subject: str, text: str) -> None:
-        self._workflows.notes.add_evidence(caller, RecordedCall(kind, subject, True, None, text))
+        self._workflows.notes.add_evidence([RecordedCall(caller, kind, subject, True, None, text)])
 
 
 def require_evidence(session: ManusSession, seen: EvidenceSummary) -> None:
