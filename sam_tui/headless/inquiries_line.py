@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from sam_tui.core.events import InquiryOpened
+from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.answers import AnswerEntry
@@ -55,11 +56,15 @@ async def _ask(runtime: Runtime, writer: asyncio.StreamWriter) -> None:
 async def _answer(runtime: Runtime, reader: asyncio.StreamReader) -> None:
     while text := await reader.readline():
         answer: dict[str, str] = json.loads(text)
-        for inquiry in runtime.inquiries.pending():
-            if inquiry.id == answer["id"]:
-                entry = AnswerEntry(re.compile(""), answer["reply"])
-                runtime.inquiries.answer(inquiry.id, entry.answer(inquiry))
+        give_answer(runtime.inquiries, answer["id"], answer["reply"])
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def give_answer(inquiries: Inquiries, id: str, reply: str) -> None:
+    """Answer the inquiry of that id, where it waits, as an entry of a file of answers would."""
+    for inquiry in inquiries.pending():
+        if inquiry.id == id:
+            inquiries.answer(inquiry.id, AnswerEntry(re.compile(""), reply).answer(inquiry))
 
 
 def question_of(inquiry: Inquiry) -> dict[str, object]:

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry
 from sam_tui.core.runtime import Runtime
+from sam_tui.core.workflow.drivers.run import StepHandOut
 from sam_tui.loopback.access import HttpAccess
 from sam_tui.loopback.serving import listen, serve_until
 from sam_tui.plan_server.app import PUBLIC, plan_app
@@ -17,18 +19,28 @@ def attends(inquiry: Inquiry) -> bool:
     return asks_agent or isinstance(inquiry.request, ApprovalRequest)
 
 
+@dataclass(frozen=True, slots=True)
+class PlanFace:
+    """What a server shows: its port, its token, its version; ``announce`` hears the port that it has."""
+
+    port: int
+    token: str
+    version: str
+    announce: Callable[[int], None]
+
+
 async def serve_plans(
-    runtime: Runtime, port: int, token: str, version: str, announce: Callable[[int], None]
+    runtime: Runtime, face: PlanFace, hand_out: StepHandOut | None = None
 ) -> None:
     """Serve until a signal comes; what runs then is ended and can be gone on with."""
-    listening = listen(port)
+    listening = listen(face.port)
     bound: int = listening.getsockname()[1]
     async with asyncio.TaskGroup() as group:
-        tasks = ServedTasks(runtime, group)
+        tasks = ServedTasks(runtime, group, hand_out)
         telling = group.create_task(tasks.tell_inquiries(), name="plan-inquiries")
-        door = HttpAccess(plan_app(tasks, version), token, bound, PUBLIC)
+        door = HttpAccess(plan_app(tasks, face.version), face.token, bound, PUBLIC)
         async with serve_until(door, listening) as stopped:
-            announce(bound)
+            face.announce(bound)
             await stopped.wait()
             tasks.stop()
         telling.cancel()

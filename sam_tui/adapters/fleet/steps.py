@@ -9,15 +9,18 @@ import asyncio
 import concurrent.futures
 import hashlib
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, Field, ValidationError
 
 from sam_tui.adapters.fleet.database import QueueDatabase
 from sam_tui.adapters.fleet.messages import (
     MOST_ANSWER,
+    MOST_ASKS,
+    AnswerMessage,
+    Ask,
     ErrorDetails,
     SubTaskMessage,
     SubTaskResult,
@@ -28,10 +31,15 @@ from sam_tui.adapters.fleet.queues import (
     Leases,
     ResultsQueue,
     SubTaskQueue,
+    Work,
     WorkHold,
     failure,
 )
 from sam_tui.core.errors import ToolError
+from sam_tui.core.ids import ConversationId, mint_conversation
+from sam_tui.core.inquiries import Inquiries, InquiryOutcome
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Question
+from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 from sam_tui.core.tooling.executor import Executed
 from sam_tui.core.workflow.drivers.run import Carrier
@@ -58,6 +66,8 @@ class StepQueues:
     roles: Collection[str]
     origin: str
     """What tells this data folder from others that use the same database."""
+    inquiries: Inquiries
+    """Who is asked here what a worker asks."""
     leases: Leases = field(default_factory=Leases)
 
     def carrier(self, ticket: Ticket) -> Carrier | None:
@@ -92,30 +102,45 @@ class StepQueues:
         self, queue: SubTaskQueue, message: SubTaskMessage, context: ToolContext
     ) -> SubTaskResult:
         """The result of a sub-task, whoever takes it. Raises ``ToolError`` where none will come."""
+        context.emit(f"Handed out to a worker of {message.assigned_agent_role}.\n")
+        try:
+            async with asyncio.TaskGroup() as group:
+                questions = _Questions(self.inquiries, queue, context, group, message.id)
+                try:
+                    return await self._taken(queue, message, questions)
+                finally:
+                    questions.follow((), "")
+        except BaseExceptionGroup as faults:
+            raise faults.exceptions[0] from None
+
+    async def _taken(
+        self, queue: SubTaskQueue, message: SubTaskMessage, questions: "_Questions"
+    ) -> SubTaskResult:
         results = ResultsQueue(self.database)
         returns, tick = 0, 0
-        context.emit(f"Handed out to a worker of {message.assigned_agent_role}.\n")
         while True:
             if result := (await asyncio.to_thread(results.take, [message.id])).get(message.id):
                 return result
             tick += 1
-            if tick % _LOOKS == 0 and await self._lost(queue, message):
-                returns += 1
+            if tick % _LOOKS == 0:
+                work = await self._looked(queue, message)
+                lost = work.state == "running" and self.leases.over(work)
+                questions.follow(() if lost or work.state != "running" else work.asks, work.worker)
+                returns += lost
                 if returns > MOST_RETURNS:
                     raise ToolError(f"{returns} workers ended over it.")
-                context.emit("Its worker is gone: given to another.\n")
-                role = message.assigned_agent_role
-                await asyncio.to_thread(queue.give_back, message.id, role)
+                if lost:
+                    self.leases.forget(work.id)
+                    questions.context.emit("Its worker is gone: given to another.\n")
+                    role = message.assigned_agent_role
+                    await asyncio.to_thread(queue.give_back, message.id, role)
             await asyncio.sleep(TICK_SECONDS)
 
-    async def _lost(self, queue: SubTaskQueue, message: SubTaskMessage) -> bool:
+    async def _looked(self, queue: SubTaskQueue, message: SubTaskMessage) -> Work:
         work = (await asyncio.to_thread(queue.look, [message.id])).get(message.id)
         if work is None or work.state == "cancelled":
             raise ToolError("The sub-task was taken out of the queue.")
-        if work.state != "running" or not self.leases.over(work):
-            return False
-        self.leases.forget(work.id)
-        return True
+        return work
 
     def forget(self, execution: str) -> None:
         """Keep nothing of what was handed out for an execution."""
@@ -138,8 +163,69 @@ class StepQueues:
         )
 
 
-Call = Callable[[str, str], "concurrent.futures.Future[Executed]"]
-"""Begins a call of a tool by its name and its arguments as JSON."""
+@dataclass(slots=True)
+class _Questions:
+    """What the worker of one step asks: put to who is there, withdrawn when it asks no longer."""
+
+    inquiries: Inquiries
+    queue: SubTaskQueue
+    context: ToolContext
+    group: asyncio.TaskGroup
+    work: str
+    _asked: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
+
+    def follow(self, asks: Sequence[Ask], worker: str) -> None:
+        """Ask what is new, and withdraw the rest."""
+        waiting = {ask.id: ask for ask in asks}
+        for id in self._asked.keys() - waiting.keys():
+            self._asked.pop(id).cancel()
+        for id in waiting.keys() - self._asked.keys():
+            self._asked[id] = self.group.create_task(self._ask(waiting[id], worker))
+
+    async def _ask(self, ask: Ask, worker: str) -> None:
+        request = _request_of(ask, f"worker {printable(worker)[:200]}")
+        outcome = await self.inquiries.ask(self.context.conversation, self.context.call, request)
+        answer = AnswerMessage(work=self.work, ask=ask.id, reply=_reply_of(outcome)[:20_000])
+        await asyncio.to_thread(self.queue.answer, answer)
+
+
+def _request_of(ask: Ask, worker: str) -> ApprovalRequest | Question:
+    """A worker's question as it is asked here; only this once can be allowed."""
+    if ask.choices == ("approve", "deny"):
+        why = f"{worker} asks, on its machine: {ask.why}"
+        return ApprovalRequest(ask.title, ask.summary, ask.targets, why, "", asker=worker)
+    return Question(ask.title, f"{worker} asks. {ask.summary}", ask.choices)
+
+
+def _reply_of(outcome: InquiryOutcome) -> str:
+    """The answer as it travels: only a person's yes is the word that approves."""
+    match outcome.answer:
+        case None:
+            return "Nobody is there to be asked."
+        case Approval(choice="once" | "timed"):
+            return "approve"
+        case Approval(comment=comment):
+            return f"No: {comment}" if comment else "deny"
+        case reply:
+            return reply.text or "No answer was given."
+
+
+class StepCalls(Protocol):
+    """Makes the calls of a worker's steps, and knows what they ask."""
+
+    def begin(
+        self, conversation: ConversationId, tool: str, arguments: str
+    ) -> "concurrent.futures.Future[Executed]":
+        """Begin a call of a tool, with its arguments as JSON, in a conversation of its own."""
+        ...
+
+    def asks(self, conversation: ConversationId) -> Sequence[Ask]:
+        """What waits for a person."""
+        ...
+
+    def answer(self, ask: str, reply: str) -> None:
+        """A person's answer."""
+        ...
 
 
 @dataclass(slots=True)
@@ -148,7 +234,7 @@ class StepRuns:
 
     tools: Mapping[str, Collection[str]]
     """What each role may call here."""
-    call: Call
+    calls: StepCalls
     _holds: dict[WorkHold, str] = field(default_factory=dict[WorkHold, str])
 
     def perform(self, task: SubTaskMessage, hold: WorkHold) -> SubTaskResult:
@@ -158,8 +244,10 @@ class StepRuns:
             raise UntrustedMessage(f"{role} has no tool {task.tool_name!r} on this worker.")
         self._holds[hold] = role  # before it begins: who is ended meanwhile gives it back
         try:
-            call = self.call(task.tool_name, json.dumps(task.sub_task_input))
-            executed = self._awaited(call, hold)
+            conversation = mint_conversation()
+            arguments = json.dumps(task.sub_task_input)
+            call = self.calls.begin(conversation, task.tool_name, arguments)
+            executed = self._awaited(call, conversation, hold)
         finally:
             del self._holds[hold]
         if executed is None:
@@ -183,16 +271,22 @@ class StepRuns:
             hold.give_back(role)
 
     def _awaited(
-        self, future: "concurrent.futures.Future[Executed]", hold: WorkHold
+        self,
+        future: "concurrent.futures.Future[Executed]",
+        conversation: ConversationId,
+        hold: WorkHold,
     ) -> Executed | None:
         """How the call ended; None where the work is no longer this worker's."""
         while True:
             try:
                 return future.result(BEAT_SECONDS)
             except concurrent.futures.TimeoutError:
-                if hold.beat(()) is None:
+                answers = hold.beat(self.calls.asks(conversation)[:MOST_ASKS])
+                if answers is None:
                     future.cancel()
                     return None
+                for id, answer in answers.items():
+                    self.calls.answer(id, answer.reply)
 
 
 def _digest(text: str) -> str:

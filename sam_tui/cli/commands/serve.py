@@ -17,6 +17,9 @@ from sam_tui.core.authorization.paths.secrets import PLAN_TOKEN
     show_default=True,
     help="Of 127.0.0.1; 0 takes a free one.",
 )
+@click.option(
+    "--hand-out", metavar="ROLES", help="Roles, by commas, whose steps “sam-tui worker” does."
+)
 @server_options
 def serve_command(**values: object) -> int:
     """Serve POST /api/generate-plan and its companions on 127.0.0.1 until a signal comes.
@@ -29,7 +32,8 @@ def serve_command(**values: object) -> int:
 
 
 async def _serve(values: Values) -> None:
-    from sam_tui.plan_server.server import attends, serve_plans
+    from sam_tui.cli.commands.fleets.driving import handed_out
+    from sam_tui.plan_server.server import PlanFace, attends, serve_plans
     from sam_tui.tokens import bearer_token
 
     runtime = open_runtime(values, attended=attends, program="sam-tui serve")
@@ -41,6 +45,8 @@ async def _serve(values: Values) -> None:
             click.echo(f"sam-tui serves plans at http://127.0.0.1:{port}", err=True)
             click.echo(f"The token for Authorization: Bearer is in {token.path}", err=True)
 
-        await serve_plans(runtime, values["port"], token.text, __version__, announce)
+        with handed_out(values, runtime) as hand_out:
+            face = PlanFace(values["port"], token.text, __version__, announce)
+            await serve_plans(runtime, face, hand_out)
     finally:
         await runtime.close()

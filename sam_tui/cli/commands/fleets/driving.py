@@ -3,17 +3,20 @@
 import asyncio
 import json
 import os
-import re
+import socket
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from sam_tui.cli.options import Values, open_runtime, settings
+from sam_tui.cli.settings import data_dir_of
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint, mint_conversation
 from sam_tui.core.messages import ToolCall
-from sam_tui.headless.answers import AnswerEntry
+from sam_tui.core.workflow.definitions.roles import ORCHESTRATOR
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.output import terminal_safe
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from sam_tui.adapters.fleet.database import QueueDatabase
     from sam_tui.adapters.fleet.messages import AnswerMessage
     from sam_tui.adapters.fleet.records import FleetFolder, FleetQuestion, TaskRecord
+    from sam_tui.adapters.fleet.steps import StepQueues
     from sam_tui.core.runtime import Runtime
 
 _PASSED = (
@@ -63,6 +67,29 @@ def open_database(values: Values) -> "QueueDatabase":
         raise UsageError("SAM_TUI_FLEET_KEY is 32 to 256 letters, digits, - and _.")
     key = key or bearer_token(data_dir, FLEET_KEY).text
     return QueueDatabase(database_url(os.environ, data_dir), Seal(key))
+
+
+@contextmanager
+def handed_out(values: Values, runtime: "Runtime") -> "Generator[StepQueues | None]":
+    """The queues of the roles that are handed out, None without any. Raises ``UsageError``."""
+    roles = roles_of(values.get("hand_out") or "")
+    if not roles:
+        yield None
+        return
+    if ORCHESTRATOR in roles:
+        raise UsageError(f"The steps of {ORCHESTRATOR} are done here.")
+    known = [capability.role for capability in runtime.workflows.workflows().capabilities()]
+    if unknown := [role for role in roles if role not in known]:
+        names = ", ".join(sorted(role for role in known if role != ORCHESTRATOR))
+        raise UsageError(f"There is no role {unknown[0]!r}.", hint=f"There are: {names}.")
+    from sam_tui.adapters.fleet.steps import StepQueues
+
+    database = open_database(values)
+    origin = f"{socket.gethostname()} {data_dir_of(values)}"
+    try:
+        yield StepQueues(database, roles, origin, runtime.inquiries)
+    finally:
+        database.close()
 
 
 async def drive_fleet(
@@ -137,10 +164,9 @@ class PatchDoor:
 
     def answer(self, answer: "AnswerMessage") -> None:
         """Pass an answer on."""
-        for inquiry in self._runtime.inquiries.pending():
-            if inquiry.id == answer.ask:
-                entry = AnswerEntry(re.compile(""), answer.reply)
-                self._runtime.inquiries.answer(inquiry.id, entry.answer(inquiry))
+        from sam_tui.headless.inquiries_line import give_answer
+
+        give_answer(self._runtime.inquiries, answer.ask, answer.reply)
 
 
 class Progress:

@@ -18,10 +18,12 @@ import click
 from sam_tui.cli.commands.fleets.driving import open_database, passed_options, roles_of
 from sam_tui.cli.options import MODES, Values, fleet_options, open_runtime
 from sam_tui.core.errors import UsageError
-from sam_tui.core.ids import CallId, mint, mint_conversation
+from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.messages import ToolCall
+from sam_tui.headless.inquiries_line import give_answer
 
 if TYPE_CHECKING:
+    from sam_tui.adapters.fleet.messages import Ask
     from sam_tui.adapters.fleet.steps import StepRuns
     from sam_tui.core.runtime import Runtime
     from sam_tui.core.tooling.executor import Executed
@@ -111,7 +113,7 @@ def _step_runs(
     from sam_tui.adapters.fleet.steps import StepRuns
 
     folder = tempfile.mkdtemp(prefix="sam-tui-steps-")
-    runtime = open_runtime({**values, "workspace": folder}, program="sam-tui worker")
+    runtime = open_runtime({**values, "workspace": folder}, attended=True, program="sam-tui worker")
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name="steps").start()
 
@@ -120,24 +122,48 @@ def _step_runs(
             asyncio.run_coroutine_threadsafe(runtime.close(), loop).result(_CLOSE_SECONDS)
         shutil.rmtree(folder, ignore_errors=True)
 
-    def call(tool: str, arguments: str) -> "concurrent.futures.Future[Executed]":
-        return asyncio.run_coroutine_threadsafe(_called(runtime, tool, arguments), loop)
-
     capabilities = {c.role: c for c in runtime.workflows.workflows().capabilities()}
     if unknown := [role for role in roles if role not in capabilities]:
         close()
         names = ", ".join(sorted(capabilities))
         raise UsageError(f"There is no role {unknown[0]!r}.", hint=f"There are: {names}.")
-    return StepRuns({role: frozenset(capabilities[role].tools) for role in roles}, call), close
+    tools = {role: frozenset(capabilities[role].tools) for role in roles}
+    return StepRuns(tools, _StepCalls(runtime, loop)), close
 
 
-async def _called(runtime: "Runtime", tool: str, arguments: str) -> "Executed":
-    """One call in a conversation of its own."""
-    conversation = mint_conversation()
-    runtime.conversations.claim(conversation)
-    return await runtime.executor.execute(
-        ToolCall(CallId(mint("call")), tool, arguments), conversation
-    )
+class _StepCalls:
+    """The calls of steps in a runtime that has a thread of its own."""
+
+    def __init__(self, runtime: "Runtime", loop: asyncio.AbstractEventLoop) -> None:
+        self._runtime, self._loop = runtime, loop
+
+    def begin(
+        self, conversation: ConversationId, tool: str, arguments: str
+    ) -> "concurrent.futures.Future[Executed]":
+        call = ToolCall(CallId(mint("call")), tool, arguments)
+
+        async def made() -> "Executed":
+            self._runtime.conversations.claim(conversation)
+            return await self._runtime.executor.execute(call, conversation)
+
+        return asyncio.run_coroutine_threadsafe(made(), self._loop)
+
+    def asks(self, conversation: ConversationId) -> "Sequence[Ask]":
+        from sam_tui.adapters.fleet.messages import Ask
+        from sam_tui.headless.inquiries_line import question_of
+
+        async def pending() -> list[Ask]:
+            inquiries = self._runtime.inquiries.pending()
+            mine = [inquiry for inquiry in inquiries if inquiry.conversation == conversation]
+            return [Ask.model_validate(question_of(inquiry)) for inquiry in mine]
+
+        return asyncio.run_coroutine_threadsafe(pending(), self._loop).result()
+
+    def answer(self, ask: str, reply: str) -> None:
+        async def answered() -> None:
+            give_answer(self._runtime.inquiries, ask, reply)
+
+        asyncio.run_coroutine_threadsafe(answered(), self._loop).result()
 
 
 def _until_end_of_input(ended: threading.Event) -> None:

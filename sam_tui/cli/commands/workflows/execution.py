@@ -31,6 +31,8 @@ async def drive(
         return EXIT_CODES[interrupts.subtype or "cancelled"]
     finally:
         interrupts.cancel_with(None)
+        if hand_out is not None:
+            hand_out.forget(execution)
     return None
 
 

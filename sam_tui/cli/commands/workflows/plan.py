@@ -2,32 +2,27 @@
 
 import asyncio
 import json
-import socket
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from sam_tui.cli.claude import responder_of
-from sam_tui.cli.commands.fleets.driving import open_database, roles_of
+from sam_tui.cli.commands.fleets.driving import handed_out
 from sam_tui.cli.commands.workflows.execution import WAITS, drive, exit_code
 from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_console, workflow_options
 from sam_tui.cli.options import Values, agent_options, open_runtime
-from sam_tui.cli.settings import data_dir_of
 from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import StorageError, UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
 from sam_tui.core.text.nesting import plain_json
-from sam_tui.core.workflow.definitions.roles import ORCHESTRATOR
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import MODES
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.prompt_input import read_prompt
 
 if TYPE_CHECKING:
-    from sam_tui.adapters.fleet.steps import StepQueues
     from sam_tui.core.workflow.planned import PlannedTasks
     from sam_tui.core.workflow.service import Workflows
 
@@ -182,8 +177,8 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
 
             async def work() -> int:
                 try:
-                    task = begin(tasks)
-                    with _handed_out(values, task) as hand_out:
+                    with handed_out(values, runtime) as hand_out:
+                        task = begin(tasks)
                         stopped = await drive(runtime, task, interrupts, hand_out)
                     if stopped is None:
                         return _show(at, tasks, task)
@@ -195,26 +190,6 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
             return asyncio.run(work())
     finally:
         interrupts.restore()
-
-
-@contextmanager
-def _handed_out(values: Values, task: str) -> "Generator[StepQueues | None]":
-    """The queues of the roles that are handed out; nothing of them is left. Raises ``UsageError``."""
-    roles = roles_of(values.get("hand_out") or "")
-    if not roles:
-        yield None
-        return
-    if ORCHESTRATOR in roles:
-        raise UsageError(f"The steps of {ORCHESTRATOR} are done here.")
-    from sam_tui.adapters.fleet.steps import StepQueues
-
-    database = open_database(values)
-    queues = StepQueues(database, roles, f"{socket.gethostname()} {data_dir_of(values)}")
-    try:
-        yield queues
-    finally:
-        queues.forget(task)
-        database.close()
 
 
 def _show(at: WorkflowConsole, tasks: "PlannedTasks", task: str) -> int:

@@ -31,6 +31,10 @@ class StepHandOut(Protocol):
         """What does the call of a step; None for one that is done here."""
         ...
 
+    def forget(self, execution: str) -> None:
+        """Keep nothing of what was handed out for an execution that is driven no more."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class RunContext:

@@ -63,6 +63,8 @@ class ToolDriver:
         if hand_out is None or operation is None or (carry := hand_out.carrier(ticket)) is None:
             return plan
         if not all(isinstance(a, Fetch | Use) for a in operation.accesses(plan.arguments)):
+            why = "its call touches files or runs a command, and those are in this workspace"
+            self._run.context.report(f"{ticket.step}: done here, by no worker: {why}")
             return plan
         return replace(plan, operation=replace(operation, run=carry))
 

@@ -1,0 +1,181 @@
+"""What drives a fleet, over one real queue in this process: 1 s of CPU, mostly dbos."""
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sam_tui.adapters.fleet.driver import Driver
+from sam_tui.adapters.fleet.messages import (
+    HeadlessInput,
+    HeadlessResult,
+    SubTaskMessage,
+    SubTaskResult,
+)
+from sam_tui.adapters.fleet.queues import LEASE_SECONDS, WorkHold, failure
+from sam_tui.adapters.fleet.records import FleetFolder, Fleets, FleetSettings
+from sam_tui.adapters.fleet.tasks import FleetLimits, FleetTask, Rate
+from tests.fleet.hands import Hands, hands, module_hands
+from tests.fleet.waiting import until
+
+__all__ = ["hands", "module_hands"]
+
+
+class Drive:
+    """A fleet whose tasks are performed in this process, by what their prompts say."""
+
+    def __init__(self, folder: Path, hands: Hands, *tasks: FleetTask, **limits: Any) -> None:
+        self.workspace = folder / "ws"
+        self.workspace.mkdir()
+        settings = FleetSettings(
+            id="fleet", workspace=str(self.workspace), limits=FleetLimits(**limits)
+        )
+        self.fleet: FleetFolder = Fleets(str(folder)).create(settings, tasks)
+        self.hands, self.applied, self.lost = hands, list[str](), list[str]()
+        self.time, self.pace = 0.0, 0.0
+        self.begun: list[tuple[str, float, int]] = []
+        # of each taken task its id, when, and how many of its model were handed out then
+        hands.perform = self.perform
+
+    def monotonic(self) -> float:
+        """A clock that goes on by ``pace`` with each look, until a task was given back."""
+        self.time += 0 if any(r.returns for r in self.fleet.records.values()) else self.pace
+        return self.time
+
+    def dead(self) -> list[str]:
+        """Names of workers that ended, once a task was taken."""
+        names, self.lost = (self.lost, []) if self.begun else ([], self.lost)
+        return names
+
+    async def apply(self, patch: str) -> str:
+        """Apply a patch."""
+        self.applied.append(patch)
+        return ""
+
+    async def run(self) -> dict[str, str]:
+        """Drive to the end; the state of each task."""
+        driver = Driver(
+            self.fleet, self.hands.database, self, self.apply, lambda record: None,
+            monotonic=self.monotonic,
+        )  # fmt: skip
+        await driver.drive()
+        return {record.id: record.state for record in self.fleet.records.values()}
+
+    def perform(self, task: SubTaskMessage, hold: WorkHold) -> SubTaskResult:
+        """Do what the prompt says: fail so many times, be silent the first time, or be done."""
+        wish = HeadlessInput.model_validate(task.sub_task_input)
+        flying = [r.id for r in self.fleet.records.values() if r.state == "queued"]
+        models = [self.fleet.tasks[id].model for id in flying]
+        times = sum(id == task.stepId for id, _, _ in self.begun)
+        self.begun.append((task.stepId, self.time, models.count(wish.model)))
+        word, _, number = wish.prompt.partition(" ")
+        if word == "fail" and times < int(number):
+            return failure("fleet", task.sub_task_id, task.assigned_agent_role, "no luck")
+        while word == "hold" and hold.beat(()) is not None:
+            threading.Event().wait(0.05)
+        if word == "silent" and times == 0:
+            rows = self.hands.database.client.list_workflows
+            until(
+                lambda: len(self.begun) > 1 or rows(workflow_ids=[hold.id])[0].status != "PENDING"
+            )
+        result = HeadlessResult(answer="done", cost=1.0, tokens=10)
+        return SubTaskResult(
+            sub_task_id=task.sub_task_id, parent_task_id=task.parent_task_id,
+            worker_agent_role=task.assigned_agent_role, status="COMPLETED",
+            result_data=result.model_dump(),
+        )  # fmt: skip
+
+
+def tasks(*prompts: str, **more: Any) -> list[FleetTask]:
+    """Tasks t1, t2, ... of these prompts."""
+    return [FleetTask(id=f"t{n}", prompt=p, **more) for n, p in enumerate(prompts, 1)]
+
+
+LIMITED: list[tuple[list[FleetTask], dict[str, Any], dict[str, str], str]] = [
+    (tasks("fail 2", "fail 9"), {"retries": 2}, {"t1": "done", "t2": "failed"}, "no luck"),
+    (tasks("fail 1", retries=0), {"retries": 5}, {"t1": "failed"}, "no luck"),
+    (tasks(*"abcd"), {"at_once": 1, "max_cost": 2}, {"t2": "done", "t3": "cancelled"}, "budget"),
+    (tasks(*"abcd"), {"at_once": 1, "max_tokens": 20}, {"t2": "done", "t4": "cancelled"}, "tokens"),
+]
+
+
+@pytest.mark.requirement("fleet:retries", "fleet:limits")
+@pytest.mark.parametrize(("given", "limits", "states", "why"), LIMITED)
+async def test_tasks_are_tried_again_and_none_begins_beyond_a_budget(
+    tmp_path: Path, hands: Hands, given: list[FleetTask], limits: dict[str, Any],
+    states: dict[str, str], why: str,
+) -> None:  # fmt: skip
+    drive = Drive(tmp_path, hands, *given, **limits)
+    ended = await drive.run()
+    assert {id: ended[id] for id in states} == states
+    record = drive.fleet.records[list(states)[-1]]
+    assert why in record.error
+    begun = [id for id, _, _ in drive.begun]
+    assert (record.id in begun) == (ended[record.id] != "cancelled")
+
+
+@pytest.mark.requirement("fleet:limits")
+async def test_rates_hold_for_the_fleet_and_for_each_model(tmp_path: Path, hands: Hands) -> None:
+    model, other = tasks("a", "b", model="m"), tasks("x", "c", "d", model="n")
+    given = [*model, *(t.model_copy(update={"id": f"o{t.id}"}) for t in other)]
+    rates = {"m": Rate(at_once=1), "n": Rate(per_minute=2)}
+    drive = Drive(tmp_path, hands, *given, at_once=9, models=rates)
+    drive.pace = 0.5
+    assert set((await drive.run()).values()) == {"done"}
+    first = {id: (at, most) for id, at, most in reversed(drive.begun)}
+    assert (first["t1"][1], first["t2"][1]) == (1, 1)
+    times = sorted(at for id, (at, _) in first.items() if id.startswith("o"))
+    assert times[2] - times[0] >= 50  # the third began in the next minute, as the clock here has it
+
+
+@pytest.mark.requirement("fleet:cancel")
+async def test_a_fleet_that_is_cancelled_ends_what_runs_and_begins_nothing(
+    tmp_path: Path, hands: Hands
+) -> None:
+    drive = Drive(tmp_path, hands, *tasks("hold", "b", "c"), at_once=1)
+    async with asyncio.TaskGroup() as group:
+        running = group.create_task(drive.run(), name="fleet")
+        await asyncio.to_thread(until, lambda: bool(drive.begun))
+        drive.fleet.cancel()
+    assert set(running.result().values()) == {"cancelled"}
+    assert [id for id, _, _ in drive.begun] == ["t1"]
+    drive.fleet.reopen()
+    hands.perform = lambda task, hold: drive.perform(
+        task.model_copy(update={"sub_task_input": {"prompt": "a"}}), hold
+    )
+    assert set((await drive.run()).values()) == {"done"}
+
+
+@pytest.mark.requirement("fleet:exactly-once")
+@pytest.mark.parametrize("crew", [True, False])
+async def test_work_is_given_back_at_once_by_a_known_worker_and_after_15_seconds_by_others(
+    tmp_path: Path, hands: Hands, crew: bool
+) -> None:
+    drive = Drive(tmp_path, hands, *tasks("silent"), retries=0)
+    drive.lost, drive.pace = (["hands"], 0.0) if crew else ([], 5.0)
+    assert await drive.run() == {"t1": "done"}
+    assert (drive.fleet.records["t1"].returns, len(drive.begun)) == (1, 2)
+    assert (drive.time > LEASE_SECONDS) is not crew
+
+
+PATCH = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n"
+
+
+@pytest.mark.requirement("fleet:exactly-once", "fleet:patches")
+@pytest.mark.parametrize(("text", "applied"), [("one\n", 1), ("two\n", 0)])
+async def test_a_driver_killed_while_applying_applies_once_and_takes_up_what_it_handed_out(
+    tmp_path: Path, hands: Hands, text: str, applied: int
+) -> None:
+    drive = Drive(tmp_path, hands, *tasks("a", "b", "c"))
+    (drive.workspace / "a.txt").write_text(text)
+    first, second, third = drive.fleet.records.values()
+    first.state = "applying"
+    drive.fleet.keep("patches", "t1", PATCH)
+    (drive.fleet.path / "patches" / "t1").rename(drive.fleet.path / "patches" / "t1.patch")
+    second.state, second.attempt = "queued", 1  # written down, and killed before it was enqueued
+    drive.fleet.save(second)
+    assert set((await drive.run()).values()) == {"done"}
+    assert (len(drive.applied), sorted(id for id, _, _ in drive.begun)) == (applied, ["t2", "t3"])
+    assert (second.attempt, third.attempt) == (2, 1)
