@@ -78,9 +78,9 @@ def handed_out(values: Values, runtime: "Runtime") -> "Generator[StepQueues | No
         return
     if ORCHESTRATOR in roles:
         raise UsageError(f"The steps of {ORCHESTRATOR} are done here.")
-    known = [capability.role for capability in runtime.workflows.workflows().capabilities()]
-    if unknown := [role for role in roles if role not in known]:
-        names = ", ".join(sorted(role for role in known if role != ORCHESTRATOR))
+    registered = [capability.role for capability in runtime.workflows.workflows().capabilities()]
+    if unknown := [role for role in roles if role not in registered]:
+        names = ", ".join(sorted(role for role in registered if role != ORCHESTRATOR))
         raise UsageError(f"There is no role {unknown[0]!r}.", hint=f"There are: {names}.")
     from sam_tui.adapters.fleet.steps import StepQueues
 

@@ -142,11 +142,11 @@ class _StepCalls:
     ) -> "concurrent.futures.Future[Executed]":
         call = ToolCall(CallId(mint("call")), tool, arguments)
 
-        async def made() -> "Executed":
+        async def execute() -> "Executed":
             self._runtime.conversations.claim(conversation)
             return await self._runtime.executor.execute(call, conversation)
 
-        return asyncio.run_coroutine_threadsafe(made(), self._loop)
+        return asyncio.run_coroutine_threadsafe(execute(), self._loop)
 
     def asks(self, conversation: ConversationId) -> "Sequence[Ask]":
         from sam_tui.adapters.fleet.messages import Ask
