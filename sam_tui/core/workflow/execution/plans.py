@@ -228,6 +228,6 @@ def _invalid(plan: str, faults: list[str]) -> WorkflowRefused:
     return WorkflowRefused(
         "output_invalid",
         f"The plan of step {plan} does not fit: {'; '.join(faults)}.",
-        hint="Correct it and send it again with the same token.",
+        hint="Nothing has changed; a token stays good. Correct it and send it again.",
         details={"step": plan, "faults": faults},
     )
