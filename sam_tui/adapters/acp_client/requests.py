@@ -22,6 +22,7 @@ from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.executor import Executed, Executor
 
 Request = TypeVar("Request", bound=BaseModel)
+_NAMES = {method: name for name, method in CLIENT_METHODS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class AgentRequests:
 
     async def answer(self, conversation: ConversationId, method: str, params: object) -> object:
         """The answer to a request. Raises ``RequestError``."""
-        match {method: name for name, method in CLIENT_METHODS.items()}.get(method):
+        match _NAMES.get(method):
             case "fs_read_text_file":
                 return await self._read_file(conversation, read(schema.ReadTextFileRequest, params))
             case "fs_write_text_file":

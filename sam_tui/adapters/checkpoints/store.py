@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -209,19 +210,12 @@ class GitCheckpoints:
                 )
                 for at, path in enumerate(path for path in sorted(changed) if path in by_calls)
             )
-            calls = [m.checkpoint.made_by for m in moments if m.of is None]
-            beyond = dict.fromkeys(
-                words
-                for call in calls
-                if call.conversation in conversations
-                for words in call.beyond
-            )
             return RewindPlan(
                 then,
                 snapshot.tree,
                 changes,
                 len(changed) - len(changes),
-                tuple(beyond),
+                _beyond(moments, conversations),
                 tuple(dict.fromkeys((*then.omitted, *snapshot.omitted))),
             )
 
@@ -347,3 +341,12 @@ def _size(folder: Path) -> int:
             with suppress(FileNotFoundError):
                 total += os.lstat(os.path.join(above, name)).st_size
     return total
+
+
+def _beyond(
+    moments: Sequence[Moment], conversations: Collection[ConversationId]
+) -> tuple[str, ...]:
+    """What calls of the conversations did that no file shows, each once."""
+    makers = (moment.checkpoint.made_by for moment in moments if moment.of is None)
+    words = (maker.beyond for maker in makers if maker.conversation in conversations)
+    return tuple(dict.fromkeys(chain.from_iterable(words)))

@@ -5,7 +5,7 @@ import os
 import threading
 import tomllib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sam_tui.adapters.code.projects import KINDS, command_of, program_of, tasks
 from sam_tui.core.errors import ToolError
@@ -90,11 +90,7 @@ class WorkspaceCheckers:
 
     def plan(self, paths: Sequence[str]) -> CheckPlan:
         """What fits these paths (as arguments give them), or the whole workspace without any."""
-        files = tuple(
-            os.path.realpath(os.path.join(self._root, os.path.expanduser(path)))
-            for path in paths
-            if "\0" not in path
-        )
+        files = tuple(self._real_paths(paths))
         checks: list[Check] = []
         missing: dict[str, None] = {}
         for task in tasks(self._root, files):
@@ -109,6 +105,11 @@ class WorkspaceCheckers:
         names = {check.name for check in checks}
         reasons = [text for text in missing if not _needless(text, names)]
         return CheckPlan(tuple(checks), tuple(reasons), tuple(kind.name for kind in KINDS))
+
+    def _real_paths(self, paths: Sequence[str]) -> Iterator[str]:
+        for path in paths:
+            if "\0" not in path:
+                yield os.path.realpath(os.path.join(self._root, os.path.expanduser(path)))
 
     def read(self, check: Check, output: str) -> Sequence[Diagnostic]:
         """What a checker found. Raises ``ToolError`` for output that is no report."""

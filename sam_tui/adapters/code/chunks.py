@@ -93,7 +93,7 @@ def _symbols(lines: Sequence[str], *, headed: bool) -> tuple[str, ...]:
     for line in lines:
         if len(line) > _LONGEST_DEFINITION:
             continue
-        match = next((match for pattern in patterns if (match := pattern.match(line))), None)
+        match = next(filter(None, (pattern.match(line) for pattern in patterns)), None)
         if match is None and not headed and line.rstrip().endswith("{"):
             match = _TYPED.match(line)
         if match is not None and match[1] not in _NO_FUNCTION:

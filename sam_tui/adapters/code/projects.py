@@ -37,6 +37,10 @@ class Kind:
     bare: bool = False
     """Whether it is of use for single files without any project."""
 
+    def takes(self, path: str) -> bool:
+        """Whether it checks a file of that name; any folder may hold some."""
+        return path.endswith(self.extensions) or os.path.isdir(path)
+
 
 KINDS: tuple[Kind, ...] = (
     Kind(
@@ -158,9 +162,8 @@ def command_of(task: CheckTask, program: str) -> str:
 
 def _for_files(root: str, files: Sequence[str]) -> Iterator[CheckTask]:
     for kind in KINDS:
-        fitting = [path for path in files if path.endswith(kind.extensions) or os.path.isdir(path)]
         folders: dict[str, tuple[str, list[str]]] = {}
-        for path in fitting:
+        for path in filter(kind.takes, files):
             folder, marker = _project(root, path, kind)
             if marker or (kind.bare and not os.path.isdir(path)):
                 folders.setdefault(folder, (marker, []))[1].append(path)

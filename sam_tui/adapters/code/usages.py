@@ -222,7 +222,7 @@ def _defined(parent: "Node", field: str | None) -> UsageKind | None:
     """What a field of a definition is; None of what defines nothing."""
     if parent.type in _DEFINING and field in ("name", "alias", "left"):
         return "definition"
-    if parent.type == "type_definition" and field == "declarator":
+    if (parent.type, field) == ("type_definition", "declarator"):
         return "definition"
     if field != "name":
         return None

@@ -62,8 +62,7 @@ def detect(data: bytes, name: str, media_type: str) -> str:
     """
     head = data[:1024]
     for magic, format_ in _MAGIC:
-        at = head.find(magic)
-        if at == 0 or (at > 0 and format_ == "pdf" and not head.lstrip().startswith(b"<")):
+        if _bears(head, magic, format_):
             return _known(format_)
     if head.startswith(b"PK\x03\x04"):
         return _packed(data)
@@ -74,6 +73,12 @@ def detect(data: bytes, name: str, media_type: str) -> str:
     if _looks_binary(data, plain_type):
         raise _not_text(_binary_words(plain_type), data)
     return _TYPES.get(plain_type) or _by_name(name, plain_type) or _by_look(head, plain_type)
+
+
+def _bears(head: bytes, magic: bytes, format_: str) -> bool:
+    """Whether a format's mark stands at the start; a PDF may have other bytes before it."""
+    at = head.find(magic)
+    return at == 0 or (at > 0 and format_ == "pdf" and not head.lstrip().startswith(b"<"))
 
 
 def _binary_words(plain_type: str) -> str:

@@ -89,14 +89,22 @@ def _updated(hook: Hook, specific: dict[str, object]) -> dict[str, object] | Non
     return cast("dict[str, object]", value)
 
 
+def _decision(
+    hook: Hook, data: dict[str, object], specific: dict[str, object]
+) -> tuple[object, str]:
+    """The decision as it was written, and its reason; what is said of a call counts before the rest."""
+    reason = _text(data, "reason")
+    if hook.event == "PreToolUse" and "permissionDecision" in specific:
+        reason = _text(specific, "permissionDecisionReason") or reason
+        return specific["permissionDecision"], reason
+    return data.get("decision"), reason
+
+
 def _word(hook: Hook, data: dict[str, object], specific: dict[str, object]) -> tuple[HookWord, str]:
     """The decision and its reason. One about a call may be said in either of two ways."""
     if "updatedInput" in specific and _updated(hook, specific) is None:
         return "deny", "its updatedInput is not the input of a call"
-    decision, reason = data.get("decision"), _text(data, "reason")
-    if hook.event == "PreToolUse" and "permissionDecision" in specific:
-        decision = specific["permissionDecision"]
-        reason = _text(specific, "permissionDecisionReason") or reason
+    decision, reason = _decision(hook, data, specific)
     if decision is None:
         return "", reason
     try:

@@ -285,9 +285,10 @@ class _Reader:
             ("class", COMMAND_CLASSES),
         )
         for key, allowed in choices:
-            if key in fields and fields[key] not in allowed:
+            value = fields.get(key, allowed[0])
+            if value not in allowed:
                 hint = f"One of: {', '.join(allowed)}."
-                raise self._fault(f"{fields[key]!r} is no {key}", ("rule", index, key), hint)
+                raise self._fault(f"{value!r} is no {key}", ("rule", index, key), hint)
         if "effect" not in fields:
             raise self._fault("the rule has no “effect”", ("rule", index), "allow, ask or deny.")
         if not {"operation", "path", "command", "class", "host"} & set(fields):

@@ -3,8 +3,9 @@ and how much a command may use up."""
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from typing import Any, cast
 
 from sam_tui.adapters.policy.tool_settings import proxies_of
@@ -182,14 +183,16 @@ def _passed(table: Mapping[str, object], layer: Layer, fault: Fault) -> tuple[st
     for key in entries:
         if key != "pass":
             raise fault(f"unknown key “{key}”", ("environment", key), hint)
+
+    def no_name(value: object) -> Exception:
+        return fault(f"{value!r} is no name of a variable", ("environment", "pass"), hint)
+
     names = entries.get("pass", [])
-    for name in cast("list[object]", names) if isinstance(names, list) else [names]:
-        if (
-            not isinstance(names, list)
-            or not isinstance(name, str)
-            or not _VARIABLE.fullmatch(name)
-        ):
-            raise fault(f"{name!r} is no name of a variable", ("environment", "pass"), hint)
+    if not isinstance(names, list):
+        raise no_name(names)
+    for name in cast("list[object]", names):
+        if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
+            raise no_name(name)
     return tuple(cast("list[str]", names))
 
 
@@ -210,22 +213,25 @@ def _hosts(table: Mapping[str, object], fault: Fault) -> tuple[str, ...] | None:
     return tuple(cast("list[str]", entries))
 
 
+def _host_lists(project: SandboxTerms, user: SandboxTerms) -> Iterator[tuple[str, ...]]:
+    """The lists that hold at once: the person's, unless the project's alone narrows the network."""
+    mine = user.network or DEFAULT_NETWORK
+    if mine == "hosts" or project.network != "hosts":
+        yield user.hosts or ()
+    if project.network == "hosts":
+        yield project.hosts or ()
+
+
 def merged(chosen: SandboxTerms, project: SandboxTerms, user: SandboxTerms) -> SandboxTerms:
     """Flags before files; of the files the stricter. A project's list of hosts tightens the person's."""
     every = (chosen, project, user)
-    kinds: list[SandboxChoice] = [terms.kind for terms in every if terms.kind]
     mine = user.network or DEFAULT_NETWORK
-    positions = [NETWORKS.index(network) for network in (project.network, mine) if network]
-    network = chosen.network or NETWORKS[max(positions)]
-    narrowed = mine == "hosts" or project.network != "hosts"
-    lists = [user.hosts or ()] if narrowed else []
-    if project.network == "hosts":
-        lists.append(project.hosts or ())
+    stricter = NETWORKS[max(map(NETWORKS.index, (mine, project.network or mine)))]
     return SandboxTerms(
-        kinds[0] if kinds else None,
-        network,
-        tuple(dict.fromkeys(name for terms in every for name in terms.caches)),
-        lists=tuple(lists),
+        chosen.kind or project.kind or user.kind,
+        chosen.network or stricter,
+        tuple(dict.fromkeys(chain.from_iterable(terms.caches for terms in every))),
+        lists=tuple(_host_lists(project, user)),
         passed=user.passed,
         limits=asdict(tightened(user.limits, project.limits)),
     )
@@ -326,9 +332,14 @@ def _hidden(policy: Policy) -> tuple[tuple[str, ...], tuple[str, ...]]:
     paths = [path for path in (*secret_paths, *policy.protected) if not path.startswith(_UNHIDDEN)]
     hidden = tuple(path for path in dict.fromkeys(paths) if not readable(path))
     below = tuple(f"{path}/" for path in hidden)
-    named = [rule.path.fixed for rule in policy.rules.rules if rule.path and not rule.path.tail]
-    opened = [path for path in named if path.startswith(below) and readable(path)]
+    opened = [path for path in _exact_paths(policy) if path.startswith(below) and readable(path)]
     return hidden, (*opened, *filter(os.path.isdir, policy.shared))
+
+
+def _exact_paths(policy: Policy) -> Iterator[str]:
+    """The paths that rules name without a pattern."""
+    patterns = (rule.path for rule in policy.rules.rules if rule.path)
+    return (pattern.fixed for pattern in patterns if not pattern.tail)
 
 
 def _redirected(opened: Sequence[str]) -> Mapping[str, str]:

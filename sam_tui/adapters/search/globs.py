@@ -98,7 +98,7 @@ def _anchored(pattern: str) -> list[str]:
         )
     if "/" not in trimmed:
         parts.insert(0, "**")
-    joined = [part for i, part in enumerate(parts) if part != "**" or parts[i - 1 : i] != ["**"]]
+    joined = [part for pair in pairwise(["", *parts]) if pair != ("**", "**") for part in pair[1:]]
     if joined.count("**") > _MOST_CROSSINGS:
         raise ToolError(f"The glob {pattern!a} has more than {_MOST_CROSSINGS} parts `**`.")
     return joined

@@ -80,6 +80,12 @@ def read_front_matter(text: str) -> FrontMatter:
     # One empty line in place of the opening mark, so that lines count from the file's first.
     source = "\n".join(["", *lines[1:end]])
     line_numbers: dict[Place, int] = {}
+    fields = _fields(source, line_numbers)
+    return FrontMatter(fields, "\n".join(lines[end + 1 :]).strip("\n"), line_numbers)
+
+
+def _fields(source: str, line_numbers: dict[Place, int]) -> dict[str, Any]:
+    """What the YAML says; notes the line of every value. Raises ``FrontMatterFault``."""
     try:
         node = _compose(source)
         fields: Any = {} if node is None else _value(node, (), line_numbers)
@@ -92,9 +98,7 @@ def read_front_matter(text: str) -> FrontMatter:
         raise FrontMatterFault(f"the YAML is invalid: {error}", 1) from None
     if not isinstance(fields, dict):
         raise FrontMatterFault("the front matter must be a mapping", 2)
-    return FrontMatter(
-        cast("dict[str, Any]", fields), "\n".join(lines[end + 1 :]).strip("\n"), line_numbers
-    )
+    return cast("dict[str, Any]", fields)
 
 
 def _compose(source: str) -> Any:

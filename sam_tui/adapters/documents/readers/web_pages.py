@@ -32,7 +32,7 @@ _INLINE = frozenset({
     "sub",
     "sup",
 })
-_SHOWN = ("author", "date", "sitename", "description")
+_FACTS = {"author": "author", "date": "published", "sitename": "site", "description": "description"}
 
 
 def read_html(data: bytes, media_type: str = "", url: str = "") -> DocumentText:
@@ -46,9 +46,6 @@ def read_html(data: bytes, media_type: str = "", url: str = "") -> DocumentText:
             notes.append("a very large page: all of its text, not only its article")
         else:
             metadata, main = _article(tree, url)
-    facts = (
-        {name: clean(str(getattr(metadata, name, "") or "")) for name in _SHOWN} if metadata else {}
-    )
     title = clean(getattr(metadata, "title", "") or "") or _title(tree)
     text = main
     if len(main) < _LITTLE and len(whole) > 2 * len(main):
@@ -58,9 +55,13 @@ def read_html(data: bytes, media_type: str = "", url: str = "") -> DocumentText:
     if len(text) > MOST_CHARACTERS:
         text = text[:MOST_CHARACTERS]
         notes.append(f"cut after {MOST_CHARACTERS} characters")
-    names = {"date": "published", "sitename": "site"}
-    properties = {names.get(name, name): fact for name, fact in facts.items() if fact}
-    return DocumentText(text, "html", " ".join(title.split()), properties, tuple(notes))
+    return DocumentText(text, "html", " ".join(title.split()), _facts(metadata), tuple(notes))
+
+
+def _facts(metadata: Any) -> dict[str, str]:
+    """What the page says of itself, where it does; without metadata nothing."""
+    facts = ((name, clean(str(getattr(metadata, key, None) or ""))) for key, name in _FACTS.items())
+    return {name: fact for name, fact in facts if fact}
 
 
 def _article(tree: Any, url: str) -> tuple[Any, str]:

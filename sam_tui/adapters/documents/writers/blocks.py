@@ -164,6 +164,7 @@ class _Walk:
                 pass
 
 
+_MARKS = {"strong": "bold", "em": "italic", "s": "strike"}
 _BREAKS = {"softbreak": " ", "hardbreak": "\n"}
 
 
@@ -171,13 +172,10 @@ def _spans(tokens: Sequence["Token"]) -> Spans:
     spans: list[TextSpan] = []
     look = TextSpan("")
     for token in tokens:
+        mark = token.type.rpartition("_")[0]
         match token.type:
-            case "strong_open" | "strong_close":
-                look = replace(look, bold=token.nesting > 0)
-            case "em_open" | "em_close":
-                look = replace(look, italic=token.nesting > 0)
-            case "s_open" | "s_close":
-                look = replace(look, strike=token.nesting > 0)
+            case _ if mark in _MARKS:
+                look = replace(look, **{_MARKS[mark]: token.nesting > 0})
             case "link_open" | "link_close":
                 look = replace(look, link=str(token.attrs.get("href", "")))
             case "code_inline":

@@ -34,20 +34,25 @@ def write_txt(blocks: Sequence[Block], title: str, styling: Styling) -> Document
     return DocumentFile(("\n".join(lines) + "\n").encode())
 
 
+_LEADS = {"•": "- ", "": "  "}
+"""What stands before the text of an item, by its marker; of others the marker itself."""
+
+
 def _lines(block: Block) -> Iterator[str]:
     match block:
         case Heading(level, spans):
             yield words(spans)
             yield ("=" if level == 1 else "-") * min(len(words(spans)), _WIDTH)
         case Paragraph(spans, quoted):
-            yield from _wrapped(_told(spans), "> " if quoted else "", "> " if quoted else "")
+            mark = "> " if quoted else ""
+            yield from _wrapped(_told(spans), mark, mark)
         case ListItem(depth, marker, spans):
-            first = "  " * depth + (f"{'-' if marker == '•' else marker} " if marker else "  ")
+            first = "  " * depth + _LEADS.get(marker, f"{marker} ")
             yield from _wrapped(_told(spans), first, " " * len(first))
         case CodeBlock(text):
-            yield from ("    " + line for line in text.split("\n"))
+            yield "    " + text.replace("\n", "\n    ")
         case TableBlock(rows):
-            yield from _columns([[_told(cell) for cell in row] for row in rows])
+            yield from _columns([list(map(_told, row)) for row in rows])
         case HorizontalRule():
             yield "-" * _WIDTH
 
@@ -105,12 +110,10 @@ def _rtf(block: Block, size: int, spacing: str, styling: Styling) -> str:
             hung = r"\li360" if quoted else ""
             return rf"{start}{hung} {_looks(spans)}\par" + "\n"
         case ListItem(depth, marker, spans):
-            hung = rf"\li{360 * (depth + 1)}" + (r"\fi-360" if marker else "")
-            lead = _escaped(marker) + r"\tab " if marker else ""
-            return rf"{start}{hung} {lead}{_looks(spans)}\par" + "\n"
+            hung, lead = (r"\fi-360", _escaped(marker) + r"\tab ") if marker else ("", "")
+            return rf"{start}\li{360 * (depth + 1)}{hung} {lead}{_looks(spans)}\par" + "\n"
         case CodeBlock(text):
-            lines = r"\line ".join(_escaped(line) for line in text.split("\n"))
-            return rf"\pard\sa{size * 6}\f1\fs{round(size * 0.8)} {lines}\par" + "\n"
+            return rf"\pard\sa{size * 6}\f1\fs{round(size * 0.8)} {_escaped(text)}\par" + "\n"
         case TableBlock(rows):
             return _rtf_table(rows, size, styling)
         case HorizontalRule():

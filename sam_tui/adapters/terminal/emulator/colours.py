@@ -98,10 +98,6 @@ class SpecialColours:
         self._say = say
         self._set: dict[tuple[int, int], Rgb] = {}
 
-    def reset(self) -> None:
-        """All as at the start."""
-        self._set.clear()
-
     def act(self, body: bytes, plain: Callable[[int], bytes]) -> None:
         """``plain`` gives the colour of text (10) or ground (11) as it is told."""
         end = b"\x07" if body.endswith(b"\x07") else b"\x1b\\"

@@ -90,8 +90,10 @@ class EmulatorHost:
             for location in locations:
                 self._ask("read", location, "")
 
-    def refit(self) -> None:
-        """The terminal has its new size now."""
+    def resize(self, columns: int, rows: int) -> None:
+        """Give the terminal another size."""
+        self.resized(columns, rows)
+        self._terminal.resize(columns, rows)
         self._sequences.refit()
 
     def resized(self, columns: int, rows: int) -> None:

@@ -98,9 +98,7 @@ class EmulatedScreen:
     def resize(self, columns: int, rows: int) -> None:
         """Change the size; lines of the primary screen are wrapped anew."""
         self._columns, self._rows = columns, rows
-        self._host.resized(columns, rows)
-        self._terminal.resize(columns, rows)
-        self._host.refit()
+        self._host.resize(columns, rows)
         self._stale = True
         self._reply()
 

@@ -88,7 +88,7 @@ class Sequences:
         self._rest = b""
         self._drawing = LineDrawing()
         self._colours = SpecialColours(terminal.feed, self._say)
-        self._rectangles = Rectangles(terminal, self._setting, self._drawn_sets)
+        self.rectangles = Rectangles(terminal, self._setting, self._drawn_sets)
 
     def feed(self, data: bytes) -> None:
         """Let output act on the terminal. The start of a sequence that is ours waits for its rest."""
@@ -100,7 +100,7 @@ class Sequences:
         if b"\x1b" not in data and not (self._margins or drawing.active):
             self._terminal.feed(data)
             return
-        self._rectangles.renew()
+        self.rectangles.renew()
         cut = unfinished(data)
         blanked = drawing.active
         if blanked:
@@ -259,14 +259,6 @@ class Sequences:
         """DECSACE: whether attributes are changed in a rectangle or along lines, which is only told."""
         self._extent = b"2" if body == b"[2*x" else b"1"
 
-    def rectangle(self, body: bytes) -> None:
-        """DECFRA, DECERA, DECSERA, DECCRA."""
-        self._rectangles.act(body)
-
-    def shift_columns(self, body: bytes) -> None:
-        """DECIC, DECDC, SL, SR, DECBI, DECFI."""
-        self._rectangles.shift(body)
-
     def keep_title(self, body: bytes) -> None:
         """XTWINOPS: put the window's title aside, or take the last one back."""
         if body.startswith(b"[22"):
@@ -280,7 +272,7 @@ class Sequences:
         self._stops, self._no_stops = {}, False
         self._margins = self._wide_allowed = False
         self._extent, self._level = b"1", _LEVEL
-        self._colours.reset()
+        self._colours = SpecialColours(self._terminal.feed, self._say)
         self._terminal.feed(_FULL_RESET)
 
     def reset_softly(self, _body: bytes) -> None:
@@ -365,8 +357,8 @@ _KNOWN: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
     b"[14;2t": Sequences.report_size,
     b"[15t": Sequences.report_size,
     b"[19t": Sequences.report_size,
-    b"6": Sequences.shift_columns,
-    b"9": Sequences.shift_columns,
+    b"6": lambda sequences, body: sequences.rectangles.shift(body),
+    b"9": lambda sequences, body: sequences.rectangles.shift(body),
     b"H": Sequences.set_stop,
     b"[g": Sequences.set_stop,
     b"[0g": Sequences.set_stop,
@@ -374,6 +366,11 @@ _KNOWN: Mapping[bytes, Callable[[Sequences, bytes], None]] = {
     b"[?5W": Sequences.clear_stops,
 }
 """By the whole sequence. Kept outside, so that a terminal is freed with its last reference."""
+
+
+def _act_in_rectangle(sequences: Sequences, body: bytes) -> None:
+    sequences.rectangles.act(body)
+
 
 _FORMS: tuple[tuple[re.Pattern[bytes], Callable[[Sequences, bytes], None]], ...] = tuple(
     (re.compile(form, re.DOTALL), handler)
@@ -384,11 +381,11 @@ _FORMS: tuple[tuple[re.Pattern[bytes], Callable[[Sequences, bytes], None]], ...]
         (rb"\]4;(?:.*;)?(?:25[6-9]|260);.*", Sequences.special_colour),
         (rb"P\+q.*", Sequences.tell_capabilities),
         (rb"P\$q.*", Sequences.tell_setting),
-        (rb"\[\d{0,5}(?:'[}~]| [@A])", Sequences.shift_columns),
+        (rb"\[\d{0,5}(?:'[}~]| [@A])", _KNOWN[b"6"]),
         (rb"\[[012]?\*x", Sequences.set_extent),
         (rb"\[\?63(?:;\d+)?n", Sequences.report_checksum),
         (rb'\[[0-9;]*"p', Sequences.set_level),
-        (rb"\[[0-9;]*\$[xz{v]", Sequences.rectangle),
+        (rb"\[[0-9;]*\$[xz{v]", _act_in_rectangle),
         (rb"\[2[23](?:;[02]?(?:;\d*)?)?t", Sequences.keep_title),
         (rb"\[2[23];1(?:;\d*)?t", Sequences.leave_icon),
         (rb"\x08|\[\d*D", Sequences.go_back),

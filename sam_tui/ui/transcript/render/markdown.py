@@ -61,11 +61,15 @@ class _Inline:
             case "link_close":
                 self._close_link()
             case "image":
-                self._open_link(str(token.attrs.get("src", "")))
-                self._say(f"▣ {token.content or 'image'}")
-                self._close_link()
+                self._picture(token)
             case _:
                 self._say(token.content)
+
+    def _picture(self, token: "Token") -> None:
+        """An image is a link with its description."""
+        self._open_link(str(token.attrs.get("src", "")))
+        self._say(f"▣ {token.content or 'image'}")
+        self._close_link()
 
     def _say(self, text: str, style: Style | None = None) -> None:
         if text:

@@ -1,6 +1,6 @@
 """The terminals of the side column, as tabs: the person's shells, and the agent's sessions."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.cells import cell_len
 from textual import events
@@ -38,6 +38,9 @@ class ShellWanted(Message):
     def __init__(self, view: TerminalView) -> None:
         super().__init__()
         self.view = view
+
+
+View = TypeVar("View", bound=TerminalView)
 
 
 class TerminalPanel(Vertical):
@@ -192,9 +195,9 @@ class TerminalPanel(Vertical):
         view.refresh()
         self.names.pop(view.id or "", None)
         if view not in (self.shell, self.agent):
-            self._shells = [other for other in self._shells if other is not view]
-            self._agents = [other for other in self._agents if other is not view]
-            self._replays = [other for other in self._replays if other is not view]
+            self._shells = _without(self._shells, view)
+            self._agents = _without(self._agents, view)
+            self._replays = _without(self._replays, view)
             view.remove()
         self._name_tabs()
         self._want_shell()
@@ -306,3 +309,7 @@ class TerminalPanel(Vertical):
         view = self._current
         if self.owned(view) and view.session is None and self.size.height > 2:
             self.post_message(ShellWanted(view))
+
+
+def _without(views: list[View], gone: TerminalView) -> list[View]:
+    return [view for view in views if view is not gone]
