@@ -157,14 +157,14 @@ def watch(litellm: Any) -> None:
 
 
 def _watched(make: Callable[..., Any], hooks: dict[str, list[Any]]) -> Callable[..., Any]:
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def watched(*args: Any, **kwargs: Any) -> Any:
         client = make(*args, **kwargs)
         client.event_hooks = {
             kind: [*client.event_hooks.get(kind, ()), *hooks[kind]] for kind in hooks
         }
         return client
 
-    return made
+    return watched
 
 
 def _hooks() -> dict[str, list[object]]:

@@ -66,8 +66,8 @@ def _placed(parts: list[str], column: int) -> list[str]:
             style = parts[at - 1] if at and not widths[at - 1] else ""
             blanks = (" " * w if w else p for p, w in zip(parts, widths, strict=True))
             placed += [*islice(blanks, at, stop), f"\x1b[{column + 1}G\x1b[m{style}"]
-            shown = parts[last].rstrip(" ") or " "
-            placed += [*parts[at:last], shown, f"\x1b[m\x1b[{after + 1}G"]
+            visible = parts[last].rstrip(" ") or " "
+            placed += [*parts[at:last], visible, f"\x1b[m\x1b[{after + 1}G"]
         else:
             placed += _pieces(part, column, end)
         column += sum(widths[at:stop])
@@ -119,19 +119,19 @@ def _pieces(text: str, column: int, end: int) -> list[str]:
     """A text from a column on; what is written ends before ``end``."""
     pieces: list[str] = []
     spans, _ = split_graphemes(text)
-    taken = False
+    covered = False
     for number, (first, last, cells) in enumerate(spans, 1):
         # One character where there is one: some terminals put a mark elsewhere near the right edge.
         character = normalize("NFC", text[first:last])
-        if taken or not cells:  # marks that were cut off from their letter would join another
-            taken = False
+        if covered or not cells:  # marks that were cut off from their letter would join another
+            covered = False
         elif not DISPUTED.search(character):
             pieces.append(character)
         # Marks at the very end may join what stands behind it.
         elif column + max(cells, _widest(character)) + (len(character) > 1) <= end:
             # A blank behind it may be one of its own cells.
-            taken = number < len(spans) and text[last] == " "
-            blanks = " " * (cells + taken)
+            covered = number < len(spans) and text[last] == " "
+            blanks = " " * (cells + covered)
             pieces.append(f"{blanks}\x1b[{column + 1}G{character}")
             pieces.append(f"\x1b[{column + len(blanks) + 1}G")
         else:

@@ -120,7 +120,7 @@ def _runs(bare: str) -> Iterator[str]:
 
 
 def _bared(text: str) -> tuple[str, Callable[[int], int]]:
-    """A text without what is passed over, and the place in it of each character that is left."""
+    """A text without what is passed over, and the position in it of each character that is left."""
     pieces: list[str] = []
     begins, offsets = [0], [0]
     at = length = 0
@@ -133,11 +133,11 @@ def _bared(text: str) -> tuple[str, Callable[[int], int]]:
         offsets.append(at)
     pieces.append(text[at:])
 
-    def place(index: int) -> int:
+    def position(index: int) -> int:
         nearest = bisect_right(begins, index) - 1
         return offsets[nearest] + index - begins[nearest]
 
-    return "".join(pieces), place
+    return "".join(pieces), position
 
 
 def _joins(text: str, at: int) -> bool:

@@ -310,12 +310,12 @@ def name_handlers(drafts: Drafts) -> dict[str, Callable[[Watch, Notification], N
         text = w.memory.text(call.thread, call.arguments[path])
         return Named(signed(call.arguments[directory]), text, follow)
 
-    def here(w: Watch, call: Notification, path: int = 0) -> Named:
+    def by_path(w: Watch, call: Notification, path: int = 0) -> Named:
         return Named(AT_FDCWD, w.memory.text(call.thread, call.arguments[path]))
 
     def create(watch: Watch, call: Notification) -> None:
         flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
-        judge_open(watch, call, drafts, here(watch, call), (flags, call.arguments[1]))
+        judge_open(watch, call, drafts, by_path(watch, call), (flags, call.arguments[1]))
 
     def opened(watch: Watch, call: Notification, *, at_folder: bool) -> None:
         flags, mode = call.arguments[1 + at_folder : 3 + at_folder]
@@ -323,7 +323,7 @@ def name_handlers(drafts: Drafts) -> dict[str, Callable[[Watch, Notification], N
             watch.proceed(call)  # nothing is read or written by it
             return
         try:
-            named = at(watch, call, 0, 1) if at_folder else here(watch, call)
+            named = at(watch, call, 0, 1) if at_folder else by_path(watch, call)
             judge_open(watch, call, drafts, named, (flags, mode))
         except PermissionError as error:
             if flags & _WRITING:
@@ -346,18 +346,18 @@ def name_handlers(drafts: Drafts) -> dict[str, Callable[[Watch, Notification], N
         "openat": lambda w, c: opened(w, c, at_folder=True),
         "creat": create,
         "truncate": judge_truncate,
-        "unlink": lambda w, c: judge_remove(w, c, here(w, c), folder=False),
-        "rmdir": lambda w, c: judge_remove(w, c, here(w, c), folder=True),
+        "unlink": lambda w, c: judge_remove(w, c, by_path(w, c), folder=False),
+        "rmdir": lambda w, c: judge_remove(w, c, by_path(w, c), folder=True),
         "unlinkat": remove_at,
-        "mkdir": lambda w, c: judge_folder(w, c, here(w, c), c.arguments[1]),
+        "mkdir": lambda w, c: judge_folder(w, c, by_path(w, c), c.arguments[1]),
         "mkdirat": lambda w, c: judge_folder(w, c, at(w, c, 0, 1), c.arguments[2]),
-        "mknod": lambda w, c: judge_node(w, c, here(w, c), c.arguments[1]),
+        "mknod": lambda w, c: judge_node(w, c, by_path(w, c), c.arguments[1]),
         "mknodat": lambda w, c: judge_node(w, c, at(w, c, 0, 1), c.arguments[2]),
-        "symlink": lambda w, c: judge_symlink(w, c, here(w, c, 1)),
+        "symlink": lambda w, c: judge_symlink(w, c, by_path(w, c, 1)),
         "symlinkat": lambda w, c: judge_symlink(w, c, at(w, c, 1, 2)),
-        "link": lambda w, c: judge_link(w, c, here(w, c), here(w, c, 1)),
+        "link": lambda w, c: judge_link(w, c, by_path(w, c), by_path(w, c, 1)),
         "linkat": link_at,
-        "rename": lambda w, c: judge_rename(w, c, here(w, c), here(w, c, 1), 0),
+        "rename": lambda w, c: judge_rename(w, c, by_path(w, c), by_path(w, c, 1), 0),
         "renameat": lambda w, c: judge_rename(w, c, at(w, c, 0, 1), at(w, c, 2, 3), 0),
         "renameat2": lambda w, c: judge_rename(
             w, c, at(w, c, 0, 1), at(w, c, 2, 3), c.arguments[4]
