@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -100,6 +100,32 @@ def way_out(error: sqlite3.Error, path: Path) -> str:
 def make_private(path: Path) -> None:
     """Make the file for its owner alone, before SQLite does; its log and index take its mode."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+
+
+def opened(
+    path: Path,
+    steps: Sequence[MigrationStep],
+    seconds: float,
+    *,
+    flushed: bool = False,
+    decode: Callable[[bytes], str] = str,
+) -> sqlite3.Connection:
+    """A file with all its steps; waits ``seconds`` for other writers.
+
+    ``flushed``: a commit that returned has reached the disk. Raises ``NewerDatabase``.
+    """
+    connection = sqlite3.connect(
+        path, timeout=seconds, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.text_factory = decode
+        connection.execute(f"PRAGMA synchronous = {'FULL' if flushed else 'NORMAL'}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        prepare(connection, steps, path.with_suffix(".lock"))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def prepare(connection: sqlite3.Connection, steps: Sequence[MigrationStep], lock: Path) -> None:

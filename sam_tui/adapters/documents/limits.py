@@ -6,7 +6,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from sam_tui.core.errors import ToolError
 
@@ -37,32 +37,28 @@ _FAULTS = (
 """What parsers raise on a broken file, by accident or on purpose."""
 
 
-@contextmanager
-def understood(what: str, *further: type[Exception]) -> Generator[None, None, None]:
+def understood(what: str, *further: type[Exception]) -> AbstractContextManager[None]:
     """Turn what a parser raises on a broken file into a ``ToolError``; ``further`` are its own errors."""
-    try:
-        yield
-    except ToolError:
-        raise
-    except (*_FAULTS, *further) as error:
-        raise ToolError(
-            f"The {what} is broken and cannot be read ({type(error).__name__}).",
-            hint="Check that it was saved or downloaded in full.",
-        ) from error
+    hint = "Check that it was saved or downloaded in full."
+    return _explained(f"The {what} is broken and cannot be read", hint, further)
+
+
+def writable(what: str, *further: type[Exception]) -> AbstractContextManager[None]:
+    """Turn what a writer raises on content it cannot place into a ``ToolError``."""
+    hint = "Leave out what is unusual (very wide tables, very long words), or use markdown."
+    return _explained(f"The content cannot be written as {what}", hint, further)
 
 
 @contextmanager
-def writable(what: str, *further: type[Exception]) -> Generator[None, None, None]:
-    """Turn what a writer raises on content it cannot place into a ``ToolError``."""
+def _explained(
+    words: str, hint: str, further: tuple[type[Exception], ...]
+) -> Generator[None, None, None]:
     try:
         yield
     except ToolError:
         raise
     except (*_FAULTS, *further) as error:
-        raise ToolError(
-            f"The content cannot be written as {what} ({type(error).__name__}).",
-            hint="Leave out what is unusual (very wide tables, very long words), or use markdown.",
-        ) from error
+        raise ToolError(f"{words} ({type(error).__name__}).", hint=hint) from error
 
 
 class GatheredText:

@@ -89,18 +89,7 @@ class Database:
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
-        )
-        try:
-            connection.text_factory = _decode
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            sqlite.prepare(connection, STEPS, self.path.with_suffix(".lock"))
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        return sqlite.opened(self.path, STEPS, self._busy_seconds, decode=_decode)
 
     @contextmanager
     def _explained(self, verb: str) -> Generator[None, None, None]:

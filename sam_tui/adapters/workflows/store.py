@@ -203,18 +203,7 @@ class SqliteWorkflows:
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
-        )
-        try:
-            level = "FULL" if self._flushed else "NORMAL"
-            connection.execute(f"PRAGMA synchronous = {level}")
-            connection.execute("PRAGMA foreign_keys = ON")
-            sqlite.prepare(connection, STEPS, self.path.with_suffix(".lock"))
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        return sqlite.opened(self.path, STEPS, self._busy_seconds, flushed=self._flushed)
 
     @contextmanager
     def _explained(self, verb: str) -> Generator[None, None, None]:

@@ -28,7 +28,8 @@ class Reach:
     """The hosts of one run. Its methods may be called on any thread."""
 
     def __init__(self, terms: dict[str, Any]) -> None:
-        self._hosts = HostLists(terms["lists"], terms["local"], terms["judged"])
+        self.hosts = HostLists(terms["lists"], terms["local"], terms["judged"])
+        """What may be reached unasked."""
         self._servers = tuple((str(host), int(port)) for host, port in terms["resolvers"])
         self._proxies = frozenset((str(host), int(port)) for host, port in terms["proxies"])
         self._lock = threading.Lock()
@@ -40,10 +41,6 @@ class Reach:
     def servers(self) -> tuple[dns.Server, ...]:
         """Who is asked for names."""
         return self._servers or dns.system_servers()
-
-    def lists(self, host: str, port: int | None = None) -> bool:
-        """Whether a name or address may be reached unasked."""
-        return self._hosts.hold(host, port)
 
     def proxy(self, hosts: Iterable[str], port: int) -> bool:
         """Whether the person's environment names a proxy there, by one of its names or its address."""
@@ -100,7 +97,7 @@ class Reach:
         except ValueError:
             return dns.SERVER_FAILURE, (), 0.0
         addresses = tuple(str(ipaddress.ip_address(packed)) for packed in reply.addresses)
-        if not all(self._hosts.keep(name, address) for address in addresses):
+        if not all(self.hosts.keep(name, address) for address in addresses):
             return dns.REFUSED, addresses, 0.0
         return reply.code, addresses, float(reply.seconds)
 

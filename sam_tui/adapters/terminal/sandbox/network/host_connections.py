@@ -259,7 +259,7 @@ class Reaching:
         watch, reach = self._watch, self._reach
         local, stood = loopback(peer.host), reach.stands_in(peer.host)
         names = reach.names_of(peer.host)
-        listed = any(reach.lists(name, peer.port) for name in names)
+        listed = any(reach.hosts.hold(name, peer.port) for name in names)
 
         def go() -> None:
             if stood:
@@ -267,7 +267,7 @@ class Reaching:
             else:
                 in_its_own_time(watch, call, rights, peer.address)
 
-        if listed or (not stood and reach.lists(peer.host, peer.port)):
+        if listed or (not stood and reach.hosts.hold(peer.host, peer.port)):
             watch.carry_out(call, go)
             return
         if local:

@@ -46,7 +46,7 @@ class Naming:
             return question.answer(dns.NO_ERROR, (local,) if served else ())
         if name.rpartition(".")[2] in _NOWHERE:
             return question.answer(dns.NO_NAME)
-        if self._reach.lists(name):
+        if self._reach.hosts.hold(name):
             return question.answer(dns.NO_ERROR) if question.kind in _HINTS else None
         if not self._asking():
             refused(name)

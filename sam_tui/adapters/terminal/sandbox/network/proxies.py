@@ -100,7 +100,7 @@ class Relays:
 
     def _may_reach(self, who: Mapping[str, object], host: str, port: int) -> bool:
         """Whether a proxy may be asked for a host; waits for the person."""
-        if self._reach.lists(host, port):
+        if self._reach.hosts.hold(host, port):
             return True
         answered, answers = threading.Event(), list[bool]()
         wish = OutsideWish("connect", with_port(host, port))
