@@ -279,8 +279,8 @@ async def test_a_plan_is_made_changed_in_the_editor_approved_and_carried_out(
         await me.pilot.press("v")
         plan = bench.workflows.records.plan
         await me.until(lambda: "wasps" in plan(bench.view.id)[0].prompt)
-        await me.pilot.press("escape")
-        await me.until(lambda: me.app.chat.query(InquiryPanel))
+        await me.pilot.press("r")
+        await me.until(lambda: me.app.screen is me.app.chat and me.app.chat.query(InquiryPanel))
         await me.pilot.press(*"approve", "enter")
         await me.until(lambda: len(model.seen) == 2)
         assert "look at wasps" in model.seen[1][-1].text

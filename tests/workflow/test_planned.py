@@ -60,6 +60,9 @@ def test_a_plan_is_made_shown_changed_approved_replanned_and_exported(shell: She
     made = plan(shell, "new", "how do bees see", "--id", "t1")
     assert (made["success"], made["plan"], made["finalAnswer"]) == (True, FIRST, None)
     assert [e["status"] for e in made["executedPlan"]] == ["PENDING", "PENDING"]
+    for words, group in ((("run", "t1"), "plan"), (("--port", "0"), "serve")):
+        refused = shell(*words, "--hand-out", "UtilityAgent,Chef", code=2, group=group)
+        assert "There are: ResearchAgent, UtilityAgent." in refused
     shown = shell("show", "t1", group="plan")
     assert "[ ] join  Orchestrator/LLMStepExecutor  think join" in shown
     assert "sam-tui plan run t1" in shown

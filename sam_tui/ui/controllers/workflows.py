@@ -212,6 +212,8 @@ class WorkflowRuns:
         view = self._workflows.records.execution(execution)
         if view.question is None:
             self._workflows.resume(execution)
+        elif self.drives(execution) and self._screen is not None:
+            self._screen.dismiss(None)  # the question waits in the chat
         self._drive(execution)
 
     def _retry(self, execution: str) -> None:
