@@ -98,7 +98,8 @@ def _anchored(pattern: str) -> list[str]:
         )
     if "/" not in trimmed:
         parts.insert(0, "**")
-    joined = [part for pair in pairwise(["", *parts]) if pair != ("**", "**") for part in pair[1:]]
+    pairs = pairwise(["", *parts])
+    joined = [part for before, part in pairs if (before, part) != ("**", "**")]
     if joined.count("**") > _MOST_CROSSINGS:
         raise ToolError(f"The glob {pattern!a} has more than {_MOST_CROSSINGS} parts `**`.")
     return joined
