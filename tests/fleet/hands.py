@@ -22,6 +22,10 @@ class Hands:
         self.taken: list[SubTaskMessage] = []
         Takes(self.database, ["FleetAgent", ROLE], "hands", self._take)
 
+    def is_lost(self, id: str) -> bool:
+        """Whether a sub-task was given back."""
+        return self.database.client.list_workflows(workflow_ids=[id])[0].status != "PENDING"
+
     def _take(self, task: SubTaskMessage, hold: WorkHold) -> SubTaskResult:
         self.taken.append(task)
         return self.perform(task, hold)

@@ -1,6 +1,7 @@
-"""Who hands out and who performs, over one real queue in this process: 1.5 s of CPU, mostly dbos."""
+"""Who hands out steps and who performs them, over one real queue in this process: 2 s of CPU, half dbos."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,9 @@ from sam_tui.adapters.fleet.messages import (
 )
 from sam_tui.adapters.fleet.queues import LEASE_SECONDS, Leases, WorkHold, failure
 from sam_tui.adapters.fleet.steps import StepQueues, StepRuns
-from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.assembly import Options, build
+from sam_tui.cli.commands.fleets.worker import RuntimeCalls
+from sam_tui.core.ids import CallId, ConversationId, mint_conversation
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, Inquiry, Question, Reply
 from sam_tui.core.messages import ToolCall
@@ -189,16 +192,13 @@ async def test_a_worker_without_a_beat_loses_a_step_and_the_fourth_ends_it(
 ) -> None:
     away = Away(tmp_path, hands, [[sub("a", "one")]], [[sub("b", "two")]])
 
-    def is_lost(id: str) -> bool:
-        return hands.database.client.list_workflows(workflow_ids=[id])[0].status != "PENDING"
-
     def perform(task: SubTaskMessage, hold: WorkHold) -> SubTaskResult:
         is_silent = [t.stepId for t in hands.taken] != [*"aaaabb"]
         away.pace = 2 * LEASE_SECONDS if is_silent else 0  # time stands still for who does its work
         if not is_silent:
             return away.runs.perform(task, hold)
         count = len(hands.taken)
-        until(lambda: len(hands.taken) > count or is_lost(hold.id))
+        until(lambda: len(hands.taken) > count or hands.is_lost(hold.id))
         return failure(task.parent_task_id, task.sub_task_id, ROLE, "too late")
 
     hands.perform = perform
@@ -269,7 +269,7 @@ async def test_a_question_goes_with_its_worker_and_nobody_there_is_no_leave(
         if len(hands.taken) > 1:
             return away.runs.perform(task, hold)
         hold.beat([asking])  # once, and never again
-        until(lambda: len(hands.taken) > 1)
+        until(lambda: hands.is_lost(hold.id))
         return failure(task.parent_task_id, task.sub_task_id, ROLE, "too late")
 
     hands.perform = perform
@@ -284,3 +284,29 @@ async def test_a_question_goes_with_its_worker_and_nobody_there_is_no_leave(
         away.asking = [asking]
     assert running.result().state == "completed"
     assert {*away.answers} == {("q1", "Nobody is there to be asked.")}
+
+
+@pytest.mark.requirement("plans:asked")
+async def test_the_program_of_a_worker_asks_and_takes_the_answer(tmp_path: Path) -> None:
+    (tmp_path / "ws").mkdir()
+    options = Options(str(tmp_path / "ws"), str(tmp_path / "data"), attended=True)
+    runtime = build(options, {})
+    calls = RuntimeCalls(runtime, asyncio.get_running_loop())
+    outside = str(tmp_path / "outside.txt")
+    arguments = {"operation": "create_file", "filePath": outside, "content": "x"}
+    conversation = mint_conversation()
+
+    def ask_and_answer() -> tuple[list[Ask], bool]:
+        call = calls.begin(conversation, "file_operations", json.dumps(arguments))
+        until(lambda: bool(calls.asks(conversation)))
+        asks = list(calls.asks(conversation))
+        assert list(calls.asks(mint_conversation())) == []
+        calls.answer(asks[0].id, "No: not there")
+        return asks, call.result(60).finished.ok
+
+    try:
+        (ask,), done = await asyncio.to_thread(ask_and_answer)
+    finally:
+        await runtime.close()
+    assert (ask.targets, ask.choices, done) == ((outside,), ("approve", "deny"), False)
+    assert not (await asyncio.to_thread(Path(outside).exists))

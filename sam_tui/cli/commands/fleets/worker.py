@@ -128,10 +128,10 @@ def _step_runs(
         names = ", ".join(sorted(capabilities))
         raise UsageError(f"There is no role {unknown[0]!r}.", hint=f"There are: {names}.")
     tools = {role: frozenset(capabilities[role].tools) for role in roles}
-    return StepRuns(tools, _StepCalls(runtime, loop)), close
+    return StepRuns(tools, RuntimeCalls(runtime, loop)), close
 
 
-class _StepCalls:
+class RuntimeCalls:
     """The calls of steps in a runtime that has a thread of its own."""
 
     def __init__(self, runtime: "Runtime", loop: asyncio.AbstractEventLoop) -> None:
