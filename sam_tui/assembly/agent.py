@@ -34,12 +34,15 @@ if TYPE_CHECKING:
     from sam_tui.adapters.plugins import Plugins
     from sam_tui.adapters.skills import FileSkills
     from sam_tui.assembly.configuration import Configuration
+    from sam_tui.core.agent.drivers.sampling import Sampler
     from sam_tui.core.authorization.guard import Guard
     from sam_tui.core.inquiry import Inquiry
     from sam_tui.core.ports.prompts import Instructions
     from sam_tui.core.prompt.attachments import Attachments
     from sam_tui.core.tooling.hooks import Hooking
     from sam_tui.core.tooling.offer import Offer
+
+_SAMPLING_TOKENS = 20_000
 
 
 class Agent(Providers):
@@ -178,7 +181,19 @@ class Agent(Providers):
     @once
     def servers(self) -> GuardedServers:
         """The MCP servers whose tools the agent may call."""
-        return GuardedServers(self, self.executor, self.inquiries)
+        return GuardedServers(self, self.executor, self.inquiries, self._sampling)
+
+    @property
+    def _sampling(self) -> "Sampler | None":
+        """Who has the model answer servers; None where the person offers them nothing."""
+        tokens = _whole(self.environ, "SAM_TUI_SAMPLING_TOKENS", _SAMPLING_TOKENS)
+        if not tokens:
+            return None
+        from sam_tui.core.agent.drivers.sampling import Sampler
+
+        charge = self.conversations.add_usage
+        record = self.executor.record
+        return Sampler(self.guard, self.budgets, tokens, record=record, charge=charge)
 
     def hooks(self) -> "Hooking | None":
         """The hooks, or None as long as there is no file of them. Two looks at the disk a call.
@@ -295,6 +310,14 @@ class Agent(Providers):
         if "servers" in self.loaded:
             await self.servers.close()
         await super().end_processes()
+
+
+def _whole(environ: "Mapping[str, str]", name: str, default: int) -> int:
+    """A whole number of the environment. Raises ``ConfigurationError``."""
+    text = environ.get(name, "").strip()
+    if text and not (text.isascii() and text.isdecimal() and len(text) < 12):
+        raise ConfigurationError(f"{name} is {text!r}.", hint="Write a whole number; 0 is none.")
+    return int(text) if text else default
 
 
 def _patience(minutes: str) -> float:

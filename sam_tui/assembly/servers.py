@@ -1,7 +1,7 @@
 """The MCP servers of a runtime: which files count, and how what they start is guarded."""
 
 import os
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ServerSurroundings,
         ServerTerms,
     )
+    from sam_tui.core.agent.drivers.sampling import Sampler
     from sam_tui.core.ports.processes.sandbox import AskOutside, OutsideAccess, OutsideAnswer
     from sam_tui.core.ports.servers import ServerReport
     from sam_tui.core.ports.web import WebDoor
@@ -45,7 +46,13 @@ _GLANCE, _PATIENCE = 2.0, 3600.0
 class GuardedServers:
     """The ``McpServers`` port. Without a file that names a server nothing is loaded."""
 
-    def __init__(self, parts: Providers, executor: "Executor", inquiries: Inquiries) -> None:
+    def __init__(
+        self,
+        parts: Providers,
+        executor: "Executor",
+        inquiries: Inquiries,
+        sampling: "Sampler | None",
+    ) -> None:
         options = parts.configuration.options
         self._parts = parts
         self._options = options
@@ -53,6 +60,7 @@ class GuardedServers:
         self._trust = parts.configuration.trust
         self._executor = executor
         self._inquiries = inquiries
+        self._sampling = sampling
         self._guard = parts.guard
         self._pool: ServerPool | None = None
         self._told: set[str] = set()
@@ -81,8 +89,9 @@ class GuardedServers:
         pool = self._pool or self._made()
         if pool is not None:
             pool.begin(name)
-            secrets = secrets_of_environment(dict(self._given(pool)))
-            self._parts.shield.learn(secrets)
+            from sam_tui.adapters.mcp_client import secrets_of
+
+            self._parts.shield.learn(secrets_of_environment(dict(secrets_of(pool.settings))))
 
     async def settled(self, seconds: float) -> bool:
         """Wait until none is starting; False when the time was too short."""
@@ -226,11 +235,6 @@ class GuardedServers:
                 if server.fault:
                     raise ConfigurationError(server.fault)
 
-    def _given(self, pool: "ServerPool") -> Iterator[tuple[str, str]]:
-        from sam_tui.adapters.mcp_client import secrets_of
-
-        return secrets_of(pool.settings)
-
     def _surroundings(self) -> "ServerSurroundings":
         from sam_tui.adapters.mcp_client import RememberedTools, ServerSurroundings
 
@@ -243,6 +247,7 @@ class GuardedServers:
             self._door,
             self._admit,
             self._ask,
+            self._sampling and self._sampling.answer,
             lambda settings: settings.source != "project" or self._trust.trusted,
             lambda: self._guard.policy.mode != "bypass",
             parts.clock.monotonic,
@@ -387,13 +392,7 @@ def _origin(url: str) -> str:
 
 def _is_address(url: str) -> bool:
     """Whether a URL names an address, or this machine, and no name that somebody else resolves."""
-    import ipaddress
+    from sam_tui.core.authorization.network.hosts import address_of
 
     host = _origin(url).rpartition(":")[0].strip("[]")
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
+    return f".{host}".endswith(".localhost") or address_of(host) is not None

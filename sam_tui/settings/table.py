@@ -111,6 +111,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("agent.answer_minutes", "number",
             "Minutes after which a permission that nobody answered is refused; 0 waits",
             default=0.0, env="SAM_TUI_ANSWER_MINUTES", most=10_080),
+    Setting("agent.sampling_tokens", "whole",
+            "Tokens that each MCP server may have the model read and write in a conversation, "
+            "each answer allowed by you ([sampling](mcp.md#sampling)); 0 offers none",
+            default=20_000, env="SAM_TUI_SAMPLING_TOKENS"),
     Setting("agent.workflow_mode", "switch",
             "It goes on while the model says it is not done",
             default=False, option="workflow_mode"),

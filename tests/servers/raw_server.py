@@ -42,7 +42,10 @@ TOOLS: dict[str, dict[str, Any]] = {
     "pose": {"description": "Ask as if we were another.", "inputSchema": TEXT},
     "ask": {"description": "Ask the person.", "inputSchema": {"type": "object"}},
     "roots": {"description": "Where it works.", "inputSchema": {"type": "object"}},
-    "sample": {"description": "Want a model.", "inputSchema": {"type": "object"}},
+    "sample": {
+        "description": "Want a model.",
+        "inputSchema": {"type": "object", "properties": {"all": {"type": "array"}}},
+    },
     "mixed": {"description": "All kinds of content.", "inputSchema": {"type": "object"}},
     "data": {"description": "Structured alone.", "inputSchema": {"type": "object"}},
     "cut": {"description": "Half a character.", "inputSchema": {"type": "object"}},
@@ -207,10 +210,10 @@ def question(_: Given, __: Any) -> dict[str, Any]:
     return said(json.dumps(ask("elicitation/create", form)["result"]))
 
 
-def sample(_: Given, __: Any) -> dict[str, Any]:
-    """Want a model; what the client offers, and whether it refused."""
-    wanted: dict[str, Any] = {"messages": [], "maxTokens": 5}
-    return said(json.dumps([capabilities, "error" in ask("sampling/createMessage", wanted)]))
+def sample(given: Given, _: Any) -> dict[str, Any]:
+    """Want a model; what the client offers, and what came of each request."""
+    answered = [ask("sampling/createMessage", wanted) for wanted in given["all"]]
+    return said(json.dumps([capabilities, *answered]))
 
 
 def mixed(_: Given, __: Any) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """MCP servers whose tools the agent may call: named in files, held by the sandbox, asked for.
 
-settings      what the files name        pool, connection, life   all of them, one, one run of it
-adverts       what the model is told     arguments, results       a call and its answer
-wire, door    stdio and HTTP             session, forms           what is said, and what is asked
-resources     two tools for what a server has to read    remembered   its tools of last time
-login         OAuth, its tokens in a private file
+settings             what the files name
+pool, connection, lifetime         all servers, one server, one run of it
+tool_descriptions, tool_cache      what the model is told of tools, and those of last time
+server_tools         a call and its answer
+stdio_transport, http_transport, login      programs, addresses, OAuth
+session, elicitation               what is said, and what a server asks for meanwhile
+resources            tools for what a server has to read
 
-Only ``life`` and what it uses load the SDK, on a thread, when the first server starts.
+Only ``lifetime`` and what it uses load the SDK, on a thread, when the first server starts.
 """
 
 from sam_tui.adapters.mcp_client.connection_context import (

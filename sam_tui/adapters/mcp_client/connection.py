@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sam_tui.adapters.mcp_client.connection_context import Caller, ServerSurroundings, ServerTerms
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.tool_descriptions import FittedServer, RawTool, fitted, plain
+from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
 from sam_tui.core.errors import SamError, ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
@@ -269,6 +270,7 @@ class Connection:
             self._around.roots,
             self._changed,
             self._ask,
+            self._sample if self._around.sample is not None else None,
             self._hear,
             lambda: self._log,
         )
@@ -328,6 +330,13 @@ class Connection:
     async def _ask(self, question: Question) -> str | None:
         """What it may ask while it works on a call, and at no other time."""
         return await self._around.ask(self._calls[-1], question) if self._calls else None
+
+    async def _sample(self, sampling: SamplingRequest) -> Sampled:
+        """Have the model answer it, while it works on a call. Raises ``SamError``."""
+        if not self._calls or self._around.sample is None:
+            raise ToolError("No call waits for this server.")
+        caller = self._calls[-1]
+        return await self._around.sample(caller.conversation, caller.call, sampling)
 
 
 def report_of(

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.tool_cache import RememberedTools
+from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
 from sam_tui.core.ports.processes.piped import PipedPrograms
@@ -79,8 +80,9 @@ class Logins:
 class ServerSurroundings:
     """``admit`` raises ``ToolError`` for a server that may not be started or reached.
 
-    ``ask`` puts a question to the person; None where nobody answers. ``believes`` says whether the
-    file that names a server is still trusted, ``confines`` whether programs are held now.
+    ``ask`` puts a question to the person; None where nobody answers. ``sample`` has the model answer a
+    server, and raises ``SamError`` where it may not; None where no server is offered that. ``believes``
+    says whether the file that names a server is still trusted, ``confines`` whether programs are held now.
     """
 
     remembered: RememberedTools
@@ -90,6 +92,7 @@ class ServerSurroundings:
     door: Callable[[ServerSettings], WebDoor]
     admit: Callable[[ServerSettings, Callers], Awaitable[ServerTerms]]
     ask: Callable[[Caller, Question], Awaitable[str | None]]
+    sample: Callable[[ConversationId, CallId, SamplingRequest], Awaitable[Sampled]] | None
     believes: Callable[[ServerSettings], bool]
     confines: Callable[[], bool]
     monotonic: Callable[[], float]

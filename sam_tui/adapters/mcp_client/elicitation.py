@@ -1,4 +1,4 @@
-"""What a server asks the person in the middle of a call: a question for each field of its form."""
+"""What a server asks for in the middle of a call: a form, field by field, or an answer of the model."""
 
 import json
 import math
@@ -8,8 +8,13 @@ from datetime import date, datetime
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+import mcp_types as types
+
 from sam_tui.adapters.mcp_client.tool_descriptions import plain
+from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
+from sam_tui.core.errors import SamError
 from sam_tui.core.inquiry import Question, chosen
+from sam_tui.core.messages import AssistantMessage, UserMessage
 from sam_tui.core.workflow.definitions.schema import value_faults
 
 MOST_FIELDS, MOST_OPTIONS = 12, 50
@@ -256,3 +261,65 @@ def _line(text: str) -> str:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+Samples = Callable[[SamplingRequest], Awaitable[Sampled]]
+"""Has the model answer. Raises ``SamError`` saying why it does not."""
+MOST_CHARACTERS, MOST_MESSAGES, MOST_STOPS, LONGEST_STOP = 200_000, 100, 16, 200
+_DECLINED = -1
+"""What the protocol's own example of a refused request has."""
+
+
+async def sampled(
+    server: str, params: types.CreateMessageRequestParams, sample: Samples
+) -> types.CreateMessageResult | types.ErrorData:
+    """What a server is answered: the model's words, or why there are none."""
+    try:
+        answer = await sample(request_of(server, params))
+    except ValueError as error:
+        return types.ErrorData(code=types.INVALID_PARAMS, message=str(error))
+    except SamError as error:
+        return types.ErrorData(code=_DECLINED, message=plain(error.explain(), 400))
+    return types.CreateMessageResult(
+        role="assistant",
+        content=types.TextContent(type="text", text=answer.text),
+        model=answer.model,
+        stop_reason=answer.ending,
+    )
+
+
+def request_of(server: str, params: types.CreateMessageRequestParams) -> SamplingRequest:
+    """The request, bounded. Raises ``ValueError`` for what is not offered: other content than text,
+    tools, and more than a person reads."""
+    if params.tools or params.tool_choice:
+        raise ValueError("Tools are not offered to servers that have the model answer.")
+    if params.max_tokens < 1:
+        raise ValueError("maxTokens is at least 1.")
+    if not params.messages or len(params.messages) > MOST_MESSAGES:
+        raise ValueError(f"1 to {MOST_MESSAGES} messages are taken.")
+    stops = params.stop_sequences or []
+    if len(stops) > MOST_STOPS or not all(0 < len(stop) <= LONGEST_STOP for stop in stops):
+        raise ValueError(f"{MOST_STOPS} stop sequences of {LONGEST_STOP} characters are taken.")
+    texts = [_words(message) for message in params.messages]
+    system = params.system_prompt or ""
+    if len(system) + sum(map(len, texts)) > MOST_CHARACTERS:
+        raise ValueError(f"{MOST_CHARACTERS:,} characters are taken.")
+    return SamplingRequest(
+        server,
+        tuple(
+            UserMessage(text) if message.role == "user" else AssistantMessage(text)
+            for message, text in zip(params.messages, texts, strict=True)
+        ),
+        params.max_tokens,
+        plain(system, MOST_CHARACTERS),
+        tuple(stops),
+    )
+
+
+def _words(message: types.SamplingMessage) -> str:
+    """The words of a message, visible and without our own tags. Raises ``ValueError``."""
+    blocks = message.content_as_list
+    words = [block.text for block in blocks if block.type == "text"]
+    if len(words) != len(blocks) or not "".join(words).strip():
+        raise ValueError("A message holds text, and nothing else is taken.")
+    return plain("\n".join(words), MOST_CHARACTERS)

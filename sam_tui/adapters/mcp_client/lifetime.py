@@ -3,10 +3,10 @@
 import asyncio
 import json
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
 
@@ -16,6 +16,7 @@ from sam_tui.adapters.mcp_client.http_transport import CheckedTransport, http_st
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.stdio_transport import piped_streams
 from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, plain
+from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
 from sam_tui.core.display import Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.inquiry import Question
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     )
 
 
+Result = TypeVar("Result")
 MOST_CHARACTERS = 4_000_000
 MOST_IMAGE = 8_000_000
 """Characters of an image in base64 that programs still get."""
@@ -155,8 +157,10 @@ class Life:
         self._mode: ConnectMode = mode
         self._around = around
         self._program = program
-        self._voices = replace(voices, ask=self._ask)
-        self._put = voices.ask
+        self._voices = replace(
+            voices, ask=self._ask, sample=self._sample if voices.sample is not None else None
+        )
+        self._handlers = voices
         self._asked = 0.0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -300,7 +304,20 @@ class Life:
             seconds = self._asked - before
 
     async def _ask(self, question: Question) -> str | None:
-        """Put a question of the server's; one at a time, so that time is counted once."""
+        """Put a question of the server's; None where too many wait."""
+        return await self._apart(lambda: self._handlers.ask(question))
+
+    async def _sample(self, sampling: SamplingRequest) -> Sampled:
+        """Have the model answer the server. Raises ``SamError``."""
+        assert self._handlers.sample is not None
+        sample = self._handlers.sample
+        answer = await self._apart(lambda: sample(sampling))
+        if answer is None:
+            raise ToolError(f"{_MOST_WAITING} questions of this server wait already.")
+        return answer
+
+    async def _apart(self, work: Callable[[], Awaitable[Result]]) -> Result | None:
+        """What a person may be asked for, one at a time: its time is no time of the server's."""
         if self._waiting == _MOST_WAITING:
             return None
         loop = asyncio.get_running_loop()
@@ -310,7 +327,7 @@ class Life:
                 began = loop.time()
                 self._idle.clear()
                 try:
-                    return await self._put(question)
+                    return await work()
                 finally:
                     self._asked += loop.time() - began
                     self._idle.set()

@@ -25,7 +25,15 @@ from pydantic import ValidationError
 
 from sam_tui import __version__
 from sam_tui.adapters.mcp_client import resources
-from sam_tui.adapters.mcp_client.elicitation import LONGEST_WORDS, Asks, Declined, fill, visit
+from sam_tui.adapters.mcp_client.elicitation import (
+    LONGEST_WORDS,
+    Asks,
+    Declined,
+    Samples,
+    fill,
+    sampled,
+    visit,
+)
 from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, plain
 from sam_tui.core.errors import ToolError
 
@@ -121,6 +129,7 @@ FAULTS = (
 class Voices:
     """Who hears what a server says by itself. ``roots`` are the folders it is told of.
 
+    ``sample`` is None for a server that is offered no answers of the model.
     ``last`` gives what it said last on standard error and in its log.
     """
 
@@ -128,6 +137,7 @@ class Voices:
     roots: tuple[str, ...]
     changed: Callable[[], None]
     ask: Asks
+    sample: Samples | None
     log: Callable[[str], None]
     last: Callable[[], str]
 
@@ -151,9 +161,16 @@ async def opened(streams: Streams, voices: Voices, mode: ConnectMode) -> AsyncGe
     async def requested(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
         return await _answered(voices, params)
 
+    async def sampling(
+        context: object, params: types.CreateMessageRequestParams
+    ) -> types.CreateMessageResult | types.ErrorData:
+        assert voices.sample is not None
+        return await sampled(voices.server, params, voices.sample)
+
     async with Client(
         _paced(streams),
         mode=mode,
+        sampling_callback=sampling if voices.sample is not None else None,
         elicitation_callback=requested,
         list_roots_callback=roots,
         logging_callback=logged,

@@ -1,0 +1,185 @@
+"""A server that wants the model to answer it: a person allows each answer, and a budget holds them all.
+
+The model is told what the server sent and nothing of the conversation; no tool is at hand. Source: the
+Model Context Protocol, "Sampling".
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from sam_tui.core.accesses import LocatedAccess, Use
+from sam_tui.core.agent.budget import Budgets
+from sam_tui.core.agent.tokens import text_tokens
+from sam_tui.core.authorization.guard import Guard, Request
+from sam_tui.core.display import Diff
+from sam_tui.core.errors import ToolError
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.messages import AssistantMessage, Message, UserMessage
+from sam_tui.core.ports.model import (
+    AnswerLimits,
+    Delta,
+    Model,
+    ModelRequest,
+    TextDelta,
+    TruncatedDelta,
+    UsageDelta,
+)
+from sam_tui.core.usage import Usage
+from sam_tui.core.verdict import Decision
+
+CREATE_MESSAGE: Final = "mcp.create_message"
+"""What rules call it. A rule can refuse it; none allows it without the person."""
+Charge = Callable[[ConversationId, Usage], None]
+Record = Callable[[ConversationId, CallId, Decision, Sequence[LocatedAccess]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingRequest:
+    """What a server wants answered, in at most ``most`` tokens, up to the first of ``stops``."""
+
+    server: str
+    messages: Sequence[UserMessage | AssistantMessage]
+    most: int
+    system: str = ""
+    stops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What the model of that name answered, and why that ended."""
+
+    text: str
+    model: str
+    ending: Literal["endTurn", "maxTokens", "stopSequence"]
+
+
+class Sampler:
+    """The answers that servers get of one runtime. ``tokens`` is what each server may have the model
+    read and write in one conversation; ``charge`` counts it there as well."""
+
+    def __init__(
+        self, guard: Guard, budgets: Budgets, tokens: int, *, record: Record, charge: Charge
+    ) -> None:
+        self._guard = guard
+        self._budgets = budgets
+        self._tokens = tokens
+        self._record = record
+        self._charge = charge
+        self._used: Counter[tuple[ConversationId, str]] = Counter()
+
+    async def answer(
+        self, conversation: ConversationId, call: CallId, sampling: SamplingRequest
+    ) -> Sampled:
+        """Ask the person, then the model of the turn that called the server.
+
+        Raises ``ToolError`` for a no, without a turn, and where a budget is used up; ``ModelError``.
+        """
+        budget, model = self._budgets.get(conversation), self._budgets.model(conversation)
+        if budget is None or model is None:
+            raise ToolError("No turn of a model waits for this server.")
+        size = sum(text_tokens(text) for _, text in _spoken(sampling)) + sampling.most
+        left = self._tokens - self._used[conversation, sampling.server]
+        if size > left or budget.spent:
+            raise ToolError(
+                f"{sampling.server} may use {max(0, left):,} more tokens of the model in this"
+                f" conversation, and asks for {size:,}."
+            )
+        # Taken before it is asked: requests that wait side by side do not share what is left.
+        self._used[conversation, sampling.server] += size
+        await self._allow(conversation, call, sampling, model)
+        shield = self._guard.shield
+        request = ModelRequest(
+            shield.redact(sampling.system),
+            "[]",
+            tuple(_redacted(message, shield.redact) for message in sampling.messages),
+            AnswerLimits(calls=1),
+        )
+        text, usage, ending = await _read(model.stream(request), sampling)
+        budget.spend(usage)
+        self._charge(conversation, usage)
+        return Sampled(shield.redact(text), model.name, ending)
+
+    async def _allow(
+        self, conversation: ConversationId, call: CallId, sampling: SamplingRequest, model: Model
+    ) -> None:
+        access = LocatedAccess(Use(sampling.server, "sampling"), None)
+        request = Request(
+            conversation,
+            call,
+            CREATE_MESSAGE,
+            f"have {model.name} answer the MCP server {sampling.server}, in at most"
+            f" {sampling.most:,} tokens",
+            (access,),
+            lambda: (_preview(sampling),),
+            once="this answer, which the server then has",
+        )
+        judged = self._guard.policy.judge(access, CREATE_MESSAGE)
+        if judged.outcome == "deny":
+            decision = request.decided("deny", judged.by, judged.rule, judged.reason)
+        elif self._guard.policy.mode == "bypass":
+            decision = request.decided("allow", "mode", "mode:bypass", "nothing is asked")
+        else:
+            why = "you pay for what it reads and writes; it is told nothing of this conversation"
+            decision = await self._guard.confirm(request, why, "sampling")
+        self._record(conversation, call, decision, (access,))
+        if not decision.allowed:
+            raise ToolError(f"refused: {decision.comment or decision.reason}")
+
+
+async def _read(
+    stream: AsyncIterator[Delta], sampling: SamplingRequest
+) -> tuple[str, Usage, Literal["endTurn", "maxTokens", "stopSequence"]]:
+    """The answer, no longer than was asked for: what would come after is not waited for."""
+    text, usage = "", Usage()
+    ending: Literal["endTurn", "maxTokens", "stopSequence"] = "endTurn"
+    try:
+        async for delta in stream:
+            match delta:
+                case UsageDelta(usage):
+                    pass
+                case TruncatedDelta():
+                    ending = "maxTokens"
+                case TextDelta(piece):
+                    text += piece
+                    ends = [at for stop in sampling.stops if (at := text.find(stop)) >= 0]
+                    if ends:
+                        text, ending = text[: min(ends)], "stopSequence"
+                        break
+                    if text_tokens(text) > sampling.most:
+                        prefix = text.encode("utf-8", "replace")[: sampling.most * 4]
+                        text, ending = prefix.decode("utf-8", "ignore"), "maxTokens"
+                        break
+                case _:
+                    pass
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
+    if not usage.output_tokens:  # cut off before the provider told it
+        read = sum(text_tokens(spoken) for _, spoken in _spoken(sampling))
+        usage = Usage(input_tokens=read, output_tokens=text_tokens(text))
+    return text, usage, ending
+
+
+def _spoken(sampling: SamplingRequest) -> list[tuple[str, str]]:
+    """Who says what, in order."""
+    system = [("system", sampling.system)] if sampling.system else []
+    return system + [(message.kind, message.text) for message in sampling.messages]
+
+
+def _preview(sampling: SamplingRequest) -> Diff:
+    """All that the model will be told, for whoever is asked."""
+    lines = [
+        line
+        for role, text in _spoken(sampling)
+        for line in (f"[{role}]", *(text.splitlines() or [""]))
+    ]
+    body = [f"@@ -0,0 +1,{len(lines)} @@", *(f"+{line}" for line in lines)]
+    return Diff(f"what {sampling.server} asks the model", "\n".join(body) + "\n", len(lines), 0)
+
+
+def _redacted(message: UserMessage | AssistantMessage, redact: Callable[[str], str]) -> Message:
+    text = redact(message.text)
+    return UserMessage(text) if isinstance(message, UserMessage) else AssistantMessage(text)
