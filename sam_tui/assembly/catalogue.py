@@ -4,7 +4,8 @@
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from sam_tui.core.tooling.offer import Advert, advert_of
 FILE = Path(sam_tools.__file__).with_name("catalogue.json")
 
 
-def adverts() -> dict[str, Advert]:
+@cache
+def adverts() -> Mapping[str, Advert]:
     """The adverts by the tools' names."""
     rows: list[dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
     return {row["name"]: _advert(row) for row in rows}

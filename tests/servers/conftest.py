@@ -25,7 +25,7 @@ Server = Mapping[str, Any]
 
 def raw(behaviour: str = "plain", **more: Any) -> dict[str, Any]:
     """How a file names the raw server."""
-    return {"command": sys.executable, "args": [str(RAW), behaviour], **more}
+    return {"command": sys.executable, "args": ["-I", "-S", str(RAW), behaviour], **more}
 
 
 @dataclass

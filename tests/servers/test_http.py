@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.preloaded import SCRIPT
 from tests.servers.conftest import House
 from tests.servers.http_server import Site, serving
 
 SDK = Path(__file__).with_name("sdk_server.py")
+RUN = "import runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')"
+"""Runs a script where most of what it imports is imported already."""
 
 
 @pytest.fixture
@@ -26,8 +29,11 @@ def site() -> Generator[Site]:
 def sdk_over_http(script: Path = SDK, kind: str = "http") -> Generator[str]:
     """A server of the SDK at a free port; its URL."""
     process = subprocess.Popen(
-        [sys.executable, str(script), kind], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )  # fmt: skip
+        [*SCRIPT, RUN, str(script), kind],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     assert process.stderr is not None
     try:
         for line in process.stderr:
