@@ -141,6 +141,7 @@ PLACES = """
     .sl/config .hg/hgrc .jj/repo/config.toml .aiassistant/rules/a.md .gitlab/duo/chat-rules.md .amp/a
     .rvmrc sub/.autoenv.zsh .envrc.local .config/starship.toml .local/bin/git .config/zsh/.zshrc
     .lintstagedrc.json lint-staged.config.mjs rust-analyzer.toml
+    .config/pip/pip.conf .venv/pip.conf .pypirc .gradle/init.d/a.gradle
 """
 ORDINARY = """
     Makefile justfile Taskfile.yml package.json pyproject.toml setup.py conftest.py build.rs

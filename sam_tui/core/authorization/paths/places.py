@@ -79,7 +79,7 @@ FOLDERS: dict[str, Place] = {
     ".mise": _TOOLS, ".config/mise": _TOOLS, ".rtx": _TOOLS,
     ".config/autostart": _SESSION, ".config/systemd": _SESSION, ".config/environment.d": _SESSION,
     "library/launchagents": _SESSION,
-    ".bundle": _PACKAGES, ".mvn": _PACKAGES,
+    ".bundle": _PACKAGES, ".mvn": _PACKAGES, ".gradle/init.d": _PACKAGES,
 }  # fmt: skip
 """Everything below these, wherever they lie."""
 FILES: dict[str, Place] = {
@@ -130,7 +130,8 @@ FILES: dict[str, Place] = {
     **dict.fromkeys(
         (".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo/config",
          ".cargo/config.toml", "bunfig.toml", "uv.toml", ".condarc", ".gemrc", "nuget.config", ".curlrc",
-         ".wgetrc"), _PACKAGES),
+         ".wgetrc", "pip.conf", "pip.ini", ".pypirc", ".gradle/init.gradle", ".gradle/init.gradle.kts"),
+        _PACKAGES),
     ".hg/hgrc": _VERSIONS, ".sl/config": _VERSIONS, ".jj/repo/config.toml": _VERSIONS,
     ".gitconfig": _GIT_CONFIG, ".lfsconfig": _GIT_CONFIG,
 }  # fmt: skip
