@@ -17,6 +17,8 @@ from sam_tui.settings.table import SETTINGS
 
 _OVERLAY = "sam_tui.settings"
 """Where the context of the command line keeps what ``--settings`` names."""
+_BEHIND = "sam_tui.settings.behind"
+"""Where it keeps the settings that its options ask for."""
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS = {setting.option for setting in SETTINGS if setting.option}
 _TOLERANT = ("doctor", "config")
@@ -36,17 +38,27 @@ def _default(name: str) -> object:
     context = click.get_current_context(silent=True)
     tolerant = context is not None and context.info_name in _TOLERANT
     try:
-        return user_settings().option(name)
+        return _settings_behind(context).option(name)
     except ConfigurationError:
         if tolerant:
             return None
         raise
 
 
+def _settings_behind(context: click.Context | None) -> Settings:
+    """The settings behind all options of a command line: their files are read for the first one."""
+    if context is None:
+        return user_settings()
+    if _BEHIND not in context.meta:
+        context.meta[_BEHIND] = user_settings()
+    return context.meta[_BEHIND]
+
+
 def read_overlay(context: click.Context, _option: click.Parameter, value: str | None) -> None:
     """Read what ``--settings`` names, before other options ask for their defaults."""
     if value is not None:
         context.meta[_OVERLAY] = settings_of_option(value)
+        context.meta.pop(_BEHIND, None)
 
 
 def overlay_settings() -> SettingsFile | None:

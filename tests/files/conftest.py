@@ -1,5 +1,6 @@
 """A workspace on disk, and the operations run on it as the core would."""
 
+import importlib
 import os
 import tempfile
 from collections.abc import Generator, Iterator, Mapping
@@ -13,6 +14,7 @@ import pytest
 from sam_tools.file_operations import FileOperations
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.search import RipgrepSearch
+from sam_tui.adapters.terminal.sandbox.kernel.calls import call
 from sam_tui.core.accesses import Location, Read, Write
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.display import Diff
@@ -99,15 +101,20 @@ def search() -> RipgrepSearch:
 
 @contextmanager
 def _ordinary() -> Generator[None, None, None]:
-    """Root may do everything; whoever runs the tests as root becomes nobody for a while."""
+    """Root may do everything; whoever runs the tests as root becomes nobody for a while.
+
+    This thread does, and those it starts meanwhile. ``os.seteuid`` asks every thread to, and aborts where
+    one of them may not: those that run for a confined command are forbidden it.
+    """
     if os.geteuid() != 0:
         yield
         return
-    os.seteuid(65534)
+    importlib.import_module("concurrent.futures.thread")  # nobody may not read it in root's folders
+    call("setresuid", -1, 65534, -1)
     try:
         yield
     finally:
-        os.seteuid(0)
+        call("setresuid", -1, 0, -1)
 
 
 @pytest.fixture

@@ -49,7 +49,11 @@ def _namespace() -> list[str]:
     )
 
 
-pytestmark = pytest.mark.skipif(not _possible(), reason="mounts cannot be made here")
+@pytest.fixture(autouse=True, scope="module")
+def mounting() -> None:
+    """Skip all where no mounts can be made."""
+    if not _possible():
+        pytest.skip("mounts cannot be made here")
 
 
 @pytest.fixture
