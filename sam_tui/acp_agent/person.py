@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from sam_tui.acp_agent.updates import diff_content, kind_of
 from sam_tui.core.errors import UsageError
-from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply, chosen
+from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply
 from sam_tui.core.messages import Image
 from sam_tui.core.prompt.images import image_of_text
 from sam_tui.core.todos.item import one_line, visible_text
@@ -134,7 +134,9 @@ def decision_of(inquiry: Inquiry, request: ApprovalRequest, result: object) -> A
 def form_request(session: str, call: str, question: Question) -> dict[str, object]:
     """An elicitation that asks what the agent wants to know."""
     answer: dict[str, object] = {"type": "string", "title": "Your answer"}
-    if question.choices:
+    if question.several or question.free:
+        answer["description"] = question.offered
+    elif question.choices:
         answer["enum"] = list(question.choices)
     parts = (visible_text(question.prompt), visible_text(question.context))
     return {
@@ -157,7 +159,7 @@ def reply_of(question: Question, result: object) -> Answer | None:
     except ValidationError:
         return None
     text = (accepted.content or {}).get("answer")
-    reply = chosen(text, question.choices) if isinstance(text, str) else ""
+    reply = question.reply(text) if isinstance(text, str) else ""
     return Reply(reply) if reply else None
 
 

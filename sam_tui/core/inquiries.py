@@ -53,7 +53,7 @@ class Inquiries:
         self._responder = responder
         self._beside = beside
         self._patience = patience or None
-        self._open: dict[InquiryId, tuple[Inquiry, asyncio.Future[Answer]]] = {}
+        self._open: dict[InquiryId, tuple[Inquiry, asyncio.Future[Answer | None]]] = {}
 
     async def ask(
         self, conversation: ConversationId, call: CallId, request: ApprovalRequest | Question
@@ -66,7 +66,7 @@ class Inquiries:
             return self._end(inquiry, "answered", answer, started, announce=True)
         if not self._attends(inquiry):
             return self._end(inquiry, "unattended", None, started, announce=True)
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
         self._open[inquiry.id] = (inquiry, future)
         self._bus.publish(InquiryOpened(inquiry))
         limit = self._patience if isinstance(request, ApprovalRequest) else None
@@ -85,9 +85,11 @@ class Inquiries:
             raise
         finally:
             self._open.pop(inquiry.id, None)
-        return self._end(inquiry, "answered", answer, started)
+        return self._end(inquiry, "answered" if answer else "withdrawn", answer, started)
 
-    async def _waited(self, inquiry: Inquiry, future: asyncio.Future[Answer]) -> Answer:
+    async def _waited(
+        self, inquiry: Inquiry, future: asyncio.Future[Answer | None]
+    ) -> Answer | None:
         work = self._beside(inquiry) if self._beside is not None else None
         if work is None:
             return await future
@@ -105,6 +107,12 @@ class Inquiries:
             return False
         entry[1].set_result(answer)
         return True
+
+    def withdraw(self, request: ApprovalRequest | Question) -> None:
+        """Take back an open question that has become needless."""
+        for inquiry, future in self._open.values():
+            if inquiry.request is request and not future.done():
+                future.set_result(None)
 
     def pending(self) -> list[Inquiry]:
         """The open questions, oldest first."""

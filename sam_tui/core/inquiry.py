@@ -121,7 +121,7 @@ class ApprovalRequest:
 class Question:
     """What the agent asks by ``user_collaboration``. An answer to it never grants anything.
 
-    ``choices`` are all answers that will do, where only some will. ``operation`` is what the agent asks
+    ``choices`` are all answers that will do, unless it is ``free``. ``operation`` is what the agent asks
     leave for, where nothing of it was refused so far: each such call is still asked about by itself.
     """
 
@@ -129,7 +129,30 @@ class Question:
     context: str = ""
     choices: tuple[str, ...] = ()
     operation: str = ""
+    several: bool = False
+    """Whether an answer may name more than one of the choices."""
+    free: bool = False
+    """Whether words that are none of the choices will do as well."""
     kind: Literal["question"] = "question"
+
+    @property
+    def offered(self) -> str:
+        """The choices as a sentence; empty where there are none."""
+        if not self.choices:
+            return ""
+        how = "one or more of" if self.several else "one of"
+        other = ", or other words" if self.free else ""
+        return f"Answer with {how}: {', '.join(self.choices)}{other}."
+
+    def reply(self, text: str) -> str:
+        """The answer that a text gives, several choices one a line; empty for one that will not do."""
+        if whole := chosen(text, self.choices):
+            return whole
+        apart = text.split("\n") if "\n" in text else text.split(",")
+        named = [chosen(part, self.choices) for part in apart if part.strip()]
+        if self.several and named and all(named):
+            return "\n".join(dict.fromkeys(named))
+        return text.strip() if self.free else ""
 
 
 def chosen(text: str, choices: Sequence[str]) -> str:
@@ -157,6 +180,20 @@ class Inquiry:
     call: CallId
     asked_at: float
     request: ApprovalRequest | Question
+
+
+def alike(inquiries: Sequence[Inquiry]) -> list[Inquiry]:
+    """The first and all of its kind: approvals of one tool and operation that a single yes allows."""
+    kinds = [_kind(entry.request) for entry in inquiries]
+    pairs = zip(inquiries, kinds, strict=True)
+    return [entry for entry, kind in pairs if kind and kind == kinds[0]]
+
+
+def _kind(request: ApprovalRequest | Question) -> str:
+    if not isinstance(request, ApprovalRequest):
+        return ""
+    once = not request.choices or any(choice.id == "once" for choice in request.choices)
+    return request.operation if once else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiries import Responder
-from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply, chosen
+from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Question, Reply
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
 from sam_tui.core.text.nesting import plain_json
 
@@ -60,9 +60,9 @@ class AnswerEntry:
                 return self._approval(inquiry.request)
             return Approval("deny", "" if self.decision is False else self.reply)
         plain = {"approve": "yes", "deny": "no"}.get(self.reply.lower(), self.reply)
-        choices = inquiry.request.choices
-        if choices:
-            return Reply(chosen(self.reply, choices) or chosen(plain, choices) or self.reply)
+        question = inquiry.request
+        if question.choices:
+            return Reply(question.reply(self.reply) or question.reply(plain) or self.reply)
         return Reply(REFUSAL if self.reply.lower() == "deny" else plain)
 
     def _approval(self, request: ApprovalRequest) -> Approval:

@@ -89,7 +89,9 @@ def _approval_form(request: ApprovalRequest, version: str) -> ElicitationForm:
 def _question_form(question: Question, version: str) -> ElicitationForm:
     parts = [_indented(question.prompt), _indented(question.context)]
     answer: dict[str, object] = {"type": "string", "title": "Your answer"}
-    if question.choices:
+    if question.several or question.free:
+        answer["description"] = one_line(question.offered)
+    elif question.choices:
         answer = _choice("Your answer", [(c, one_line(c)) for c in question.choices], version)
     schema: dict[str, object] = {
         "type": "object",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from sam_tui.core.errors import UsageError
 from sam_tui.core.events import InquiryClosed, InquiryOpened
 from sam_tui.core.ids import InquiryId
-from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Reply, chosen
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Reply
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.workflow.drivers.run import StepHandOut
 from sam_tui.core.workflow.planned import PlannedTasks
@@ -202,4 +202,4 @@ def answer_of(inquiry: Inquiry, reply: str) -> Approval | Reply:
         if reply == "approve":
             return Approval("once")
         return Approval("deny", "" if reply == "deny" else reply)
-    return Reply(chosen(reply, inquiry.request.choices) or reply)
+    return Reply(inquiry.request.reply(reply) or reply)

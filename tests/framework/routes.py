@@ -28,6 +28,8 @@ async def _collaboration(tour: Tour) -> None:
         "user_collaboration",
         prompt="Which one?",
         context="two ways",
+        choices=["this", "that"],
+        several=True,
         authorize_operation="file_operations.delete_file",
     )
 

@@ -1,6 +1,7 @@
 """Questions to the person: shown in a pause, answered on purpose, one at a time."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from textual.widgets import Button, Input, Static
@@ -253,6 +254,69 @@ async def test_several_questions_come_one_at_a_time_and_are_counted(stage: Stage
         assert (await asking[1]).answer == Approval("once")
 
 
+@pytest.mark.requirement("ui:alike", "guard:together")
+async def test_what_is_of_one_kind_is_listed_whole_and_answered_at_once_but_nothing_that_came_later(
+    stage: Stage, model: RawModel
+) -> None:
+    paths = [stage.workspace.parent / f"outside-{n}.txt" for n in range(3)]
+    for path in paths:
+        path.write_text("read me\n")
+    reads = [{"operation": "read_file", "filePath": str(path)} for path in paths]
+    model.answers += [calls(*(("file_operations", read) for read in reads)), [TextDelta("done")]]
+    async with driven(app_over(stage), (80, 24)) as me:
+        await me.ready()
+        await me.send("read them")
+        await me.until(lambda: (found := panel(me)) and "a all 3" in str(found.border_title))
+        found = await shown(me)
+        assert "1 of 3 · a all 3 of this kind" in str(found.border_title)
+        await me.pilot.press("a")
+        await me.until(lambda: "These 3 calls" in words(found))
+        assert all(path.name in words(found) for path in paths)
+        later = ask(me, replace(REQUEST, operation="file_operations.read_file"))
+        await me.until(lambda: "a all 4" in str(found.border_title))
+        assert "These 3 calls" in words(found) and "evil" not in words(found)
+        await me.pilot.press("c", *"only now", "enter", "enter", "2")
+        await me.until(lambda: "you say only now" in words(found))
+        assert panel(me) is found
+        await me.pilot.press("1")
+        await me.until(lambda: "Not all of them are in view" in str(found.border_subtitle))
+        assert paths[2].name not in me.drawn()
+        await me.pilot.press("pagedown", "pagedown")
+        await me.until(lambda: paths[2].name in me.drawn())
+        await me.pilot.press("1")
+        await me.until(lambda: "done" in me.transcript())
+        results = [m.text for m in model.seen[-1] if m.kind == "tool"]
+        assert len(results) == 3 and all("read me" in text for text in results)
+        made = stage.runtime.decisions.past(
+            str(stage.workspace), "file_operations.read_file", limit=9
+        )
+        assert [(entry.decision.outcome, entry.decision.by) for entry in made] == [
+            ("allow", "user")
+        ] * 3
+        assert not later.done()
+        await shown(me)
+        await me.pilot.press("3")
+        assert (await later).answer == Approval("deny")
+
+
+@pytest.mark.requirement("guard:together")
+async def test_a_wider_yes_takes_back_the_questions_that_it_answers(
+    stage: Stage, model: RawModel
+) -> None:
+    folder = stage.workspace.parent / "beside"
+    (folder / "in").mkdir(parents=True)
+    listings = [{"operation": "list_dir", "path": str(path)} for path in (folder, folder / "in")]
+    model.answers += [calls(*(("file_operations", l) for l in listings)), [TextDelta("done")]]
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("list both")
+        await me.until(lambda: (found := panel(me)) and "1 of 2" in str(found.border_title))
+        await shown(me)
+        await me.pilot.press("2")
+        await me.until(lambda: "done" in me.transcript())
+        assert not me.app.chat.status.activity.waiting
+
+
 @pytest.mark.requirement("ui:withdrawn")
 async def test_a_withdrawn_question_is_taken_down(stage: Stage) -> None:
     async with driven(app_over(stage)) as me:
@@ -289,9 +353,10 @@ async def test_an_answer_that_is_no_choice_stays_in_its_place(stage: Stage) -> N
         await me.ready()
         asking = ask(me, Question("Colour?", choices=("red", "rollback:plan")))
         found = await shown(me)
-        assert "Answer with one of: red, rollback:plan." in words(found)
+        assert "1 red" in words(found) and "2 rollback:plan" in words(found)
         await me.pilot.press(*"blue", "enter")
-        await me.until(lambda: "will not do" in str(found.border_subtitle))
+        said = "That will not do. Answer with one of: red, rollback:plan."
+        await me.until(lambda: said in str(found.border_subtitle))
         assert panel(me) is found
         await me.pilot.press("ctrl+u", *"Rollback plan", "enter")
         assert (await asking).answer == Reply("rollback:plan")
@@ -300,6 +365,47 @@ async def test_an_answer_that_is_no_choice_stays_in_its_place(stage: Stage) -> N
         assert "2 red" in words(found)
         await me.pilot.press("3", "enter")
         assert (await asking).answer == Reply("blue")
+
+
+@pytest.mark.requirement("ui:question-choices")
+async def test_choices_are_marked_taken_and_sent_and_the_card_shows_the_answer(
+    stage: Stage, model: RawModel
+) -> None:
+    question = {
+        "prompt": "Which **colours**?\n\n- for `roof`",
+        "choices": ["red", "bright [blue]", "green", "red"],
+        "several": True,
+    }
+    words_only = {"prompt": "Which?", "choices": ["red", "blue"]}
+    model.answers += [
+        calls(("user_collaboration", question)),
+        calls(("user_collaboration", words_only)),
+        calls(("user_collaboration", words_only)),
+        [TextDelta("fine")],
+    ]
+    async with driven(app_over(stage), (80, 24)) as me:
+        await me.ready()
+        await me.send("paint")
+        found = await shown(me)
+        await me.until(lambda: "• for roof" in me.drawn())
+        assert "Which colours?" in me.drawn() and "3 [ ] green" in me.drawn()
+        await me.pilot.press("enter", "down", "space", "down", "down", "down", "space")
+        await me.until(lambda: "▸ 3 [x] green" in me.drawn())
+        await me.pilot.click(found.query(".choice").last())
+        await me.until(lambda: "▸ 3 [ ] green" in me.drawn())
+        await me.pilot.press("up", "space", "enter")
+        await me.until(lambda: panel(me) is not None and panel(me) is not found)
+        await shown(me)
+        await me.pilot.press("up", "enter")
+        await me.until(lambda: len(model.seen) == 3)
+        found = await shown(me)
+        await me.pilot.press(*"none of it", "enter")
+        await me.until(lambda: "fine" in me.transcript())
+        results = [m.text for m in model.seen[-1] if m.kind == "tool"]
+        heads = [text.partition("\n\n")[0] for text in results]
+        said = ["red\nbright [blue]", "blue", "none of it"]
+        assert heads == [f"User response: {words}" for words in said]
+        await me.until(lambda: "bright [blue]" in me.drawn())
 
 
 @pytest.mark.requirement("ui:question", "ui:cancel")

@@ -158,6 +158,7 @@ def _gist(arguments: Thoughts) -> str:
 
 _OPERATION = re.compile(r"[a-z][a-z0-9_]{0,63}(?:\.[a-z][a-z0-9_]{0,63})?")
 _SUMMARY = 80
+_MOST_CHOICES, _LONGEST_CHOICE = 12, 200
 
 
 def _asked(text: str) -> str:
@@ -167,6 +168,16 @@ def _asked(text: str) -> str:
     return prompt
 
 
+def _offered(text: str) -> str:
+    choice = one_line(visible_text(text))
+    if not choice:
+        raise PydanticCustomError("empty", "is empty: leave it out")
+    return choice
+
+
+_Choice = Annotated[str, StringConstraints(max_length=_LONGEST_CHOICE), AfterValidator(_offered)]
+
+
 class Collaboration(Arguments):
     """The arguments of ``user_collaboration``."""
 
@@ -174,6 +185,11 @@ class Collaboration(Arguments):
     context: Annotated[str, AfterValidator(visible_text)] = Field(
         default="", description="shown beside the question"
     )
+    choices: tuple[_Choice, ...] = Field(
+        default=(), max_length=_MOST_CHOICES,
+        description="answers to choose from; the person may write another",
+    )  # fmt: skip
+    several: bool = Field(default=False, description="more than one choice may be taken")
     authorize_operation: str = Field(
         default="", description="tool.operation that was refused and that you ask leave for"
     )
@@ -225,7 +241,14 @@ class UserCollaboration:
                 data["waitTimeSeconds"] = round(waited, 3)
                 return _decided(arguments, response, data)
             notes = response.unasked
-        question = Question(arguments.prompt, arguments.context, operation=operation)
+        question = Question(
+            arguments.prompt,
+            arguments.context,
+            tuple(dict.fromkeys(arguments.choices)),
+            operation,
+            several=arguments.several and bool(arguments.choices),
+            free=bool(arguments.choices),
+        )
         outcome = await self._inquiries.ask(context.conversation, context.call, question)
         data["waitTimeSeconds"] = round(outcome.elapsed, 3)
         about = _about_approval(operation, notes)

@@ -1,7 +1,5 @@
 """The guard: judges what a call touches, asks the person where it must, and says so once."""
 
-import asyncio
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -36,13 +34,19 @@ from sam_tui.core.authorization.policy.command_stages import wants_network
 from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT
 from sam_tui.core.authorization.policy.policy import Judgement, PermissionMode, Policy
 from sam_tui.core.authorization.request import Explanation as Explanation
-from sam_tui.core.authorization.request import GuardTerms, Refusals, no_preview, unanswered
+from sam_tui.core.authorization.request import (
+    GuardTerms,
+    Refusals,
+    WaitingQuestions,
+    no_preview,
+    unanswered,
+)
 from sam_tui.core.authorization.request import Request as Request
 from sam_tui.core.authorization.rules.rule import saved_rule
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.inquiries import Inquiries, InquiryOutcome
+from sam_tui.core.ids import ConversationId
+from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest, ScopeChoice
 from sam_tui.core.ports.policy import DecisionEntry
 from sam_tui.core.ports.processes.sandbox import Network, OutsideAccess
@@ -67,7 +71,6 @@ class Guard:
         self.workspace = workspace
         self.policy = policy if policy.roots else replace(policy, roots=workspace.roots)
         self.grants = grants
-        self._inquiries = inquiries
         self._history = terms.history
         self._saved = terms.saved
         self.seconds = terms.seconds
@@ -77,7 +80,7 @@ class Guard:
         """What the agent may ask leave for."""
         self._sources = terms.sources
         self._rehearses = terms.rehearses
-        self._asking: defaultdict[ConversationId, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._waiting = WaitingQuestions(inquiries, terms.shield)
 
     def use_policy(self, policy: Policy) -> None:
         """Decide by another policy from now on; the mode stays."""
@@ -107,7 +110,7 @@ class Guard:
             choices=(ScopeChoice("once", "make exactly these changes", "once"),),
         )
         verdict = Decision(run.key, "deny", "user", "rehearsed", words, targets=question.targets)
-        return await self._confirmed(run.conversation, run.call, question, verdict)
+        return await self._confirmed(run, question, verdict)
 
     def _planted(self, changes: Sequence[Diff]) -> str:
         """Which changes would later run or instruct, in words."""
@@ -131,32 +134,21 @@ class Guard:
         )
         verdict = request.decided("deny", "user", rule, why)
         verdict = replace(verdict, scope=ONCE, targets=question.targets)
-        return await self._confirmed(request.conversation, request.call, question, verdict)
+        return await self._confirmed(request, question, verdict)
 
     async def _confirmed(
-        self,
-        conversation: ConversationId,
-        call: CallId,
-        question: ApprovalRequest,
-        verdict: Decision,
+        self, asks: Request | CommandRun, question: ApprovalRequest, verdict: Decision
     ) -> Decision:
         """``verdict`` as the person decides a question that only takes yes, once, or no."""
         if self.policy.mode == "auto":
             return replace(verdict, by="mode", rule="mode:auto")
-        async with self._asking[conversation]:
-            outcome = await self._put(conversation, call, question)
+        outcome = await self._waiting.ask(asks.conversation, asks.call, question)
         verdict = replace(verdict, elapsed=outcome.elapsed)
         if not isinstance(outcome.answer, Approval):
             return replace(verdict, by="mode", rule="unattended")
         answer = outcome.answer
         agreed = answer.choice == "once" or (answer.choice, answer.scope) == ("scope", "once")
         return replace(verdict, outcome="allow" if agreed else "deny", comment=answer.comment)
-
-    async def _put(
-        self, conversation: ConversationId, call: CallId, question: ApprovalRequest
-    ) -> InquiryOutcome:
-        """Ask the person. What they are shown, and whoever else hears of it, has no secrets."""
-        return await self._inquiries.ask(conversation, call, question.redacted(self.shield.redact))
 
     def network_of(self, accesses: Sequence[LocatedAccess], *, lasting: bool) -> Network:
         """The network of a call that was allowed; a ``lasting`` terminal has no more than others."""
@@ -245,15 +237,18 @@ class Guard:
         return await self._decide(replace(request, ahead=True))
 
     async def _decide(self, request: Request) -> Decision:
-        explained = self.explain(request.conversation, request.operation, request.accesses)
+        explained = self._explained(request)
         if explained.outcome != "ask":
             return self._settle(request, explained)
-        async with self._asking[request.conversation]:
-            # An answer to the question before this one may have granted this one too.
-            explained = self.explain(request.conversation, request.operation, request.accesses)
-            if explained.outcome != "ask":
-                return self._settle(request, explained)
-            return await self._ask(request, explained)
+        async with self._waiting.turn(request, explained.targets):
+            # An answer to another question may have granted this one too.
+            while (explained := self._explained(request)).outcome == "ask":
+                if decision := await self._ask(request, explained):
+                    return decision
+            return self._settle(request, explained)
+
+    def _explained(self, request: Request) -> Explanation:
+        return self.explain(request.conversation, request.operation, request.accesses)
 
     async def decide_outside(self, run: CommandRun, access: OutsideAccess) -> Decision:
         """The decision on what a running command wants outside, while its system call waits."""
@@ -292,12 +287,15 @@ class Guard:
             AGAIN,
             "exactly this, for one more run",
         )
-        explained = self.explain(run.conversation, CHANGE, accesses)
+        explained = self._explained(request)
         if explained.outcome == "deny":
             return self._settle(request, explained), ()
-        async with self._asking[run.conversation]:
-            decision = await self._ask(request, explained)
+        while (decision := await self._ask(request, explained)) is None:
+            continue
         return decision, paths if decision.allowed else ()
+
+    def _needless(self, request: Request) -> bool:
+        return self._explained(request).outcome != "ask"
 
     def _settle(self, request: Request, explained: Explanation) -> Decision:
         for grant in () if request.ahead else explained.grants:
@@ -308,7 +306,8 @@ class Guard:
         verdict = request.decided(outcome, by, explained.rule, explained.reason)
         return replace(verdict, targets=explained.targets)
 
-    async def _ask(self, request: Request, explained: Explanation) -> Decision:
+    async def _ask(self, request: Request, explained: Explanation) -> Decision | None:
+        """What the person decides; None where another answer made the question needless."""
         asking = tuple(j for j in explained.judgements if j.outcome == "ask")
         judgements = asking or explained.judgements
         on_offer = await self._offers(request, judgements)
@@ -328,7 +327,9 @@ class Guard:
             draft=request.draft(),
             trace=self.policy.trace_words(request.accesses, request.operation),
         )
-        outcome = await self._put(request.conversation, request.call, question)
+        outcome = await self._waiting.ask_about(request, question)
+        if outcome.closed == "withdrawn":
+            return None
         verdict = request.decided("deny", "user", explained.rule, explained.reason)
         scope, touched = ", ".join(question.targets), explained.targets
         verdict = replace(verdict, scope=scope, elapsed=outcome.elapsed, targets=touched)
@@ -340,6 +341,7 @@ class Guard:
         if chosen.choice.id == "rehearse":
             return replace(verdict, outcome="allow", scope=REHEARSAL, comment=answer.comment)
         took = self._take(request, chosen)
+        self._waiting.withdraw(self._needless)
         scope = question.timed_scope if chosen.choice.id == "timed" else took
         return replace(verdict, outcome="allow", scope=scope, comment=answer.comment)
 

@@ -1,8 +1,10 @@
 """What the guard is asked about a call, what it would say, and what it refused."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from weakref import WeakValueDictionary
 
 from sam_tui.core.accesses import LocatedAccess
 from sam_tui.core.authorization.grants.grants import Grant
@@ -10,8 +12,8 @@ from sam_tui.core.authorization.grants.source_offers import no_sources
 from sam_tui.core.authorization.policy.policy import Judgement
 from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.inquiries import InquiryOutcome
-from sam_tui.core.inquiry import Draft
+from sam_tui.core.inquiries import Inquiries, InquiryOutcome
+from sam_tui.core.inquiry import ApprovalRequest, Draft
 from sam_tui.core.ports.policy import DecisionHistory, RuleStore
 from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK, Network
 from sam_tui.core.redaction.shield import Shield
@@ -144,3 +146,39 @@ class Refusals:
     def take(self, conversation: ConversationId, called: str) -> tuple[RememberedRefusal, ...]:
         """All of an operation, oldest first; they are kept no longer."""
         return tuple(self._kept.pop((conversation, called), ()))
+
+
+class WaitingQuestions:
+    """The guard's open questions. What they show, and whoever else hears of it, has no secrets."""
+
+    def __init__(self, inquiries: Inquiries, shield: Shield) -> None:
+        self._inquiries = inquiries
+        self._shield = shield
+        self._turns: WeakValueDictionary[tuple[str, ...], asyncio.Lock] = WeakValueDictionary()
+        self._open: list[tuple[Request, ApprovalRequest]] = []
+
+    def turn(self, request: Request, targets: Sequence[str]) -> asyncio.Lock:
+        """Held while one of those is asked that are about the same targets; others wait beside it."""
+        alike = (request.conversation, request.operation, *targets)
+        return self._turns.setdefault(alike, asyncio.Lock())
+
+    async def ask(
+        self, conversation: ConversationId, call: CallId, question: ApprovalRequest
+    ) -> InquiryOutcome:
+        """Ask what no other answer can make needless."""
+        return await self._inquiries.ask(conversation, call, question.redacted(self._shield.redact))
+
+    async def ask_about(self, request: Request, question: ApprovalRequest) -> InquiryOutcome:
+        """Ask about a call; the outcome is ``withdrawn`` where that became needless meanwhile."""
+        waiting = request, question.redacted(self._shield.redact)
+        self._open.append(waiting)
+        try:
+            return await self._inquiries.ask(request.conversation, request.call, waiting[1])
+        finally:
+            self._open = [other for other in self._open if other is not waiting]
+
+    def withdraw(self, needless: Callable[[Request], bool]) -> None:
+        """Take back the questions about calls that need none any more."""
+        for request, shown in self._open:
+            if needless(request):
+                self._inquiries.withdraw(shown)

@@ -3,7 +3,7 @@
 from asyncio import TimerHandle
 
 from sam_tui.core.ids import InquiryId
-from sam_tui.core.inquiry import ApprovalRequest, Inquiry
+from sam_tui.core.inquiry import ApprovalRequest, Inquiry, alike
 from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.key_guard import Keyboard
 from sam_tui.ui.screens.chat import ChatScreen
@@ -77,7 +77,9 @@ class InquiryQueue:
 
     def _count(self) -> None:
         if self._panel is not None:
-            self._panel.number_among(self._answered + 1, self._answered + len(self._row))
+            self._panel.number_among(
+                self._answered + 1, self._answered + len(self._row), alike(self._row)
+            )
 
     def _remind(self) -> None:
         self._timer = None

@@ -23,6 +23,8 @@ MOST_LINES = 1_000
 """Lines of one display that an open card shows."""
 MOST_CHARACTERS = 200_000
 _LONGEST_LINE = 4_000
+_ANSWERS = frozenset({"user_collaboration"})
+"""Operations whose text is what the person said: shown also in a closed card."""
 
 
 def draw_card(canvas: Canvas, card: Card, *, opened: bool | None) -> None:
@@ -113,6 +115,8 @@ def _folded(canvas: Canvas, card: Card, *, chosen: bool) -> None:
             case Text(text=text):
                 if card.state == "failed":
                     _lines(canvas, clean(text), canvas.palette.bad, limit=FOLDED_OUTPUT)
+                elif card.operation in _ANSWERS:
+                    _lines(canvas, clean(text), canvas.palette.text, limit=FOLDED_DIFF)
 
 
 def left_out(canvas: Canvas, count: int, what: str) -> None:

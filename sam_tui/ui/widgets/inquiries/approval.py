@@ -1,6 +1,6 @@
 """Asks whether a call may run, and how much more may run without asking."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, cast
 
 from textual import events
@@ -18,6 +18,7 @@ from sam_tui.ui.messages import InquiryAnswered
 from sam_tui.ui.plain import one_line, visible_line
 from sam_tui.ui.widgets.inquiries.card import (
     CardWidth,
+    alike_lines,
     approval_lines,
     buttons_of,
     covered_lines,
@@ -45,10 +46,15 @@ _HINTS = {
     "comment": "Enter keeps it for your answer · Esc drops it",
     "scopes": "↑↓ or digit looks · Enter allows · Esc goes back",
     "why": "Esc or ? goes back",
+    "alike": "1 allows all of these, once · 3 denies all · c comment · Esc goes back",
 }
 _PLACEHOLDERS = {"denial": "What should be done instead?", "comment": "What should the agent know?"}
 
-View = Literal["choices", "denial", "comment", "scopes", "why"]
+_UNSEEN = "Not all of them are in view yet: PgDn or ↓ to the end, then 1"
+_TO_ALL: Mapping[str, Literal["once", "deny"]] = {"1": "once", "3": "deny"}
+"""The answers to all that are listed."""
+
+View = Literal["choices", "denial", "comment", "scopes", "why", "alike"]
 _WRITING: tuple[View, ...] = ("denial", "comment")
 
 
@@ -133,6 +139,12 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         self._whole = False
         """Whether every path is said whole."""
         self._view: View = "choices"
+        self._behind: View = "choices"
+        """Where a comment leads back to."""
+        self._kind: Sequence[Inquiry] = ()
+        """This and the others of its kind that wait now."""
+        self._listed: Sequence[Inquiry] = ()
+        """Those of them that the person was shown to answer all at once."""
         self._buttons = buttons_of(request)
 
     def compose(self) -> ComposeResult:
@@ -147,6 +159,17 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             for button in self._buttons.values():
                 yield Button(Content(button.words), id=button.name, compact=True)
         yield self._comment
+
+    def number_among(self, number: int, total: int, alike: Sequence[Inquiry]) -> None:
+        """Offer those of its kind where there are some; of what was listed only what still waits counts."""
+        super().number_among(number, total, alike)
+        self._kind = alike
+        if len(alike) > 1:
+            more = f"{self.border_title} · a all {len(alike)} of this kind"
+            self.border_title = Content(more)
+        self._listed = [entry for entry in self._listed if entry in alike]
+        if self._view == "alike":
+            self._write()
 
     def on_mount(self) -> None:
         """The comment line and the scopes come only when they are asked for."""
@@ -181,7 +204,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         elif self._view == "scopes":
             self._scope_key(event.key)
         elif not self._look(event.key):
-            self._choice_key(event.key)
+            (self._alike_key if self._view == "alike" else self._choice_key)(event.key)
 
     def leaves(self, key: str) -> bool:
         """Only keys that answer nothing, but for those beside a comment."""
@@ -198,11 +221,14 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
                 self._write()
             case "question_mark":
                 self._turn_to("choices" if self._view == "why" else "why")
-            case "escape" if self._view == "why":
+            case "escape" if self._view in ("why", "alike"):
                 self._turn_to("choices")
+            case "a" if len(self._kind) > 1:
+                self._listed = self._kind
+                self._turn_to("alike")
             case "c":
                 self._turn_to("comment")
-            case "e" if self._request.draft is not None:
+            case "e" if self._request.draft is not None and self._view != "alike":
                 self._edit(self._request.draft)
             case _:
                 return False
@@ -224,6 +250,17 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
                 self._choose(self._buttons[key].name if key in self._buttons else "deny")
         else:
             self.guard.rearm()
+
+    def _alike_key(self, key: str) -> None:
+        """The same answer for each call that is listed, and for no other."""
+        choice, details = _TO_ALL.get(key), self._details
+        if choice is None:
+            self.guard.rearm()
+        elif choice == "once" and details.scroll_offset.y < details.max_scroll_y:
+            self.border_subtitle = Content(_UNSEEN)
+        elif self.guard.hears():
+            for entry in self._listed:
+                self.post_message(InquiryAnswered(entry.id, Approval(choice, self._remark)))
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """A click on a button, or Enter on the one moved to."""
@@ -268,7 +305,10 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
     def _turn_to(self, view: View) -> None:
         """Show the buttons, the scopes or the comment line; keys count again after a moment."""
         self._view = view
+        if view in ("choices", "alike"):
+            self._behind = view
         self.set_class(view == "scopes", "-scopes")
+        self.set_class(self._behind == "alike", "-alike")
         if self._scopes is not None:
             self._scopes.remove()
             self._scopes = None
@@ -290,12 +330,19 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
 
     def _write(self) -> None:
         """What the card says, as wide as it is now."""
-        request, why = self._request, self._view == "why"
+        request = self._request
         width = CardWidth(max(self.size.width - _SCROLLBAR, 1), whole=self._whole)
         remark = Content.assemble(("you say ", "$text-muted"), visible_line(self._remark))
-        lines = why_lines(request, width) if why else approval_lines(request, width)
+        whole = self._view not in ("why", "alike")
+        match self._view:
+            case "why":
+                lines = why_lines(request, width)
+            case "alike":
+                lines = alike_lines(self._listed, width)
+            case _:
+                lines = approval_lines(request, width)
         self._lines.update(Content("\n").join([lines, remark]) if self._remark else lines)
-        self._preview.display = bool(request.preview) and not why
+        self._preview.display = bool(request.preview) and whole
         self._preview.update(diffs_content(request, width))
         for covered in self._covered:
             covered.update(covered_lines(request, width))
@@ -342,4 +389,4 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
 
     def _leave_comment(self) -> None:
         self.screen.set_focus(self)
-        self._turn_to("choices")
+        self._turn_to(self._behind)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from sam_tui.core.inquiry import ApprovalRequest, ScopeChoice
+from sam_tui.core.inquiry import ApprovalRequest, Inquiry, ScopeChoice
 from sam_tui.core.text.plain import gist
 from sam_tui.ui.plain import visible, visible_line
 from sam_tui.ui.widgets.inquiries.scopes import figures_of
@@ -91,6 +91,20 @@ def _row(label: str, text: str, style: str = "$text-muted") -> Content:
 def _target_row(target: str) -> Content:
     """Later lines under the first one, so that none can pass for a line of ours."""
     return _row("target", visible(target).replace("\n", "\n" + " " * _LABEL))
+
+
+def alike_lines(inquiries: Sequence[Inquiry], width: CardWidth) -> Content:
+    """Every call that an answer to all of them answers, each with all that it would change."""
+    requests = [e.request for e in inquiries if isinstance(e.request, ApprovalRequest)]
+    head = (
+        f"These {len(requests)} calls, and none that comes later; each is put on record by itself."
+    )
+    rows = [Content(head).stylize("bold")]
+    for number, request in enumerate(requests, 1):
+        rows += [Content(f"{number} of {len(requests)}").stylize("$text-muted")]
+        rows += [approval_lines(request, width)]
+        rows += [diffs_content(request, width)] if request.preview else []
+    return Content("\n").join(rows)
 
 
 def why_lines(request: ApprovalRequest, width: CardWidth) -> Content:

@@ -1,6 +1,6 @@
 """What every question in place of the prompt shares: its place in the row, and its guard."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.containers import Vertical
@@ -40,8 +40,9 @@ class InquiryPanel(Vertical):
         if self._grabs():
             self.take_focus()
 
-    def number_among(self, number: int, total: int) -> None:
-        """Say that this is one of several."""
+    def number_among(self, number: int, total: int, alike: Sequence[Inquiry]) -> None:
+        """Say that this is one of several; ``alike`` are this one and those of its kind."""
+        del alike
         count = f" {number} of {total}" if total > 1 else ""
         self.border_title = Content(self.heading + count)
 

@@ -1,15 +1,18 @@
 """The questions that wait for the person, in place of the prompt."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 
+from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from sam_tui.core.inquiry import ApprovalRequest, Inquiry, Question, Reply, chosen
+from sam_tui.core.inquiry import ApprovalRequest, Inquiry, Question, Reply
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered
 from sam_tui.ui.plain import visible, visible_line
@@ -17,7 +20,87 @@ from sam_tui.ui.widgets.composer import Composer, Sent
 from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
 
+if TYPE_CHECKING:
+    from sam_tui.ui.screens.chat import ChatScreen
+    from sam_tui.ui.transcript.render.palette import Palette
+
 __all__ = ["ApprovalPanel", "InquiryPanel", "QuestionPanel", "panel_for"]
+
+_STEPS = {"up": -1, "down": 1}
+_ANSWERS = "Enter answers · Shift+Enter new line · Esc cancels the turn"
+_ONE = "↑↓ or number, Enter answers · or write · Esc cancels the turn"
+_SEVERAL = "↑↓ and Space take, Enter answers · or write · Esc cancels the turn"
+
+
+class ChoiceClicked(Message):
+    """A choice was clicked."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__()
+        self.index = index
+
+
+class ChoiceRow(Static):
+    """One choice behind the number that names it."""
+
+    def __init__(self, index: int, words: str) -> None:
+        super().__init__(markup=False, classes="choice")
+        self._index = index
+        self._words = words
+
+    def mark(self, *, marked: bool, taken: bool | None) -> None:
+        """Show whether this is the marked one, and whether it is taken where several may be."""
+        box = "" if taken is None else "[x] " if taken else "[ ] "
+        self.update(
+            Content.assemble(
+                ("▸ " if marked else "  ", "bold $accent"),
+                (f"{self._index + 1} {box}", "bold $accent" if marked else "$text-muted"),
+                (visible_line(self._words), "bold" if marked or taken else "$foreground"),
+            )
+        )
+
+    def on_click(self, event: events.Click) -> None:
+        """A click marks; it answers nothing."""
+        event.stop()
+        self.post_message(ChoiceClicked(self._index))
+
+
+class QuestionText(Static):
+    """What the agent asks, its Markdown drawn; nothing in it is hidden."""
+
+    def __init__(self, source: str, palette: Callable[[], "Palette"]) -> None:
+        super().__init__(markup=False)
+        self._source = visible(source)
+        self._palette = palette
+        self._width = 0
+
+    def on_resize(self) -> None:
+        """As wide as there is room."""
+        from sam_tui.ui.transcript.render.markdown import draw_markdown
+        from sam_tui.ui.transcript.render.rows import Canvas, Lead
+
+        width = self.container_size.width
+        if width and width != self._width:
+            self._width = width
+            palette = self._palette()
+            at_the_edge = ("", palette.text)
+            canvas = Canvas(width, palette, leads=[Lead(at_the_edge, at_the_edge)])
+            draw_markdown(canvas, self._source)
+            strips = [row.strip.crop(0, len(row.text)) for row in canvas.rows]
+            rows = [Text.assemble(*((s.text, s.style or "") for s in strip)) for strip in strips]
+            self.update(Text("\n").join(rows))
+
+
+class ReplyArea(Composer):
+    """The answer; while it is empty the arrows and the space bar are for the choices."""
+
+    def __init__(self, steer: Callable[[str], bool]) -> None:
+        super().__init__("Your answer", id="reply")
+        self._steer = steer
+
+    def takes(self, event: events.Key) -> bool:
+        """Whether the key went to the choices."""
+        return not self.text and self._steer(event.key)
 
 
 class QuestionPanel(InquiryPanel):
@@ -30,38 +113,67 @@ class QuestionPanel(InquiryPanel):
     ) -> None:
         super().__init__(inquiry, patience, grabs=grabs)
         self._question = question
-        self._reply = Composer("Your answer", id="reply")
+        self._reply = ReplyArea(self._steer)
+        self._rows = [ChoiceRow(at, words) for at, words in enumerate(question.choices)]
+        self._at: int | None = None
+        self._taken: set[int] = set()
 
     def compose(self) -> ComposeResult:
-        """The question, its context, the answer."""
+        """The question, its context, the choices, the answer."""
         with VerticalScroll(id="details", classes="scrolls", can_focus=False):
-            yield Static(Content(visible(self._question.prompt)).stylize("bold"), markup=False)
+            yield QuestionText(self._question.prompt, self._palette)
             if self._question.context:
-                context = Content(visible(self._question.context)).stylize("$text-muted")
-                yield Static(context, markup=False)
-            if self._question.choices:
-                yield Static(Content(self._offered()), markup=False)
-                yield Static(Content("\n".join(self._numbered())), markup=False)
+                yield QuestionText(self._question.context, self._palette)
+            yield from self._rows
         yield self._reply
 
-    def _numbered(self) -> list[str]:
-        """The choices, each behind the number that names it."""
-        return [f"{n} {visible_line(c)}" for n, c in enumerate(self._question.choices, 1)]
+    def _palette(self) -> "Palette":
+        return cast("ChatScreen", self.screen).transcript.palette
 
     def _by_number(self, text: str) -> str:
         """The choice that a number names; any other text as it is, and a choice that is a number."""
         choices = self._question.choices
         numbers = {str(n): choice for n, choice in enumerate(choices, 1)}
+        named = [part if part in choices else numbers.get(part) for part in text.split()]
+        if self._question.several and len(named) > 1 and all(named):
+            return "\n".join(map(str, named))
         return text if text in choices else numbers.get(text, text)
-
-    def _offered(self) -> str:
-        return f"Answer with one of: {visible(', '.join(self._question.choices))}."
 
     def on_mount(self) -> None:
         """Say how to answer."""
-        self.border_subtitle = Content(
-            "Enter answers · Shift+Enter new line · Esc cancels the turn"
-        )
+        self._write()
+        hint = _SEVERAL if self._question.several else _ONE
+        self.border_subtitle = Content(hint if self._rows else _ANSWERS)
+
+    def _write(self) -> None:
+        for at, row in enumerate(self._rows):
+            taken = at in self._taken if self._question.several else None
+            row.mark(marked=at == self._at, taken=taken)
+
+    def _steer(self, key: str) -> bool:
+        """Do what the key is for among the choices; False for any other."""
+        if not self._rows or key not in (*_STEPS, "space"):
+            return False
+        if key in _STEPS:
+            start = -1 if _STEPS[key] > 0 else len(self._rows)
+            at = (start if self._at is None else self._at) + _STEPS[key]
+            self._mark(min(max(at, 0), len(self._rows) - 1))
+        elif self._question.several and self._at is not None:
+            self._taken ^= {self._at}
+            self._write()
+        return True
+
+    def _mark(self, at: int) -> None:
+        self._at = at
+        self._write()
+        self._rows[at].scroll_visible(animate=False)
+
+    def on_choice_clicked(self, event: ChoiceClicked) -> None:
+        """A click marks a choice; where several may be it takes it or leaves it."""
+        event.stop()
+        self._mark(event.index)
+        if self._question.several:
+            self._steer("space")
 
     @property
     def answering(self) -> Widget:
@@ -76,16 +188,21 @@ class QuestionPanel(InquiryPanel):
                 self.post_message(ActionAsked("cancel"))
 
     def on_sent(self, event: Sent) -> None:
-        """Send the answer, unless it is empty, will not do, or the panel came up just now."""
+        """Send the answer, unless there is none, it will not do, or the panel came up just now."""
         event.stop()
-        text = self._reply.text.strip()
+        text = self._by_number(self._reply.text.strip()) or self._selected()
         if not self.guard.hears() or not text:
             return
-        answer = chosen(self._by_number(text), self._question.choices)
-        if answer:
+        if answer := self._question.reply(text):
             self.post_message(InquiryAnswered(self.inquiry, Reply(answer)))
         else:
-            self.border_subtitle = Content(f"That will not do. {self._offered()}")
+            offered = visible(self._question.offered)
+            self.border_subtitle = Content(f"That will not do. {offered}")
+
+    def _selected(self) -> str:
+        """The choices that are taken, or the marked one; empty where none is."""
+        at = self._taken or ({self._at} if self._at is not None else set[int]())
+        return "\n".join(self._question.choices[index] for index in sorted(at))
 
 
 def panel_for(inquiry: Inquiry, patience: Patience, *, grabs: Callable[[], bool]) -> InquiryPanel:
