@@ -1130,6 +1130,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:audit-broken": Requirement("A log of decisions that was changed is told at the start, in the bottom line and by the doctor.", "issue 4.11"),
     "ui:background": Requirement("A key sends the command that the agent waits for to the background; a list reads, ends and brings back what runs there.", "issue 5.5"),
     "ui:bell": Requirement("A question that waits and the end of a turn call a person who looks elsewhere: bell, the notification that the terminal takes, a command of their own; also where focus is not reported.", "issue 17.7, peers 4.3"),
+    "ui:watched-command": Requirement("What a command of the agent prints is watched live in a tab of its own, read only and masked as its result; the tab stays with its end until another command has one.", "issue 17.2"),
     "ui:window-title": Requirement("The window's title says state and folder, what a terminal's program wants while it has the keys, and at the end what it was.", "issue 17.7"),
     "ui:block-editor": Requirement("The block under the cursor opens its file at its line in the person's editor, of the workspace alone; else its text.", "issue 17.4"),
     "ui:calm": Requirement("Nothing moves and no timer runs while nothing happens.", "peers 2.2 #2"),

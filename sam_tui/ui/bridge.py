@@ -39,6 +39,7 @@ from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.inquiries import InquiryQueue
 from sam_tui.ui.controllers.screen.attention import Attention
+from sam_tui.ui.controllers.terminals.commands import WatchedCommands
 from sam_tui.ui.controllers.turns import TurnRunner
 from sam_tui.ui.controllers.window.meter import cache_miss, cache_share, context_share
 from sam_tui.ui.controllers.workflows import WorkflowRuns
@@ -91,6 +92,7 @@ class Bridge:
         self._turns = turns
         self._workflows = workflows
         self._attention = attention
+        self._commands = WatchedCommands(context)
 
     async def run(self, subscription: Subscription) -> None:
         """Apply events until cancelled. Waits without a timer while nothing happens."""
@@ -210,11 +212,14 @@ class Bridge:
         match event:
             case ToolStarted():
                 running[event.call] = one_line(event.summary or event.operation, 80)
+                self._commands.started(event)
                 transcript.start_tool(event.call, event.operation, event.summary, event.arguments)
             case ToolProgressed():
+                self._commands.progressed(event)
                 transcript.tool_output(event.call, event.text)
             case ToolFinished():
                 running.pop(event.call, None)
+                self._commands.finished(event)
                 transcript.finish_tool(event)
             case DecisionMade():
                 words = decision_words(event.decision)

@@ -16,6 +16,7 @@ from sam_tui.ui.widgets.inquiries.question import ApprovalPanel
 from tests.fakes.engine_kit import RawModel, calls
 from tests.servers.conftest import RAW
 from tests.ui.driver import Driver, Stage, app_over, driven
+from tests.ui.terminals import drawn
 
 LOOP = "echo begun; while [ -e gate ]; do sleep 0.01; done"
 
@@ -185,3 +186,38 @@ async def test_a_server_that_runs_when_plan_mode_begins_is_named(stage: Stage) -
         await me.until(lambda: [r.standing for r in stage.runtime.servers.reports()] == ["ready"])
         await me.send("/mode plan")
         await me.until(lambda: "writing to the workspace: MCP server one." in me.transcript())
+
+
+@pytest.mark.requirement("ui:watched-command")
+async def test_a_running_command_is_watched_live_in_a_tab_without_its_secrets(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sam_tui.ui.controllers.terminals.commands.SOON", 0)
+    secret = "hunter2-hunter2-hunter2"
+    (stage.workspace / ".env").write_text(f"API_TOKEN={secret}\n")
+    (stage.workspace / "seen").write_text(f"<{secret}>\n")
+    (stage.workspace / "gate").touch()
+    play(stage, command(f"cat seen; {LOOP}; echo ended"), command("echo next"), {"text": "Done."})
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        panel = me.app.chat.terminals
+        await me.send("go")
+        await waited_for(me, stage)
+        await me.until(lambda: "begun" in drawn(panel.current))
+        view = panel.current
+        assert "<" in drawn(view) and secret not in drawn(view)
+        assert "runs, read only" in str(panel.border_subtitle)
+        await me.pilot.press("ctrl+right_square_bracket")
+        await me.until(lambda: view.has_focus)
+        await me.pilot.press("x", "enter")
+        assert view.has_focus and not me.app.chat.prompt.area.text
+        (stage.workspace / "gate").unlink()
+        await me.until(lambda: "Done." in me.transcript())
+        # The person is in it, so it stays as it ended; the next command has a tab of its own.
+        assert "ended" in drawn(view) and "ended" in str(panel.border_subtitle)
+        await me.until(lambda: len(panel.tabs) == 3)
+        assert "next" not in drawn(view)
+        await me.pilot.press("alt+w")
+        await me.until(lambda: len(panel.tabs) == 2)
+        me.bench.perform("new")
+        await me.until(lambda: len(panel.tabs) == 1)

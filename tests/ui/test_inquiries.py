@@ -306,7 +306,7 @@ async def test_a_wider_yes_takes_back_the_questions_that_it_answers(
     folder = stage.workspace.parent / "beside"
     (folder / "in").mkdir(parents=True)
     listings = [{"operation": "list_dir", "path": str(path)} for path in (folder, folder / "in")]
-    model.answers += [calls(*(("file_operations", l) for l in listings)), [TextDelta("done")]]
+    model.answers += [calls(*(("file_operations", each) for each in listings)), [TextDelta("done")]]
     async with driven(app_over(stage)) as me:
         await me.ready()
         await me.send("list both")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sam_tui.adapters.terminal.recordings.asciicast import Recording, export
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.processes.recordings import KeptRecording, Playback
+from sam_tui.core.ports.processes.recordings import FollowedOutput, KeptRecording, Playback
 from sam_tui.core.redaction.settings_files import SettingsFiles
 from sam_tui.core.redaction.shield import Shield, secrets_of_environment
 
@@ -55,6 +55,12 @@ class CastRecordings:
         playback = CastPlayback(path)
         self._playing.append(playback)
         return playback
+
+    def follow(self) -> FollowedOutput:
+        """A screen for what a command prints from now on."""
+        from sam_tui.adapters.terminal.recordings.playback import CommandOutput
+
+        return CommandOutput()
 
     async def export(self, path: str, copy: str) -> int:
         """Write a copy in which secrets are masked; how many were. Raises ``ToolError``."""

@@ -16,6 +16,32 @@ _SLICE = 0.008
 """Seconds that drawing may take at once, so that keys are heard while a recording is sought."""
 
 
+class CommandOutput:
+    """The ``FollowedOutput`` port. Its screen has the size of the view, and keeps what scrolls away."""
+
+    running = False
+    """No program takes keys."""
+
+    def __init__(self) -> None:
+        self.screen = EmulatedScreen(80, 24)
+        self._watchers: list[Callable[[], None]] = []
+
+    def feed(self, text: str) -> None:
+        """It printed more, in lines that begin at the left."""
+        self.screen.feed(text.replace("\n", "\r\n").encode(errors="replace"))
+        for changed in self._watchers:
+            changed()
+
+    def resize(self, columns: int, rows: int) -> None:
+        """As large as the view."""
+        self.screen.resize(columns, rows)
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call ``changed`` after every change; returns how to stop."""
+        self._watchers.append(changed)
+        return lambda: self._watchers.remove(changed)
+
+
 class CastPlayback:
     """The ``Playback`` port over an asciicast v2 file, read from the disk as it goes.
 

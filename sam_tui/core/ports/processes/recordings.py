@@ -17,6 +17,14 @@ class KeptRecording:
     at: float
 
 
+class FollowedOutput(ShownSession, Protocol):
+    """Text that a command prints, while it does. Nothing in it is answered, asks for or rings anything."""
+
+    def feed(self, text: str) -> None:
+        """It printed more."""
+        ...
+
+
 class Playback(ShownSession, Protocol):
     """A recording while it is played. Its screen has the size that was recorded.
 
@@ -95,6 +103,10 @@ class Recordings(Protocol):
 
     def open(self, path: str) -> Playback:
         """One to play, standing at its beginning. Raises ``errors.ToolError`` for what is none."""
+        ...
+
+    def follow(self) -> FollowedOutput:
+        """A screen for what a command prints from now on."""
         ...
 
     async def export(self, path: str, copy: str) -> int:

@@ -15,9 +15,9 @@ from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.terminal.view import TerminalView
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.processes.recordings import Playback
+    from sam_tui.core.ports.processes.recordings import FollowedOutput, Playback
     from sam_tui.core.ports.processes.terminals import TerminalSession
-    from sam_tui.ui.widgets.terminal.replay import ReplayView
+    from sam_tui.ui.widgets.terminal.replay import CommandView, ReplayView
 
 MOST_TABS = 20
 _NAME = 16
@@ -61,6 +61,7 @@ class TerminalPanel(Vertical):
         self._shells = [self.shell]
         self._agents = [self.agent]
         self._replays: list[ReplayView] = []
+        self._commands: list[CommandView] = []
         self._current = self.shell
         self._switcher = ContentSwitcher(self.shell, self.agent, initial="shell")
         self._places: list[tuple[int, int, TerminalView | None, bool]] = []
@@ -74,7 +75,7 @@ class TerminalPanel(Vertical):
     def tabs(self) -> list[TerminalView]:
         """All there are, as the border names them."""
         agents = [v for v in self._agents if v.session is not None or v is self._current]
-        return [*self._shells, *agents, *self._replays]
+        return [*self._shells, *agents, *self._commands, *self._replays]
 
     @property
     def filled(self) -> bool:
@@ -185,6 +186,24 @@ class TerminalPanel(Vertical):
         self.show(view)
         return view
 
+    def add_command(self, output: "FollowedOutput", command: str) -> "CommandView | None":
+        """A tab for what a command of the agent prints, in place of one that ended; None when there are
+        too many. It is on show unless the person is in another."""
+        from sam_tui.ui.widgets.terminal.replay import CommandView
+
+        for view in [view for view in self._commands if view.over and not view.has_focus]:
+            self.drop(view)
+        if len(self.tabs) >= MOST_TABS:
+            return None
+        self._made += 1
+        view = CommandView(output, command, id=f"command-{self._made}")
+        self._commands.append(view)
+        self._mount(view)
+        if not self._current.has_focus:
+            self.show(view)
+        self._name_tabs()
+        return view
+
     def drop(self, view: TerminalView) -> None:
         """Take a tab away; its session is let go, not ended. The first of each kind stays, empty."""
         if view is self._current:
@@ -197,6 +216,7 @@ class TerminalPanel(Vertical):
         if view not in (self.shell, self.agent):
             self._shells = _without(self._shells, view)
             self._agents = _without(self._agents, view)
+            self._commands = _without(self._commands, view)
             self._replays = _without(self._replays, view)
             view.remove()
         self._name_tabs()
@@ -220,8 +240,8 @@ class TerminalPanel(Vertical):
 
     def forget_agent(self) -> None:
         """Another conversation: its terminals are not this one's."""
-        for view in list(self._agents):
-            if view.session is not None:
+        for view in [*self._agents, *self._commands]:
+            if view.session is not None or view in self._commands:
                 self.drop(view)
         if self._current in self._agents:
             self.show(self.shell)

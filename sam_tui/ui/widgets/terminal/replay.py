@@ -1,4 +1,5 @@
-"""A recording in a tab of its own: played, paused, sought, and held away from the terminal around."""
+"""What is only watched, in a tab of its own and held away from the terminal around: a recording, which
+is played, paused and sought, and what a command prints while it runs."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -16,23 +17,83 @@ from sam_tui.ui.widgets.terminal.repeated_keys import LEAVE
 from sam_tui.ui.widgets.terminal.view import TerminalView
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.processes.recordings import Playback
+    from sam_tui.core.ports.processes.recordings import FollowedOutput, Playback
 
 _STEP, _LEAP = 5.0, 30.0
 """Seconds that the arrows seek, alone and with Shift."""
 _SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 _NAME = 16
+_PAGES = {"shift+pageup": -1, "shift+pagedown": 1}
 _KEYS = "space pauses · ←→ seek · +- speed · e exports · q closes"
 _KEYS_SHORT = "space ←→ +- e q"
 _WIDE = 80
 """Columns from which on the border has room for what the keys do."""
 
 
-class ReplayView(TerminalView):
-    """Plays one recording. Nothing in it takes keys, opens a link or sets a title.
+class WatchedView(TerminalView):
+    """Nothing in it takes keys, opens a link or sets a title."""
 
-    What is larger than the view is drawn around its cursor.
-    """
+    @property
+    def ended(self) -> bool:
+        """No program runs in it that could end."""
+        return False
+
+    def hover(self, x: int, y: int) -> None:
+        """Its links lead nowhere."""
+
+    def follow(self, link: Link) -> None:
+        """Its links lead nowhere."""
+
+
+class CommandView(WatchedView):
+    """What a command of the agent prints, as the result will have it, without secrets."""
+
+    WAY_OUT = "command: Ctrl+] leaves"
+
+    def __init__(self, output: "FollowedOutput", command: str, *, id: str) -> None:
+        super().__init__(waiting="", restartable=False, id=id)
+        self.output = output
+        self.name_shown = one_line(command, _NAME)
+        self._state = ("runs, read only", "$accent")
+
+    def on_mount(self) -> None:
+        """Show what came so far."""
+        self.draw(self.output)
+        self.painted()
+
+    @property
+    def over(self) -> bool:
+        """Whether the command came to its end, or goes on elsewhere."""
+        return self._state[0] != "runs, read only"
+
+    def finish(self, words: str, style: str) -> None:
+        """Say how it ended; what it printed stays."""
+        self._state = (words, style)
+        self.painted()
+
+    def painted(self) -> None:
+        """Say in the border which command it is, and whether it runs."""
+        self.say(*self._state)
+        label = self.browser.words if self.browser is not None else self.name_shown
+        if label != self.label:
+            self.label = label
+            self.post_message(Relabelled())
+
+    def takes(self, event: events.Key) -> bool:
+        """The keys that look back and leave; all others are the workbench's."""
+        if self.browser is not None:
+            self.browse(self.browser, event)
+        elif event.key in _PAGES:
+            self.scroll_lines(_PAGES[event.key] * max(1, self.size.height - 1))
+        elif event.key == LEAVE:
+            self._leave()
+        else:
+            return False
+        return True
+
+
+class ReplayView(WatchedView):
+    """Plays one recording. What is larger than the view is drawn around its cursor."""
 
     WAY_OUT = "replay: Ctrl+] leaves, q closes"
 
@@ -57,11 +118,6 @@ class ReplayView(TerminalView):
     def on_unmount(self) -> None:
         """Nobody else plays it."""
         self.playback.close()
-
-    @property
-    def ended(self) -> bool:
-        """No program runs in it that could end."""
-        return False
 
     # ---- what is drawn
 
@@ -195,12 +251,6 @@ class ReplayView(TerminalView):
     def _slower(self) -> None:
         speed = self.playback.speed
         self.playback.speed = next((s for s in reversed(_SPEEDS) if s < speed), _SPEEDS[0])
-
-    def hover(self, x: int, y: int) -> None:
-        """Links of a recording lead nowhere."""
-
-    def follow(self, link: Link) -> None:
-        """Links of a recording lead nowhere."""
 
 
 def _shifted(start: int, position: int, room: int, whole: int) -> int:

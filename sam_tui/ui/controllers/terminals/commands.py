@@ -1,0 +1,71 @@
+"""Commands of the agent that run for more than a moment, each watched live in a tab of its own."""
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sam_tui.core.events import ToolFinished, ToolProgressed, ToolStarted
+from sam_tui.core.ids import CallId
+from sam_tui.ui.controllers.context import Context
+
+if TYPE_CHECKING:
+    from sam_tui.ui.widgets.terminal.replay import CommandView
+
+RUN_COMMAND = "terminal_operations.run_command"
+SOON = 1.0
+"""Seconds after which a command that goes on has a tab."""
+_KEPT = 100_000
+"""Characters of what came before there was a tab."""
+
+
+@dataclass(slots=True)
+class RunningCommand:
+    """A command of the conversation on show; ``printed`` is what came before its ``view``."""
+
+    command: str
+    since: float
+    printed: str = ""
+    view: "CommandView | None" = None
+
+
+class WatchedCommands:
+    """Shows what a command prints while it runs, as far as the column of terminals is open.
+
+    What is shown comes from the call's progress: the shield went over it, as over the result. The tab
+    stays with its end until another command has one, or the conversation is left.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._screen = context.screen
+        self._recordings = context.runtime.recordings
+        self._running: dict[CallId, RunningCommand] = {}
+
+    def started(self, event: ToolStarted) -> None:
+        """A call began."""
+        if event.operation == RUN_COMMAND:
+            command = event.summary.partition(": ")[2] or event.summary
+            self._running[event.call] = RunningCommand(command, time.monotonic())
+
+    def progressed(self, event: ToolProgressed) -> None:
+        """It printed more."""
+        running = self._running.get(event.call)
+        if running is None:
+            return
+        if running.view is not None:
+            running.view.output.feed(event.text)
+            return
+        running.printed = (running.printed + event.text)[-_KEPT:]
+        if self._screen.side_shown and time.monotonic() - running.since >= SOON:
+            output = self._recordings.follow()
+            running.view = self._screen.terminals.add_command(output, running.command)
+            if running.view is not None:
+                output.feed(running.printed)
+
+    def finished(self, event: ToolFinished) -> None:
+        """It ended, or went to the background."""
+        running = self._running.pop(event.call, None)
+        if running is not None and running.view is not None:
+            goes_on = any(getattr(display, "running", False) for display in event.display)
+            style = "$accent" if goes_on else "$success" if event.ok else "$error"
+            words = "in the background: /jobs" if goes_on else "ended" if event.ok else "failed"
+            running.view.finish(words, style)
