@@ -1126,6 +1126,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:approval-whole": Requirement("In a question a path takes one row, shortened in its middle, and is whole on a key; another key tells the rule that asks; at 80x24 the change is in view.", "issue 17.6"),
     "ui:amend": Requirement("What the agent would write is changed before it is allowed: what the person left is judged and asked about again, written as it stands, and told to the model.", "issue 17.6"),
     "ui:approve": Requirement("An approval shows operation, targets, reason, place and change, and offers only what was offered, at every usable size.", "peers 4.3"),
+    "ui:argument-completion": Requirement("What may follow a command is offered while it is typed, and Tab completes it: modes, looks, models, workflows, conversations by their titles, files, and the words of the table.", "issue 17.3"),
     "ui:audit": Requirement("Decisions are browsed page by page, narrowed by words, folder and outcome, each with all that is known and the state of its seal.", "issue 4.11"),
     "ui:audit-broken": Requirement("A log of decisions that was changed is told at the start, in the bottom line and by the doctor.", "issue 4.11"),
     "ui:background": Requirement("A key sends the command that the agent waits for to the background; a list reads, ends and brings back what runs there.", "issue 5.5"),

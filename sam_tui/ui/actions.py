@@ -56,7 +56,7 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "complete",
         "Complete",
-        "Complete a slash command, or the file named after an @",
+        "Complete a slash command, what may follow it, or the file named after an @",
         ("tab",),
         local=True,
     ),
@@ -96,6 +96,7 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         "Continue an earlier conversation of this workspace",
         ("ctrl+o",),
         "resume",
+        "TITLE",
     ),
     WorkbenchAction(
         "search_prompts",

@@ -9,6 +9,7 @@ from sam_tui.ui.actions import ACTIONS, BY_SLASH, WorkbenchAction
 _SHELL = re.compile(r"!(.*\S)?\s*")
 _RUN_IN_SHELL = next(action for action in ACTIONS if action.name == "shell_command")
 _COMMAND = re.compile(r"/([a-zA-Z-]+)(?:[ \t]+(\S.*?))?[ \t]*")
+_ARGUMENT = re.compile(r"/([a-zA-Z-]+)[ \t]+([^\n]*)")
 
 _MEMORY = re.compile(r"#[ \t]*([^\W\d][^\n]*)")
 
@@ -55,6 +56,21 @@ def matching(text: str, more: Sequence[WorkbenchAction] = ()) -> list[WorkbenchA
     offered = BY_SLASH | {action.slash: action for action in more if action.slash not in BY_SLASH}
     fitting = [action for name, action in offered.items() if name.startswith(typed)]
     return sorted(fitting, key=lambda action: action.slash != typed)
+
+
+def argument(text: str) -> tuple[WorkbenchAction, str] | None:
+    """The command whose argument is being typed, and what there is of it; None for anything else."""
+    typed = _ARGUMENT.fullmatch(text)
+    if typed is None:
+        return None
+    action = BY_SLASH.get(typed[1].lower())
+    return (action, typed[2]) if action is not None and action.argument else None
+
+
+def literal_values(action: WorkbenchAction) -> list[str]:
+    """The words that its argument may begin with, as the table has them: ``auto|show|hide|PERCENT``."""
+    heads = [part.split()[0] for part in action.argument.split("|") if part]
+    return [head for head in heads if head.islower()]
 
 
 def nearest(name: str) -> str:

@@ -96,7 +96,7 @@ class Workbench:
             "cancel": lambda _: screen_actions.cancel(turns.cancel, rewind.choose),
             "interrupt": lambda _: screen_actions.interrupt(turns.cancel),
             "new": lambda _: self._when_idle(conversations.new),
-            "resume": lambda _: self._when_idle(conversations.choose),
+            "resume": lambda title: self._when_idle(lambda: conversations.choose(title)),
             "fork": lambda _: self._when_idle(self._forks.whole),
             "fork_block": lambda _: self._when_idle(self._forks.at_block),
             "side_question": self._beside.ask,

@@ -3,10 +3,12 @@
 import pytest
 from textual import events
 
+from sam_tui.core.ports.model import TextDelta
 from sam_tui.ui import slash
 from sam_tui.ui.actions import BY_SLASH
 from sam_tui.ui.screens.dialogs import HelpScreen
 from sam_tui.ui.widgets.menus import SlashMenu
+from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
 
 
@@ -131,3 +133,44 @@ async def test_enter_behind_a_line_typed_in_one_go_sends_that_line(stage: Stage)
         area.on_key(events.Key("enter", None))
         assert area.past == ["/rex, and a word"]
         await me.until(lambda: menu(me).marked is None)
+
+
+@pytest.mark.requirement("ui:argument-completion")
+async def test_what_follows_a_command_is_completed_from_what_there_is(
+    stage: Stage, model: RawModel
+) -> None:
+    (stage.workspace / "first.cast").write_text("")
+    model.answers += [[TextDelta("Painted.")]]
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("paint the roof")
+        await me.until(lambda: "Painted." in me.transcript() and not me.bench.turns.running)
+        area = me.app.chat.prompt.area
+        for typed, keys, becomes in (
+            ("/mode pl", ["tab"], "/mode plan"),
+            ("/mode ", ["down", "down", "enter"], "/mode ask-all"),
+            ("/side hi", ["tab"], "/side hide"),
+            ("/tab re", ["tab"], "/tab rename"),
+            ("/theme contrast-l", ["tab"], "/theme contrast-light"),
+            ("/model ra", ["tab"], "/model raw"),
+            (
+                "/workflow ",
+                ["tab"],
+                f"/workflow {stage.runtime.workflows.workflows().catalog.views()[0].name}",
+            ),
+            ("/resume roof", ["tab"], "/resume paint the roof"),
+            ("/replay cast", ["tab"], "/replay first.cast"),
+        ):
+            area.put(typed)
+            await me.until(lambda: area.files.marked is not None)
+            await me.pilot.press(*keys)
+            await me.until(lambda becomes=becomes: area.text == becomes)
+            await me.until(lambda: area.files.marked is None)
+        area.put("/mode pl")
+        await me.until(lambda: area.files.marked is not None)
+        await me.pilot.press("backspace", "l", "a", "n", "enter")
+        await me.until(lambda: stage.runtime.guard.policy.mode == "plan")
+        await me.send("/new")
+        await me.until(lambda: me.bench.current.id is None)
+        await me.send("/resume paint the roof")
+        await me.until(lambda: "Painted." in me.transcript())

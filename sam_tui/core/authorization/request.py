@@ -179,6 +179,6 @@ class WaitingQuestions:
 
     def withdraw(self, needless: Callable[[Request], bool]) -> None:
         """Take back the questions about calls that need none any more."""
-        for request, shown in self._open:
+        for request, question in self._open:
             if needless(request):
-                self._inquiries.withdraw(shown)
+                self._inquiries.withdraw(question)

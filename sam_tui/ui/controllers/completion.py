@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Sequence
 
 from sam_tui.core.errors import SamError
+from sam_tui.settings.table import find_setting
+from sam_tui.ui import slash
 from sam_tui.ui.actions import WorkbenchAction
 from sam_tui.ui.controllers.context import Context
-from sam_tui.ui.mentions import Candidates, naming
+from sam_tui.ui.mentions import Candidates, fitting, naming
 from sam_tui.ui.plain import one_line
 
 _MOST = 50_000
@@ -29,11 +31,15 @@ class Completion:
         self._listed = self._candidates = Candidates()
         self._naming = False
         """Whether a file is being named."""
+        self._command = ""
+        """The command whose argument is being typed, and what may stand there."""
+        self._values: Sequence[str] = ()
         self._sought: str | None = None
         """What the candidates were looked for by; None where all files are listed."""
 
     def files(self, part: str | None) -> Sequence[str]:
         """The files that fit what is typed of a name; None where none is being named."""
+        self._command = ""
         begins = part is not None and not self._naming
         self._naming = part is not None
         if begins:
@@ -47,6 +53,39 @@ class Completion:
             self._sought, self._candidates = part, self._listed
             self._context.app.run_worker(self._find(part), group="mentions", exclusive=True)
         return self._candidates.fitting(part) if part is not None else ()
+
+    def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
+        """What may follow a command and fits what is typed of it; nothing once it stands there."""
+        if action.argument == "FILE":
+            files = self.files(part)
+            return () if part in files else files
+        if action.name != self._command:
+            self._command, self._values = action.name, self._values_of(action)
+        if part in self._values:
+            return ()
+        return fitting(self._values, part)[0] if part else self._values
+
+    def _values_of(self, action: WorkbenchAction) -> Sequence[str]:
+        runtime = self._context.runtime
+        match action.name:
+            case "model":
+                self._context.app.run_worker(self._list_models(), group="models", exclusive=True)
+                return ()
+            case "theme":
+                looks = find_setting("screen.theme")
+                return looks.choices if looks is not None else ()
+            case "workflow":
+                return [view.name for view in runtime.workflows.workflows().catalog.views()]
+            case "resume":
+                recent = runtime.conversations.recent(runtime.workspace.root, _RECALLED)
+                return list(dict.fromkeys(one_line(record.title, 80) for record in recent))
+            case _:
+                return slash.literal_values(action)
+
+    async def _list_models(self) -> None:
+        offers = await self._context.runtime.catalog.offers(self._context.runtime.model)
+        self._values = [offer.model for offer in offers if offer.model]
+        self._area.offer_files()
 
     async def _list(self) -> None:
         if (result := await self._search("**/*")) is not None:

@@ -212,9 +212,13 @@ class Conversations:
         if session is not None and self._current.id == conversation:
             self._screen.terminals.show_agent(session)
 
-    def choose(self) -> None:
-        """Let the person pick one of this workspace's conversations."""
+    def choose(self, title: str = "") -> None:
+        """Let the person pick one of this workspace's conversations; one of that ``title`` is opened."""
         runtime = self._runtime
+        recent = runtime.conversations.recent(runtime.workspace.root, _LISTED) if title else ()
+        if entry := next((r for r in recent if one_line(r.title, 80) == title), None):
+            self.open(entry.id)
+            return
         listed: list[ConversationRecord] = []
 
         async def load() -> Sequence[Choice]:

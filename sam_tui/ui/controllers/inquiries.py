@@ -8,7 +8,11 @@ from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.key_guard import Keyboard
 from sam_tui.ui.screens.chat import ChatScreen
 from sam_tui.ui.timers import after
-from sam_tui.ui.widgets.inquiries.question import InquiryPanel, panel_for
+from sam_tui.ui.widgets.inquiries.question import (
+    InquiryPanel,
+    InquirySurroundings,
+    panel_for,
+)
 from sam_tui.ui.widgets.terminal.view import TerminalView
 
 
@@ -61,7 +65,10 @@ class InquiryQueue:
 
     def _show(self, inquiry: Inquiry) -> None:
         patience = self._keyboard.patience
-        self._panel = panel_for(inquiry, patience, grabs=self._grabs)
+        self._panel = panel_for(
+            inquiry,
+            InquirySurroundings(patience, self._grabs, lambda: self._screen.transcript.palette),
+        )
         self._screen.show_question(self._panel)
         self._count()
         self._timer = after(self._screen, patience.reminder, self._remind)

@@ -49,6 +49,10 @@ class PromptSource(Protocol):
         """The files that fit what is typed of a name; None where none is being named."""
         ...
 
+    def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
+        """What may follow a command, as far as it fits what is typed of it."""
+        ...
+
 
 class NoSource:
     """There is nothing to offer yet."""
@@ -62,6 +66,10 @@ class NoSource:
         return ()
 
     def files(self, part: str | None) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
         """None."""
         return ()
 
@@ -79,7 +87,7 @@ class PromptArea(PasteArea):
         self.menu = SlashMenu()
         """The commands that fit what is typed."""
         self.files = FileMenu()
-        """The files that fit what is typed after an ``@``."""
+        """The files that fit what is typed after an ``@``, or what may follow a command."""
         self.vim: VimKeys | None = None
         """Vim's modes, where the person set them."""
         self._source: PromptSource = NoSource()
@@ -103,8 +111,12 @@ class PromptArea(PasteArea):
             self.vim = VimKeys(self, lambda: self.post_message(ActionAsked("search")))
 
     def offer_files(self) -> None:
-        """Offer the files that fit what is named now."""
-        self.files.offer(self._source.files(self.mentioned))
+        """Offer the files that fit what is named now, or what may follow the command that is typed."""
+        command = None if self.recalls else slash.argument(self.text)
+        if command is not None and self.mentioned is None:
+            self.files.offer(self._source.values(*command))
+        else:
+            self.files.offer(self._source.files(self.mentioned))
 
     def begin_past(self, texts: Sequence[str]) -> None:
         """Another conversation is on show, with these prompts."""
@@ -182,8 +194,9 @@ class PromptArea(PasteArea):
     def send(self) -> None:
         """Post what was written, unless it is nothing; while files are offered take the marked one."""
         self.hint()
-        if self.files.marked is not None:
-            self.take_file(self.files.marked)
+        file = self.files.marked
+        if file is not None and (self.mentioned is not None or self.files.moved):
+            self.take_file(file)
         elif not self.open_chip():
             self._post()
 
@@ -192,6 +205,7 @@ class PromptArea(PasteArea):
         if text in ("", "/"):
             return
         self.menu.close()
+        self.files.close()
         self.remember(text)
         self.empty()
         self.post_message(PromptSubmitted(text, later=later))
@@ -216,8 +230,11 @@ class PromptArea(PasteArea):
         )
 
     def take_file(self, path: str) -> None:
-        """Put a file's path in place of what was typed of it."""
+        """Put a file's path, or what may follow a command, in place of what was typed of it."""
         part, end = self.mentioned, self.cursor_location
+        command = slash.argument(self.text)
+        if part is None and command is not None:
+            self.put(f"/{command[0].slash} {path}")
         if part is not None:
             self.replace(mentions.written(path), (end[0], end[1] - len(part) - 1), end)
 

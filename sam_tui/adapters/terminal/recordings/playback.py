@@ -24,17 +24,14 @@ class CommandOutput:
 
     def __init__(self) -> None:
         self.screen = EmulatedScreen(80, 24)
+        self.resize = self.screen.resize
         self._watchers: list[Callable[[], None]] = []
 
     def feed(self, text: str) -> None:
         """It printed more, in lines that begin at the left."""
         self.screen.feed(text.replace("\n", "\r\n").encode(errors="replace"))
-        for changed in self._watchers:
+        for changed in tuple(self._watchers):
             changed()
-
-    def resize(self, columns: int, rows: int) -> None:
-        """As large as the view."""
-        self.screen.resize(columns, rows)
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call ``changed`` after every change; returns how to stop."""

@@ -19,7 +19,7 @@ _KEPT = 100_000
 
 
 @dataclass(slots=True)
-class RunningCommand:
+class WatchedCommand:
     """A command of the conversation on show; ``printed`` is what came before its ``view``."""
 
     command: str
@@ -38,13 +38,13 @@ class WatchedCommands:
     def __init__(self, context: Context) -> None:
         self._screen = context.screen
         self._recordings = context.runtime.recordings
-        self._running: dict[CallId, RunningCommand] = {}
+        self._running: dict[CallId, WatchedCommand] = {}
 
     def started(self, event: ToolStarted) -> None:
         """A call began."""
         if event.operation == RUN_COMMAND:
             command = event.summary.partition(": ")[2] or event.summary
-            self._running[event.call] = RunningCommand(command, time.monotonic())
+            self._running[event.call] = WatchedCommand(command, time.monotonic())
 
     def progressed(self, event: ToolProgressed) -> None:
         """It printed more."""

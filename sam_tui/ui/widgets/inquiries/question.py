@@ -1,7 +1,8 @@
 """The questions that wait for the person, in place of the prompt."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import events
@@ -21,7 +22,6 @@ from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
 
 if TYPE_CHECKING:
-    from sam_tui.ui.screens.chat import ChatScreen
     from sam_tui.ui.transcript.render.palette import Palette
 
 __all__ = ["ApprovalPanel", "InquiryPanel", "QuestionPanel", "panel_for"]
@@ -30,6 +30,16 @@ _STEPS = {"up": -1, "down": 1}
 _ANSWERS = "Enter answers · Shift+Enter new line · Esc cancels the turn"
 _ONE = "↑↓ or number, Enter answers · or write · Esc cancels the turn"
 _SEVERAL = "↑↓ and Space take, Enter answers · or write · Esc cancels the turn"
+
+
+@dataclass(frozen=True, slots=True)
+class InquirySurroundings:
+    """What a panel needs of the screen: how long it is deaf, whether it takes the keys once it is
+    drawn, and the styles of the transcript."""
+
+    patience: Patience
+    grabs: Callable[[], bool]
+    palette: Callable[[], "Palette"]
 
 
 class ChoiceClicked(Message):
@@ -48,14 +58,14 @@ class ChoiceRow(Static):
         self._index = index
         self._words = words
 
-    def mark(self, *, marked: bool, taken: bool | None) -> None:
+    def mark(self, *, marked: bool, ticked: bool | None) -> None:
         """Show whether this is the marked one, and whether it is taken where several may be."""
-        box = "" if taken is None else "[x] " if taken else "[ ] "
+        box = "" if ticked is None else "[x] " if ticked else "[ ] "
         self.update(
             Content.assemble(
                 ("▸ " if marked else "  ", "bold $accent"),
                 (f"{self._index + 1} {box}", "bold $accent" if marked else "$text-muted"),
-                (visible_line(self._words), "bold" if marked or taken else "$foreground"),
+                (visible_line(self._words), "bold" if marked or ticked else "$foreground"),
             )
         )
 
@@ -109,10 +119,11 @@ class QuestionPanel(InquiryPanel):
     heading = "The agent asks"
 
     def __init__(
-        self, inquiry: Inquiry, question: Question, patience: Patience, *, grabs: Callable[[], bool]
+        self, inquiry: Inquiry, question: Question, surroundings: InquirySurroundings
     ) -> None:
-        super().__init__(inquiry, patience, grabs=grabs)
+        super().__init__(inquiry, surroundings.patience, grabs=surroundings.grabs)
         self._question = question
+        self._palette = surroundings.palette
         self._reply = ReplyArea(self._steer)
         self._rows = [ChoiceRow(at, words) for at, words in enumerate(question.choices)]
         self._at: int | None = None
@@ -126,9 +137,6 @@ class QuestionPanel(InquiryPanel):
                 yield QuestionText(self._question.context, self._palette)
             yield from self._rows
         yield self._reply
-
-    def _palette(self) -> "Palette":
-        return cast("ChatScreen", self.screen).transcript.palette
 
     def _by_number(self, text: str) -> str:
         """The choice that a number names; any other text as it is, and a choice that is a number."""
@@ -147,8 +155,8 @@ class QuestionPanel(InquiryPanel):
 
     def _write(self) -> None:
         for at, row in enumerate(self._rows):
-            taken = at in self._taken if self._question.several else None
-            row.mark(marked=at == self._at, taken=taken)
+            ticked = at in self._taken if self._question.several else None
+            row.mark(marked=at == self._at, ticked=ticked)
 
     def _steer(self, key: str) -> bool:
         """Do what the key is for among the choices; False for any other."""
@@ -205,10 +213,11 @@ class QuestionPanel(InquiryPanel):
         return "\n".join(self._question.choices[index] for index in sorted(at))
 
 
-def panel_for(inquiry: Inquiry, patience: Patience, *, grabs: Callable[[], bool]) -> InquiryPanel:
-    """The panel that asks this inquiry; where ``grabs`` says so it takes the keys once it is drawn."""
+def panel_for(inquiry: Inquiry, surroundings: InquirySurroundings) -> InquiryPanel:
+    """The panel that asks this inquiry."""
     match inquiry.request:
         case ApprovalRequest() as request:
+            patience, grabs = surroundings.patience, surroundings.grabs
             return ApprovalPanel(inquiry, request, patience, grabs=grabs)
         case Question() as question:
-            return QuestionPanel(inquiry, question, patience, grabs=grabs)
+            return QuestionPanel(inquiry, question, surroundings)
