@@ -1,7 +1,7 @@
 """Questions with exactly one answer: ask -> answered | withdrawn | expired | unattended."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 
 from sam_tui.core.bus import Bus
@@ -18,6 +18,10 @@ Attends = Callable[[Inquiry], bool]
 
 Beside = Callable[[Inquiry], Coroutine[object, object, None] | None]
 """What is done while a question waits, such as calling the person; it ends with the question."""
+
+
+_CLOSED: Mapping[bool, ClosedAs] = {False: "answered", True: "withdrawn"}
+"""How an inquiry ended, by whether it ended without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ class Inquiries:
             raise
         finally:
             self._open.pop(inquiry.id, None)
-        return self._end(inquiry, "answered" if answer else "withdrawn", answer, started)
+        return self._end(inquiry, _CLOSED[answer is None], answer, started)
 
     async def _waited(
         self, inquiry: Inquiry, future: asyncio.Future[Answer | None]

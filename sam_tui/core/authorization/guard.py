@@ -328,8 +328,6 @@ class Guard:
             trace=self.policy.trace_words(request.accesses, request.operation),
         )
         outcome = await self._waiting.ask_about(request, question)
-        if outcome.closed == "withdrawn":
-            return None
         verdict = request.decided("deny", "user", explained.rule, explained.reason)
         scope, touched = ", ".join(question.targets), explained.targets
         verdict = replace(verdict, scope=scope, elapsed=outcome.elapsed, targets=touched)

@@ -100,8 +100,10 @@ def no_preview() -> Sequence[Diff]:
     return ()
 
 
-def unanswered(outcome: InquiryOutcome, verdict: Decision) -> Decision:
-    """The verdict where no person answered the question."""
+def unanswered(outcome: InquiryOutcome, verdict: Decision) -> Decision | None:
+    """The verdict where no person answered the question; None where that became needless."""
+    if outcome.closed == "withdrawn":
+        return None
     if outcome.closed == "unattended":
         return replace(verdict, by="mode", rule="unattended")
     return replace(verdict, outcome="expired") if outcome.closed == "expired" else verdict

@@ -223,9 +223,8 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
                 self._turn_to("choices" if self._view == "why" else "why")
             case "escape" if self._view in ("why", "alike"):
                 self._turn_to("choices")
-            case "a" if len(self._kind) > 1:
-                self._listed = self._kind
-                self._turn_to("alike")
+            case "a":
+                self._list_kind()
             case "c":
                 self._turn_to("comment")
             case "e" if self._request.draft is not None and self._view != "alike":
@@ -250,6 +249,12 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
                 self._choose(self._buttons[key].name if key in self._buttons else "deny")
         else:
             self.guard.rearm()
+
+    def _list_kind(self) -> None:
+        """Show all of its kind that wait now, where there are more than this one."""
+        if len(self._kind) > 1:
+            self._listed = self._kind
+            self._turn_to("alike")
 
     def _alike_key(self, key: str) -> None:
         """The same answer for each call that is listed, and for no other."""
