@@ -38,7 +38,10 @@ async def test_a_diff_has_the_colours_of_its_language_marks_words_and_stands_sid
         assert styles["return"].color not in (palette.removed.color, palette.added.color)
         assert styles['"a"'].color != palette.text.color
         await pilot.resize_terminal(143, 24)
-        rows = [row.rstrip() for row in host.everything()]
+        rows: list[str] = []
+        while sum("_name" in row for row in rows) != 1:  # until it is laid out in the new size
+            await pilot.pause(0.02)
+            rows = [row.rstrip() for row in host.everything()]
         [row] = [row for row in rows if "_name" in row]
         assert "8 - " in row.split("│")[0] and "8 + " in row.split("│")[1]
         assert len({row.index("│") for row in rows if "│" in row and "漢" not in row}) == 1
