@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -70,6 +71,19 @@ async def test_it_takes_another_system_prompt_and_shares_a_topics_memory(kit: Ki
     report = await crew.run(SubagentAssignment("look", system_prompt="reviewer", topic="shared"))
     assert crew.model.systems == ["the prompt reviewer"]
     assert report.conversation in kit.storage.memories.conversations("shared")
+
+
+@pytest.mark.requirement("subagent:isolated")
+async def test_no_tools_join_it_that_come_while_its_parent_works(kit: Kit) -> None:
+    joined: list[ConversationId] = []
+
+    async def arrivals(conversation: ConversationId) -> None:
+        joined.append(conversation)
+
+    crew = Crew(kit, [TextDelta("ok")])
+    crew.engine = replace(crew.engine, arrivals=arrivals)
+    assert (await crew.run(SubagentAssignment("look"))).answer == "ok"
+    assert joined == []
 
 
 @pytest.mark.requirement("subagent:workflow-mode")

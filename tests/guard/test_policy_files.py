@@ -161,6 +161,8 @@ def test_deny_comes_before_ask_before_allow_before_the_default(ward: Callable[..
     assert outcome(allow) == ("allow", "user:1")
     assert outcome(allow + ask) == ("ask", "user:2")
     assert outcome(allow + ask + deny) == ("deny", "user:3")
+    # A rule that names no path holds for all of them.
+    assert outcome(rule(effect="allow", operation=CREATE)) == ("allow", "user:1")
 
 
 @pytest.mark.requirement("guard:policy-order")

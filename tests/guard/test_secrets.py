@@ -135,7 +135,9 @@ def test_a_folder_above_secrets_is_asked_even_where_reads_are_free(
     for path in ("~", "..", "/"):
         found = here.explain(Read(path, "p"), operation=READ)
         assert (found.outcome, found.rule) == ("ask", "read-above-secrets"), path
-    assert here.explain(CommandAccess("grep -r token ~")).outcome == "ask"
+    for program in ("grep -r token", "cp -r"):
+        assert here.explain(CommandAccess(f"{program} ~ x")).outcome == "ask"
+        assert here.explain(CommandAccess(f"{program} ../out x")).outcome == "allow"
 
 
 @pytest.mark.requirement("guard:secrets")

@@ -139,6 +139,16 @@ def test_chunks_hold_every_word_that_left_in_order(messages: list[Message]) -> N
     assert all(chunk.first_at <= chunk.last_at for chunk in found)
 
 
+@pytest.mark.requirement("memory:archive-all")
+@pytest.mark.parametrize(("last", "lengths"), [(12_000, [2]), (12_001, [1, 1]), (30_000, [1, 1])])
+def test_a_chunk_ends_before_the_text_that_is_too_much_for_it(
+    last: int, lengths: list[int]
+) -> None:
+    texts = [UserMessage("x" * size) for size in (12_000, last)]
+    found = chunks(C, texts, [0.0, 1.0], last=0)
+    assert [len(chunk.messages) for chunk in found] == lengths
+
+
 def long_talk(turns: int, size: int) -> list[Message]:
     """Turns of one call each; every result has ``size`` characters."""
     found: list[Message] = []
