@@ -13,6 +13,7 @@ import pytest
 
 from sam_tui.adapters.checkpoints import CheckpointLimits
 from sam_tui.adapters.checkpoints.workspace_files import SizeLimits
+from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import CheckpointError
 from sam_tui.core.ids import ConversationId
 
@@ -291,8 +292,10 @@ async def test_nothing_outside_is_kept_though_links_take_the_places_of_files_whi
 
 @pytest.mark.requirement("checkpoints:bounded", "checkpoints:clock")
 async def test_what_belongs_to_a_folder_that_is_gone_goes_and_what_is_in_use_or_away_stays(
-    kept: Any, tmp_path: Path
+    kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    clock = "sam_tui.adapters.checkpoints.store.expiry_seconds"
+    monkeypatch.setattr(clock, lambda: 1e6 + expiry_seconds())  # the machine runs for days
     others = [type(kept)(tmp_path / name, kept.data) for name in ("gone", "away", "old", "there")]
     for one in (kept, *others):
         async with one.calling():

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from sam_tui.core.agent.budget import Budget, Limits
+from sam_tui.core.errors import ModelAuthError
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.model import TextDelta, UsageDelta
 from sam_tui.core.usage import Usage
@@ -72,7 +73,24 @@ async def test_the_model_answers_a_server_where_the_person_allows_that_one_answe
         house.person.choice = Approval("deny", "not for that")
         _, refused = await sampled(sam, model, wanted("Again"))
         assert refused["error"]["code"] == -1
+        assert refused["error"]["message"] == "The answer was refused."
     assert len(model.answers) == 1
+
+
+@pytest.mark.requirement("servers:sampling")
+async def test_an_answer_counts_with_what_it_used_and_what_a_provider_says_stays_here(
+    house: House,
+) -> None:
+    house.user(one=raw())
+    model = RawModel(*((UsageDelta(CALLED), TextDelta("yes")) for _ in range(4)))
+    async with house.open(environ={"SAM_TUI_SAMPLING_TOKENS": "200"}) as sam:
+        await sam.arrive()
+        _, *answers = await sampled(sam, model, *(wanted("again", 120) for _ in range(4)))
+        assert ["result" in answer for answer in answers] == [True] * 4
+        broken = RawModel((ModelAuthError("the key sk-live-1 of the account is locked"),))
+        _, failed, later = await sampled(sam, broken, wanted("again", 120), wanted("again", 120))
+        assert failed["error"]["message"] == "The model did not answer."
+        assert "more tokens" in later["error"]["message"]
 
 
 @pytest.mark.requirement("servers:sampling")

@@ -12,7 +12,7 @@ import mcp_types as types
 
 from sam_tui.adapters.mcp_client.tool_descriptions import plain
 from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
-from sam_tui.core.errors import SamError
+from sam_tui.core.errors import ModelError, SamError
 from sam_tui.core.inquiry import Question, chosen
 from sam_tui.core.messages import AssistantMessage, UserMessage
 from sam_tui.core.workflow.definitions.schema import value_faults
@@ -278,6 +278,8 @@ async def sampled(
         answer = await sample(request_of(server, params))
     except ValueError as error:
         return types.ErrorData(code=types.INVALID_PARAMS, message=str(error))
+    except ModelError:  # what the provider says is no server's business
+        return types.ErrorData(code=_DECLINED, message="The model did not answer.")
     except SamError as error:
         return types.ErrorData(code=_DECLINED, message=plain(error.explain(), 400))
     return types.CreateMessageResult(

@@ -75,6 +75,7 @@ class Sampler:
         """Ask the person, then the model of the turn that called the server.
 
         Raises ``ToolError`` for a no, without a turn, and where a budget is used up; ``ModelError``.
+        What they say reaches the server: the person's comment and a rule's reason do not.
         """
         budget, model = self._budgets.get(conversation), self._budgets.model(conversation)
         if budget is None or model is None:
@@ -86,7 +87,8 @@ class Sampler:
                 f"{sampling.server} may use {max(0, left):,} more tokens of the model in this"
                 f" conversation, and asks for {size:,}."
             )
-        # Taken before it is asked: requests that wait side by side do not share what is left.
+        # Taken before it is asked: requests that wait side by side do not share what is left. What was
+        # refused stays taken, so that a server cannot ask for ever.
         self._used[conversation, sampling.server] += size
         await self._allow(conversation, call, sampling, model)
         shield = self._guard.shield
@@ -97,6 +99,7 @@ class Sampler:
             AnswerLimits(calls=1),
         )
         text, usage, ending = await _read(model.stream(request), sampling)
+        self._used[conversation, sampling.server] += usage.input_tokens + usage.output_tokens - size
         budget.spend(usage)
         self._charge(conversation, usage)
         return Sampled(shield.redact(text), model.name, ending)
@@ -125,7 +128,7 @@ class Sampler:
             decision = await self._guard.confirm(request, why, "sampling")
         self._record(conversation, call, decision, (access,))
         if not decision.allowed:
-            raise ToolError(f"refused: {decision.comment or decision.reason}")
+            raise ToolError("The answer was refused.")
 
 
 async def _read(
