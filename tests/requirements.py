@@ -644,6 +644,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "outside:unattended": Requirement("With nobody there an outside access is denied at once.", "issue 4.4, 2.8"),
     "outside:wrong-kinds": Requirement("A value of the wrong kind is refused in words wherever it stands in a file that somebody else wrote.", "issue 12.17"),
     "plans:asked": Requirement("What the worker of a handed out step asks reaches the person who drives the plan, alone their yes approves it, and a question goes with its worker.", "issue 15.8"),
+    "plans:terminal": Requirement("At a terminal a plan or workflow that runs asks the person there, who answers knowingly: nothing typed before counts, and nothing of a text from outside passes for the program's words; without one it says that nobody was there.", "issue 15.2"),
     "plans:bank": Requirement("The memory bank is a copy of the one store, written at each step in the order of the seed into the folder of the day that the task began.", "issue 15.4, seed 002 3.9 and 4.1, E3"),
     "plan-api:approvals": Requirement("What a task needs approved waits for an answer over the wire; nothing approves itself.", "issue 15.5"),
     "plan-api:cancel": Requirement("A task that runs can be cancelled.", "issue 15.5"),

@@ -1,10 +1,13 @@
 """An execution that our agent drives from the command line: told on standard error, ended by a code."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
+from sam_tui.cli.claude import responder_of
+from sam_tui.cli.options import Values, open_runtime
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.workflow.views import ExecutionView
 from sam_tui.headless.interrupts import Interrupts
@@ -13,26 +16,54 @@ from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
     from sam_tui.core.workflow.drivers.run import StepHandOut
+    from sam_tui.headless.dialogue.terminal import TerminalPerson
 
 DONE, FAILED, WAITS = 0, 1, 3
+_UNANSWERED = (
+    "What was asked with nobody there counts as denied: run this at a terminal, or with --answers."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """The agent that drives, and the person at the terminal whom it asks."""
+
+    runtime: Runtime
+    person: "TerminalPerson"
+
+
+def open_stand(values: Values, program: str) -> Stand:
+    """The agent of these options; at a terminal the person there answers what ``--answers`` does not."""
+    from sam_tui.headless.dialogue.terminal import TerminalPerson
+
+    person = TerminalPerson(lambda text: click.echo(text, err=True, nl=False))
+    attended = person.attends if person.is_there else False
+    runtime = open_runtime(
+        values, attended=attended, responder=responder_of(values), program=program
+    )
+    return Stand(runtime, person)
 
 
 async def drive(
-    runtime: Runtime, execution: str, interrupts: Interrupts, hand_out: "StepHandOut | None" = None
+    stand: Stand, execution: str, interrupts: Interrupts, hand_out: "StepHandOut | None" = None
 ) -> int | None:
     """Let our agent drive an execution as far as it goes; the exit code of an interrupt, or None."""
+    runtime, person = stand.runtime, stand.person
     runner = runtime.open_runner(lambda line: click.echo(terminal_safe(line), err=True), hand_out)
     loop = asyncio.get_running_loop()
-    work = loop.create_task(runner.run(execution), name="workflow")
-    interrupts.cancel_with(lambda: loop.call_soon_threadsafe(work.cancel) and None)
     try:
-        await work
+        async with person.answering(runtime):
+            work = loop.create_task(runner.run(execution), name="workflow")
+            interrupts.cancel_with(lambda: loop.call_soon_threadsafe(work.cancel) and None)
+            await work
     except asyncio.CancelledError:
         return EXIT_CODES[interrupts.subtype or "cancelled"]
     finally:
         interrupts.cancel_with(None)
         if hand_out is not None:
             hand_out.forget(execution)
+    if person.unanswered:
+        click.echo(_UNANSWERED, err=True)
     return None
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from sam_tui.cli.claude import responder_of
 from sam_tui.cli.commands.fleets.driving import handed_out
-from sam_tui.cli.commands.workflows.execution import WAITS, drive, exit_code
+from sam_tui.cli.commands.workflows.execution import WAITS, drive, exit_code, open_stand
 from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_console, workflow_options
 from sam_tui.cli.options import Values, agent_options, open_runtime
 from sam_tui.cli.streams import input_descriptor
@@ -67,7 +66,10 @@ def new_command(**values: Any) -> int:
 )
 @agent_options
 def run_command(**values: Any) -> int:
-    """Approve and carry out the plan ID, or go on with it; else plan and carry out TASK."""
+    """Approve and carry out the plan ID, or go on with it; else plan and carry out TASK.
+
+    At a terminal you are asked there what comes up; elsewhere it is denied, unless --answers says else.
+    """
     service = values["ai_service"] or ""
 
     def begin(tasks: "PlannedTasks") -> str:
@@ -166,8 +168,8 @@ def _tasks(workflows: "Workflows") -> "PlannedTasks":
 
 def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
     """Begin with our agent at hand, drive, and show what it came to."""
-    runtime = open_runtime(values, responder=responder_of(values), program="sam-tui plan")
-    interrupts = Interrupts()
+    stand = open_stand(values, "sam-tui plan")
+    runtime, interrupts = stand.runtime, Interrupts()
     interrupts.install()
     try:
         with open_console(values, runtime.workflows.workflows) as at:
@@ -179,7 +181,7 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
                 try:
                     with handed_out(values, runtime) as hand_out:
                         task = begin(tasks)
-                        stopped = await drive(runtime, task, interrupts, hand_out)
+                        stopped = await drive(stand, task, interrupts, hand_out)
                     if stopped is None:
                         return _show(at, tasks, task)
                     click.echo(f"Interrupted. Go on: sam-tui plan run {task}", err=True)

@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from sam_tui.cli.claude import responder_of
-from sam_tui.cli.commands.workflows.execution import DONE, FAILED, drive, exit_code
+from sam_tui.cli.commands.workflows.execution import (
+    DONE,
+    FAILED,
+    Stand,
+    drive,
+    exit_code,
+    open_stand,
+)
 from sam_tui.cli.commands.workflows.lines import (
     advanced_lines,
     advanced_object,
@@ -28,7 +34,6 @@ from sam_tui.cli.commands.workflows.lines import (
 from sam_tui.cli.options import (
     Values,
     agent_options,
-    open_runtime,
     place_options,
     workspace_of,
 )
@@ -37,7 +42,6 @@ from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.clock import SystemClock
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery
-from sam_tui.core.runtime import Runtime
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.verbs import VERBS, Verb
 from sam_tui.core.workflow.views import Advanced
@@ -257,26 +261,25 @@ def artifact_command(**values: Any) -> int:
 def run_command(**values: object) -> int:
     """Let the agent run a workflow to its end, or go on with an execution.
 
+    At a terminal you are asked there what comes up; elsewhere it is denied, unless --answers says else.
     Ends with 0 when it is completed, 3 when it waits for a person, 1 when it failed.
     """
-    runtime = open_runtime(values, responder=responder_of(values), program="sam-tui workflow run")
+    stand = open_stand(values, "sam-tui workflow run")
     interrupts = Interrupts()
     interrupts.install()
     try:
-        with open_console(values, runtime.workflows.workflows) as at:
-            return asyncio.run(_run(at, runtime, values, interrupts))
+        with open_console(values, stand.runtime.workflows.workflows) as at:
+            return asyncio.run(_run(at, stand, values, interrupts))
     finally:
         interrupts.restore()
 
 
-async def _run(
-    at: WorkflowConsole, runtime: Runtime, values: Values, interrupts: Interrupts
-) -> int:
+async def _run(at: WorkflowConsole, stand: Stand, values: Values, interrupts: Interrupts) -> int:
     """Start or continue, drive, and print how it ended."""
     workflows = at.workflows
     try:
         execution = _started(workflows, values)
-        stopped = await drive(runtime, execution, interrupts)
+        stopped = await drive(stand, execution, interrupts)
         if stopped is not None:
             click.echo(f"Interrupted. Go on: sam-tui workflow run {execution}", err=True)
             return stopped
@@ -284,7 +287,7 @@ async def _run(
         at.show(execution_object(view, steps), execution_lines(view, steps))
         return exit_code(view)
     finally:
-        await runtime.close()
+        await stand.runtime.close()
 
 
 def _started(workflows: "Workflows", values: Values) -> str:
