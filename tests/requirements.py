@@ -685,6 +685,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "rehearsal:several": Requirement("Commands of one rehearsal build on each other.", "issue 4.5"),
     "rehearsal:shown": Requirement("A rehearsal shows every change with its diff and makes none.", "issue 4.5"),
     "reminders:again": Requirement("In a long loop the todo list stands again after so many calls or tokens, appended like any reminder.", "issue 16.6"),
+    "reminders:choices": Requirement("/reminders lists what the model is reminded of, when, how often, in how many tokens and when last; one that is muted says nothing more in that conversation, one that is pinned stands again in long loops.", "issue 16.6"),
     "reminders:append-only": Requirement("In a tool loop a reminder is appended only when it changed.", "architecture 5, spec 9.2 C17"),
     "reminders:documents": Requirement("Imported documents are told with name, size and short id, newest import once.", "seed 004 DocumentImportReminderInjector, spec 2.1"),
     "reminders:echoes": Requirement("Reminder tags in a model's answer or reasoning are cleaned as it streams, also where pieces cut them, and in what is kept.", "issue 3.9, spec/sam.md 10.4"),

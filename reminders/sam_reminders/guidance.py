@@ -33,6 +33,7 @@ class InstructionsReminder:
     """Each file once, and again when it changed; what no longer holds is said, too."""
 
     name = "instructions"
+    trigger = "a file of instructions changes"
 
     def __init__(self, instructions: Offered) -> None:
         self._instructions = instructions
@@ -129,6 +130,7 @@ class SkillsReminder:
     """Names and descriptions, told at the beginning and when they changed."""
 
     name = "skills"
+    trigger = "skills come or go"
 
     def __init__(self, skills: OfferedSkills) -> None:
         self._skills = skills
@@ -149,6 +151,7 @@ class AgentsReminder:
     """Names and descriptions of the agents that ``run_subagent`` can send, told as skills are."""
 
     name = "agents"
+    trigger = "agents come or go"
 
     def __init__(self, agents: OfferedAgents) -> None:
         self._agents = agents
@@ -185,6 +188,7 @@ class MiniPromptsReminder:
     """The mini prompts that are on, from the second user message on."""
 
     name = "mini_prompts"
+    trigger = "the mini prompts that are on change"
 
     def __init__(self, library: PromptLibrary) -> None:
         self._library = library
@@ -218,6 +222,7 @@ class PinsReminder:
     """The pins of a conversation, in their order. They are the person's own words."""
 
     name = "pins"
+    trigger = "you pin words or take them back"
 
     def __init__(self, pins: Callable[[ConversationId], Sequence[str]]) -> None:
         self._pins = pins
@@ -250,6 +255,7 @@ class UserDefinedReminder:
     """Those that are due before a user message. The files are read once per turn, at its beginning."""
 
     name = "user_defined"
+    trigger = "a reminder of yours is due"
 
     def __init__(self, reminders: UserReminders) -> None:
         self._reminders = reminders

@@ -19,6 +19,7 @@ class UserContextReminder:
     """The day, and the facts of the conversation: told at its beginning, then when they changed."""
 
     name = "user_context"
+    trigger = "date, mode, model or topic change"
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -46,6 +47,7 @@ class DocumentsReminder:
     """The imported documents, so that none is imported twice."""
 
     name = "documents"
+    trigger = "a document is imported"
 
     def __init__(self, documents: DocumentStore) -> None:
         self._documents = documents
@@ -98,6 +100,7 @@ class MemoriesReminder:
     """The memories of the last five minutes, of this conversation or those that share its topic."""
 
     name = "memories"
+    trigger = "what is remembered changes"
 
     def __init__(self, memories: MemoryStore) -> None:
         self._memories = memories

@@ -38,6 +38,7 @@ class TodoListReminder:
     """
 
     name = "todo_list"
+    trigger = "the todo list changes, and again in long loops"
     repeats = True
     """In a long loop it stands again though nothing changed: near on every call."""
 
@@ -139,6 +140,7 @@ class WorkflowPhaseReminder:
     """Where the workflow of a conversation stands; silent where there is none."""
 
     name = "workflow_phase"
+    trigger = "the workflow moves on"
 
     def __init__(self, digest: Callable[[ConversationId], str]) -> None:
         self._digest = digest
@@ -160,6 +162,7 @@ class BackgroundCommandsReminder:
     """What ended beside the conversation, so that nobody has to look again and again."""
 
     name = "background_commands"
+    trigger = "a command in the background ends"
 
     def __init__(self, ended: EndedCommands) -> None:
         self._ended = ended
@@ -202,6 +205,7 @@ class RepeatedCallsReminder:
     """Fingerprints of calls with their results since the person's last message."""
 
     name = "repeated_calls"
+    trigger = "a call is repeated without progress"
 
     def content(self, view: TurnView) -> str | None:
         """Which call repeats, once it does and each few times more; None while none does."""
@@ -248,6 +252,7 @@ class StatusSignalReminder:
     """One paragraph while workflow mode is on."""
 
     name = "status_signal"
+    trigger = "workflow mode is on"
 
     def __init__(self, workflow_mode: Callable[[ConversationId], bool]) -> None:
         self._workflow_mode = workflow_mode

@@ -22,6 +22,7 @@ from sam_tui.core.agent.turn import TurnEngine
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.prompt.reminders import Injectors
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.prompt.skills import worded
 from sam_tui.core.prompt.system import guidance, short_prompt, system_prompt
@@ -128,9 +129,12 @@ class Agent(Providers):
         requests = RequestBuilder(
             system_prompt(self._guidance(), self.workspace),
             self.executor.registry.schemas_json,
-            [*build_reminders(self._sources()), *self.plugins.reminders],
+            Injectors(
+                [*build_reminders(self._sources()), *self.plugins.reminders],
+                self.storage.reminders,
+                self.shield.redact,
+            ),
             self.todos,
-            self.shield.redact,
             short_system=self._short_prompt,
         )
         return TurnEngine(
@@ -146,7 +150,9 @@ class Agent(Providers):
             lambda text: worded(text, self._offered_skills, lambda: self.definitions("commands")),
             self.configuration.layers.limits.answers,
             notetaker=Notetaker(self.shield.redact) if self._notes_wanted else None,
-            recorder=CallRecorder(self.calls, self.clock, self.prices(), self.shield.redact),
+            recorder=CallRecorder(
+                self.calls, self.clock, self.prices(), self.shield.redact, self.todos.current
+            ),
             attachments=lambda: self._attachments,
         )
 

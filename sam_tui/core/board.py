@@ -9,7 +9,7 @@ from sam_tui.core.events import TodosChanged
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.storage import TodoStore
 from sam_tui.core.todos.edits import DeliveredEdits, EditSpan, TodoEdit, edited, extended
-from sam_tui.core.todos.item import Todo
+from sam_tui.core.todos.item import Todo, one_line, with_status
 
 
 class BoardStore(TodoStore, Protocol):
@@ -31,6 +31,11 @@ class TodoBoard:
     def items(self, conversation: ConversationId) -> tuple[Todo, ...]:
         """The list as stored, in its own order."""
         return self._store.load(conversation)
+
+    def current(self, conversation: ConversationId) -> str:
+        """The item in progress by number and title; empty where there is none."""
+        running = with_status(self.items(conversation), "in-progress")
+        return f"[{running[0].id}] {one_line(running[0].title)}" if running else ""
 
     def replace(self, conversation: ConversationId, items: Sequence[Todo]) -> None:
         """Store the whole list as the model wants it, and tell everyone."""

@@ -159,6 +159,13 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
         "xray", "X-ray", "Look at a model call: the request part by part, times, cost", (), "xray"
     ),
     WorkbenchAction(
+        "reminders",
+        "Reminders",
+        "What the model is reminded of, when and in how many tokens: read, mute or pin one",
+        (),
+        "reminders",
+    ),
+    WorkbenchAction(
         "pin", "Pin", "Let words of yours stand before the model whatever leaves", (), "pin", "TEXT"
     ),
     WorkbenchAction(

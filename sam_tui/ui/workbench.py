@@ -35,6 +35,7 @@ from sam_tui.ui.controllers.terminals.status import TerminalStatus
 from sam_tui.ui.controllers.turns import GROUP, TurnRunner
 from sam_tui.ui.controllers.window.calls import show_calls
 from sam_tui.ui.controllers.window.compaction import CompactionActions
+from sam_tui.ui.controllers.window.reminders import show_reminders
 from sam_tui.ui.controllers.window.settings import welcome
 from sam_tui.ui.controllers.workflows import WorkflowRuns
 from sam_tui.ui.front import Front, Invocation
@@ -113,6 +114,7 @@ class Workbench:
             "context": lambda _: about.context(),
             "compact": lambda text: self._when_idle(lambda: self._compaction.compact(text)),
             "xray": lambda _: show_calls(self._context, self.current),
+            "reminders": lambda _: show_reminders(self._context, self.current),
             "pin": lambda text: self._context.attempt(lambda: self._compaction.pin(text)),
             "edit_block": lambda _: BlockEditor(self._context).open(),
             "review": lambda _: self._review.open(),

@@ -17,14 +17,18 @@ from sam_tui.core.errors import ModelRejected
 from sam_tui.core.events import Answered
 from sam_tui.core.messages import UserMessage
 from sam_tui.core.ports.model import TextDelta, UsageDelta
+from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Price, Usage
 from tests.fakes.engine_kit import Echo, Hand, Kit, RawModel, calls, open_engine
+
+TODO = Todo(2, "read the long one", "", "in-progress")
 
 
 def open_recorded(kit: Kit, model: RawModel, reminder: Echo | None = None) -> Session:
     """A session whose calls are kept; ``raw`` costs a dollar for a million tokens in, ten out."""
     clock = Hand()
-    recorder = CallRecorder(kit.storage.calls, clock, {"raw": Price(1.0, 10.0, 0.1)})
+    prices, current = {"raw": Price(1.0, 10.0, 0.1)}, kit.board.current
+    recorder = CallRecorder(kit.storage.calls, clock, prices, todo=current)
     engine = replace(open_engine(kit, [reminder or Echo()], clock), recorder=recorder)
     history = History(kit.storage.conversations, kit.conversation)
     history.restore(kit.executor.plan)
@@ -78,7 +82,9 @@ async def test_every_call_opens_as_it_was_sent_also_across_compactions_and_their
     )  # fmt: skip
     session = open_recorded(kit, model, reminder)
     await session.run("first")
+    kit.board.replace(kit.conversation, [Todo(1, "old", "", "completed"), TODO])
     await session.run("second")
+    kit.board.replace(kit.conversation, [replace(TODO, status="completed")])
     planned, _ = await session.planner.plan(None, WhatLeaves("up to", 1))
     session.planner.apply(planned)
     await session.run("third")
@@ -110,6 +116,7 @@ async def test_every_call_opens_as_it_was_sent_also_across_compactions_and_their
 
     assert costs("tool") == {"(answers)": 3.1, "murmur": 0.775, "ping": 0.775}
     assert costs("turn") == {"0001": 3.1, "0002": 1.55, "0003": 0, "0004": 0}
+    assert costs("todo") == {"(none)": 3.1, "[2] read the long one": 1.55}
     assert costs("model") == {"raw": 4.65} and list(costs("folder").values()) == [4.65]
     assert not log.totals("day", since=kept[-1].at + 9)
     assert UserMessage("first") in session.messages

@@ -28,7 +28,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries, Responder
 from sam_tui.core.messages import Message
 from sam_tui.core.ports.model import CallDelta, Delta, ModelRequest
-from sam_tui.core.prompt.reminders import TurnView
+from sam_tui.core.prompt.reminders import Injectors, TurnView
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.tooling.arguments import Arguments, NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
@@ -254,7 +254,8 @@ def open_engine(
     clock: Hand | None = None,
 ) -> TurnEngine:
     """An engine over a kit's tools; its waits end at once."""
-    requests = RequestBuilder("system", kit.registry.schemas_json, reminders, kit.board)
+    injectors = Injectors(reminders, kit.storage.reminders)
+    requests = RequestBuilder("system", kit.registry.schemas_json, injectors, kit.board)
     retry = RetryPolicy(waits=(0.5, 1.0))
     room = Room(kit.storage.archive, kit.bus)
     return TurnEngine(kit.executor, requests, kit.bus, clock or Hand(), retry, Budgets(), room)

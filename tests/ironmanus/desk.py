@@ -33,6 +33,7 @@ from sam_tui.core.bus import Bus
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries, Responder
 from sam_tui.core.messages import ToolCall
+from sam_tui.core.prompt.reminders import Injectors
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.services import Services
 from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
@@ -126,7 +127,8 @@ class Desk:
             ),
         )
         board = TodoBoard(self.storage.todos, self.bus, self.clock)
-        requests = RequestBuilder("system", registry.schemas_json, [], board)
+        injectors = Injectors([], self.storage.reminders)
+        requests = RequestBuilder("system", registry.schemas_json, injectors, board)
         self.engine = TurnEngine(
             self.executor, requests, self.bus, self.clock, RetryPolicy(waits=()), self.budgets,
             Room(self.storage.archive, self.bus),

@@ -19,7 +19,13 @@ from sam_tui.core.messages import (
     UserMessage,
 )
 from sam_tui.core.ports.memory import ImportedDocument, MemoryDraft
-from sam_tui.core.prompt.reminders import AGAIN_CALLS, Reminder, TurnView, due_reminders
+from sam_tui.core.prompt.reminders import (
+    AGAIN_CALLS,
+    Reminder,
+    ReminderChoice,
+    TurnView,
+    due_reminders,
+)
 from sam_tui.core.todos.item import Todo
 
 C = ConversationId("c")
@@ -240,3 +246,21 @@ def test_the_todo_list_stands_again_in_a_long_loop_though_nothing_changed(
     assert due == ([first] if again else [])
     told = TurnView(C, [*messages, *due], todos, NOW, new_message=False)
     assert not again or not due_reminders([TodoListReminder()], told, new_message=False)
+
+
+@pytest.mark.requirement("reminders:choices")
+def test_a_muted_reminder_says_nothing_and_a_pinned_one_stands_again_in_a_long_loop() -> None:
+    class Rule:
+        name = "rule"
+
+        def content(self, _: TurnView) -> str:
+            return "keep it small"
+
+    def due(choice: ReminderChoice | None, *messages: Message) -> list[ReminderMessage]:
+        seen, choices = view(*messages), {"rule": choice} if choice else {}
+        return due_reminders([Rule()], seen, new_message=not messages, choices=choices)
+
+    (first,) = due(None)
+    loop = [first, *(AssistantMessage(f"{n}") for n in range(AGAIN_CALLS))]
+    assert due("muted") == due("muted", *loop) == due(None, *loop) == due("pinned", first) == []
+    assert due("pinned") == due("pinned", *loop) == [first]

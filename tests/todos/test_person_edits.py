@@ -25,6 +25,7 @@ from sam_tui.core.ids import CallId, InquiryId
 from sam_tui.core.inquiry import Reply
 from sam_tui.core.messages import ReminderMessage, ToolMessage
 from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta
+from sam_tui.core.prompt.reminders import Injectors
 from sam_tui.core.prompt.requests import RequestBuilder
 from sam_tui.core.todos.edits import EditKind, EditSpan, TodoEdit, differences, edited
 from sam_tui.core.todos.item import TODO_STATUSES, Todo
@@ -169,7 +170,10 @@ def session_over(desk: Desk, model: RawModel) -> Session:
     engine = TurnEngine(
         desk.executor,
         RequestBuilder(
-            "system", desk.registry.schemas_json, [TodoListReminder(desk.board)], desk.board
+            "system",
+            desk.registry.schemas_json,
+            Injectors([TodoListReminder(desk.board)], desk.storage.reminders),
+            desk.board,
         ),
         desk.bus,
         desk.clock,

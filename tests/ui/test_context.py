@@ -107,3 +107,45 @@ async def test_a_compaction_is_looked_at_done_and_undone_and_pins_stand_after_it
         await me.until(lambda: titled("take it back"))
         await me.pilot.press("enter")
         await me.until(lambda: "No longer pinned" in me.transcript())
+
+
+@pytest.mark.requirement("reminders:choices")
+async def test_what_the_model_is_reminded_of_is_listed_read_muted_and_told_again(
+    stage: Stage, model: RawModel
+) -> None:
+    model.answers += [[TextDelta(words)] for words in ("one", "two", "three")]
+    async with driven(app_over(stage), (120, 40)) as me:
+
+        async def told_in(mode: str, answer: str) -> int:
+            """How often the model was told date and mode, after a prompt in another mode."""
+            await me.send(f"/mode {mode}")
+            await me.send("go on")
+            await me.until(lambda: answer in me.transcript() and not me.bench.turns.running)
+            return sum("<userContext>" in message.text for message in model.seen[-1])
+
+        async def picked(*keys: str) -> None:
+            await me.send("/reminders")
+            await me.until(
+                lambda: isinstance(me.app.screen, Picker) and "user_context" in me.drawn()
+            )
+            await me.pilot.press("enter")
+            await me.until(lambda: isinstance(me.app.screen, Picker) and "mute" in me.drawn())
+            await me.pilot.press(*keys)
+
+        await me.ready()
+        await me.send("/reminders")
+        await me.until(lambda: "send a first prompt" in me.transcript())
+        assert await told_in("ask-all", "one") == 1
+        await picked("enter")
+        await me.until(lambda: isinstance(me.app.screen, Reader))
+        await me.until(lambda: "userContext" in me.drawn())
+        await me.pilot.press("escape")
+        await picked("down", "enter")
+        await me.until(lambda: "Reminder user_context: muted" in me.transcript())
+        assert await told_in("ask", "two") == 1
+        await me.send("/reminders")
+        await me.until(lambda: "once" in me.drawn() and "muted" in me.drawn())
+        await me.pilot.press("escape")
+        await picked("down", "down", "enter")
+        await me.until(lambda: "Reminder user_context: as usual" in me.transcript())
+        assert await told_in("accept-edits", "three") == 2

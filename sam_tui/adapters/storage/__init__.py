@@ -16,6 +16,7 @@ from sam_tui.adapters.storage.conversation_folders import ConversationFolders
 from sam_tui.adapters.storage.conversation_state import (
     SqliteDocuments,
     SqlitePromptChoices,
+    SqliteReminderChoices,
     SqliteResults,
     SqliteTodos,
 )
@@ -51,6 +52,7 @@ class Storage:
     documents: SqliteDocuments
     archive: SqliteArchive
     choices: SqlitePromptChoices
+    reminders: SqliteReminderChoices
     calls: SqliteCalls
 
     def __enter__(self) -> Self:
@@ -98,5 +100,6 @@ def open_storage(
         SqliteDocuments(database),
         SqliteArchive(database),
         SqlitePromptChoices(database),
+        SqliteReminderChoices(database),
         SqliteCalls(database, conversations),
     )

@@ -162,7 +162,7 @@ class SqliteConversationCatalog:
 
 _OF_ONE = (
     "messages", "compactions", "model_calls", "todos", "results", "call_displays", "prompt_choices",
-    "topics", "documents", "writers", "message_words", "indexed_messages",
+    "reminder_choices", "topics", "documents", "writers", "message_words", "indexed_messages",
 )  # fmt: skip
 """Tables whose rows name their conversation, and go with it."""
 
@@ -194,6 +194,7 @@ _COPIED = {
     "results": "call, text, created_at, file",
     "call_displays": "call, seconds, displays, decision",
     "prompt_choices": "prompt, enabled",
+    "reminder_choices": "name, choice",
     "topics": "topic, updated_at",
 }
 """What a copy takes along, by table: the columns beside the conversation's. Totals begin anew."""

@@ -90,7 +90,15 @@ def _explained(path: Path, verb: str) -> Generator[None, None, None]:
         ) from error
 
 
-_BY_CONVERSATION = ("topics", "results", "documents", "archive", "prompt_choices", "decisions")
+_BY_CONVERSATION = (
+    "topics",
+    "results",
+    "documents",
+    "archive",
+    "prompt_choices",
+    "reminder_choices",
+    "decisions",
+)
 _BY_SCOPE = ("memories", "notes", "knowledge")
 _UNUSED = " AND ".join([
     "c.messages = 0 AND c.queued = '[]'",

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from sqlite3 import Connection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from sam_tui.adapters.storage.conversation_folders import ConversationFolders
 from sam_tui.adapters.storage.database import Database
@@ -15,6 +15,7 @@ from sam_tui.core.display import Display
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.ports.memory import ImportedDocument
 from sam_tui.core.ports.storage import CallDisplay
+from sam_tui.core.prompt.reminders import ReminderChoice
 from sam_tui.core.todos.edits import EditSpan
 from sam_tui.core.todos.item import Todo
 
@@ -43,6 +44,36 @@ class SqlitePromptChoices:
                 "INSERT OR REPLACE INTO prompt_choices VALUES (?, ?, ?)",
                 (storable(conversation), storable(prompt_id), int(enabled)),
             )
+
+
+class SqliteReminderChoices:
+    """What the person chose for reminders, by conversation. Whatever returned is kept."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def chosen(self, conversation: ConversationId) -> Mapping[str, ReminderChoice]:
+        """Name -> choice, for those that were chosen."""
+        rows = self._database.query(
+            "SELECT name, choice FROM reminder_choices WHERE conversation = ? ORDER BY name",
+            storable(conversation),
+        )
+        return {name: choice for name, choice in rows if choice in get_args(ReminderChoice)}
+
+    def choose(
+        self, conversation: ConversationId, name: str, choice: ReminderChoice | None
+    ) -> None:
+        """Remember a choice; None takes it back."""
+        key = (storable(conversation), storable(name))
+        with self._database.transaction() as connection:
+            if choice is None:
+                connection.execute(
+                    "DELETE FROM reminder_choices WHERE conversation = ? AND name = ?", key
+                )
+            else:
+                connection.execute(
+                    "INSERT OR REPLACE INTO reminder_choices VALUES (?, ?, ?)", (*key, choice)
+                )
 
 
 class SqliteDocuments:

@@ -282,4 +282,16 @@ STEPS: tuple[MigrationStep, ...] = (
             "CREATE INDEX model_calls_by_time ON model_calls (at)",
         ),
     ),
+    MigrationStep(
+        "016-reminder-choices-and-todos-of-calls",
+        (
+            """CREATE TABLE reminder_choices (
+                conversation TEXT NOT NULL,
+                name TEXT NOT NULL,
+                choice TEXT NOT NULL,
+                PRIMARY KEY (conversation, name)
+            )""",
+            "ALTER TABLE model_calls ADD COLUMN todo TEXT NOT NULL DEFAULT ''",
+        ),
+    ),
 )

@@ -8,7 +8,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Message
 from sam_tui.core.usage import SentPrefix, Usage
 
-UsageKey = Literal["day", "model", "folder", "conversation", "turn", "tool"]
+UsageKey = Literal["day", "model", "folder", "conversation", "turn", "tool", "todo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class ModelCall:
     """One call of a model. ``at`` in seconds since the epoch, ``seconds`` and ``first`` from then on.
 
     ``purpose`` is what it was for: ``answer`` or ``notes``; ``tools`` are the operations that its
-    answer called, ``fault`` is why it failed. ``number`` counts a conversation's calls from 1; the
-    log gives it.
+    answer called, ``fault`` is why it failed, ``todo`` is the item in progress when it began.
+    ``number`` counts a conversation's calls from 1; the log gives it.
     """
 
     at: float
@@ -38,6 +38,7 @@ class ModelCall:
     tools: tuple[str, ...] = ()
     fault: str = ""
     number: int = 0
+    todo: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ Injection Flow). Inside a tool loop one is appended only when it changed since t
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Image, Message, ReminderMessage
@@ -47,6 +47,33 @@ class Reminder(Protocol):
         ...
 
 
+ReminderChoice = Literal["muted", "pinned"]
+"""What the person chose for a reminder: it is told no more, or stands again in long loops as well."""
+
+
+class ReminderChoices(Protocol):
+    """What the person chose for reminders, by conversation. Whatever returned is kept."""
+
+    def chosen(self, conversation: ConversationId) -> Mapping[str, ReminderChoice]:
+        """Name -> choice, for those that were chosen."""
+        ...
+
+    def choose(
+        self, conversation: ConversationId, name: str, choice: ReminderChoice | None
+    ) -> None:
+        """Remember a choice; None takes it back."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Injectors:
+    """The reminders of a runtime in their order, what is chosen for them, and what takes secrets out."""
+
+    reminders: Sequence[Reminder]
+    choices: ReminderChoices
+    clean: Callable[[str], str] = lambda text: text
+
+
 _BRACKETS = str.maketrans("<>", "‹›")
 
 
@@ -58,11 +85,6 @@ def quoted_line(text: str, width: int = 300) -> str:
 
 AGAIN_CALLS, AGAIN_TOKENS = 25, 20_000
 """Model calls, and tokens at four characters each, after which a repeating reminder stands again."""
-
-
-def _repeats(reminder: Reminder) -> bool:
-    """Whether a reminder stands again in a long loop though nothing changed (``repeats``)."""
-    return bool(getattr(reminder, "repeats", False))
 
 
 def _far(messages: Sequence[Message]) -> bool:
@@ -77,16 +99,28 @@ def due_reminders(
     *,
     new_message: bool,
     clean: Callable[[str], str] = lambda text: text,
+    choices: Mapping[str, ReminderChoice] | None = None,
 ) -> list[ReminderMessage]:
-    """The reminders to append now, in injection order; ``clean`` takes secrets out of them."""
+    """The reminders to append now, in injection order; ``clean`` takes secrets out of them.
+
+    ``choices`` is what the person chose, by name.
+    """
+    choices = choices or {}
     due: list[ReminderMessage] = []
-    tally = view.tally
     for reminder in reminders:
+        if choices.get(reminder.name) == "muted":
+            continue
         text = neutralise(clean(reminder.content(view) or ""))
-        fresh = new_message or text != tally.last(reminder.name)
-        if text and (fresh or (_repeats(reminder) and _far(tally.since(reminder.name)))):
+        fresh = new_message or text != view.tally.last(reminder.name)
+        if text and (fresh or _stands_again(reminder, view.tally, choices.get(reminder.name))):
             due.append(ReminderMessage(reminder.name, text))
     return due
+
+
+def _stands_again(reminder: Reminder, tally: Tally, choice: ReminderChoice | None) -> bool:
+    """Whether a reminder that repeats, or that the person pinned, is far from the newest message."""
+    repeats = choice == "pinned" or getattr(reminder, "repeats", False)
+    return repeats and _far(tally.since(reminder.name))
 
 
 def digest(text: str) -> str:

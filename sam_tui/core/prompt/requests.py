@@ -7,7 +7,7 @@ from sam_tui.core.board import TodoBoard
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import Message, ReminderMessage
 from sam_tui.core.ports.model import ModelRequest
-from sam_tui.core.prompt.reminders import Reminder, TurnView, due_reminders
+from sam_tui.core.prompt.reminders import Injectors, TurnView, due_reminders
 from sam_tui.core.prompt.tally import Tally
 
 
@@ -29,17 +29,15 @@ class RequestBuilder:
         self,
         system: str,
         tools_json: str,
-        reminders: Sequence[Reminder],
+        injectors: Injectors,
         board: TodoBoard,
-        clean: Callable[[str], str] = lambda text: text,
         *,
         short_system: Callable[[], str] | None = None,
     ) -> None:
         self._system = system
         self._tools_json = tools_json
-        self._reminders = tuple(reminders)
+        self.injectors = injectors
         self._board = board
-        self._clean = clean
         self._short_system = short_system
 
     def narrowed(self, tools_json: str, *, system: str = "") -> "RequestBuilder":
@@ -47,9 +45,8 @@ class RequestBuilder:
         return RequestBuilder(
             system or self._system,
             tools_json,
-            self._reminders,
+            self.injectors,
             self._board,
-            self._clean,
             short_system=None if system else self._short_system,
         )
 
@@ -87,4 +84,11 @@ class RequestBuilder:
             new_message,
             history.tally,
         )
-        return due_reminders(self._reminders, view, new_message=new_message, clean=self._clean)
+        injectors = self.injectors
+        return due_reminders(
+            injectors.reminders,
+            view,
+            new_message=new_message,
+            clean=injectors.clean,
+            choices=injectors.choices.chosen(history.conversation),
+        )

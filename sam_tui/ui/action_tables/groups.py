@@ -13,7 +13,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "new", "resume", "fork", "take_over", "rewind", "undo", "copy", "copy_block", "clear", "agents",
         "topic", "prompts",
     ),
-    "Model and context": ("model", "key", "context", "compact", "xray", "pin"),
+    "Model and context": ("model", "key", "context", "compact", "xray", "reminders", "pin"),
     "Trust": ("trust", "audit", "servers"),
     "Workflows": (
         "workflow", "planned_task", "runs_plan", "runs_go", "runs_new", "runs_verbs", "fleets",

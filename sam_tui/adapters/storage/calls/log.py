@@ -20,9 +20,10 @@ STREAMS_KEPT = 200
 _COLUMNS = (
     "c.number, c.at, c.model, c.purpose, c.seconds, c.first, c.size, c.same, c.culprit, c.tools,"
     " c.fault, c.input_tokens, c.cached_tokens, c.cache_write_tokens, c.output_tokens,"
-    " c.reasoning_tokens, c.cost"
+    " c.reasoning_tokens, c.cost, c.todo"
 )
 _NO_TOOL = "(answers)"
+_NO_TODO = "(none)"
 
 
 class SqliteCalls:
@@ -65,6 +66,7 @@ class SqliteCalls:
                 storable(call.fault), point.compaction, point.position, system, tools,
                 zlib.compress(storable(stream).encode()), usage.input_tokens, usage.cached_tokens,
                 usage.cache_write_tokens, usage.output_tokens, usage.reasoning_tokens, usage.cost,
+                storable(call.todo),
             )  # fmt: skip
             connection.execute(f"INSERT INTO model_calls VALUES ({', '.join('?' * len(row))})", row)
             connection.execute(
@@ -124,6 +126,7 @@ class SqliteCalls:
                 "conversation": (whose,),
                 "turn": (f"{turn:04d}",),
                 "tool": call.tools or (_NO_TOOL,),
+                "todo": (call.todo or _NO_TODO,),
             }[by]
             for key in keys:
                 count, usage = sums[key]
@@ -145,11 +148,13 @@ def _text(connection: Connection, text: str) -> str:
 
 
 def _call(row: Row) -> ModelCall:
-    number, at, model, purpose, seconds, first, size, same, culprit, tools, fault, *usage = row
+    number, at, model, purpose, seconds, first, size, same, culprit, tools, fault, *usage, todo = (
+        row
+    )
     prefix = SentPrefix(size, same, culprit)
     return ModelCall(
         at, model, purpose, Usage(*usage), seconds, first, prefix, tuple(json_value(tools)), fault,
-        number,
+        number, todo,
     )  # fmt: skip
 
 

@@ -67,7 +67,7 @@ def xray_command(**values: Any) -> int:
     return 0
 
 
-_KEYS: "tuple[UsageKey, ...]" = ("day", "model", "folder", "conversation", "turn", "tool")
+_KEYS: "tuple[UsageKey, ...]" = ("day", "model", "folder", "conversation", "turn", "tool", "todo")
 _DAY = 86_400
 
 

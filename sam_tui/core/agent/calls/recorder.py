@@ -40,7 +40,8 @@ class _Sent:
 
 
 class CallRecorder:
-    """Writes to the log; ``prices`` are the person's own, by the name of the model."""
+    """Writes to the log; ``prices`` are the person's own, by the name of the model. ``todo`` names the
+    item that a conversation works on."""
 
     def __init__(
         self,
@@ -48,11 +49,13 @@ class CallRecorder:
         clock: Clock,
         prices: Mapping[str, Price],
         clean: Callable[[str], str] = lambda text: text,
+        todo: Callable[[ConversationId], str] = lambda _: "",
     ) -> None:
         self.log = log
         self.clock = clock
         self.clean = clean
         self.prices = prices
+        self.todo = todo
         self._sent: dict[ConversationId, _Sent] = {}
 
     def begin(
@@ -112,6 +115,7 @@ class CallRecording:
         self._model = model
         self._request = request
         self._point: RequestPoint = recorder.log.point(conversation)
+        self._todo = recorder.clean(recorder.todo(conversation))
         self._at = recorder.clock.now()
         self._start = recorder.clock.monotonic()
         self._first = 0.0
@@ -152,7 +156,7 @@ class CallRecording:
         seconds = self._recorder.clock.monotonic() - self._start
         call = ModelCall(
             self._at, self._model.name, _PURPOSE_ANSWER, usage, seconds, self._first, self.prefix,
-            tools, fault,
+            tools, fault, todo=self._todo,
         )  # fmt: skip
         head = (self._request.system, self._request.tools_json)
         self._recorder.log.record(
