@@ -257,8 +257,8 @@ def test_a_muted_reminder_says_nothing_and_a_pinned_one_stands_again_in_a_long_l
             return "keep it small"
 
     def due(choice: ReminderChoice | None, *messages: Message) -> list[ReminderMessage]:
-        seen, choices = view(*messages), {"rule": choice} if choice else {}
-        return due_reminders([Rule()], seen, new_message=not messages, choices=choices)
+        choices: dict[str, ReminderChoice] = {"rule": choice} if choice else {}
+        return due_reminders([Rule()], view(*messages), new_message=not messages, choices=choices)
 
     (first,) = due(None)
     loop = [first, *(AssistantMessage(f"{n}") for n in range(AGAIN_CALLS))]
