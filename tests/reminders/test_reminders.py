@@ -253,8 +253,8 @@ def test_a_muted_reminder_says_nothing_and_a_pinned_one_stands_again_in_a_long_l
     class Rule:
         name = "rule"
 
-        def content(self, _: TurnView) -> str:
-            return "keep it small"
+        def content(self, view: TurnView) -> str:
+            return f"keep {view.conversation} small"
 
     def due(choice: ReminderChoice | None, *messages: Message) -> list[ReminderMessage]:
         choices: dict[str, ReminderChoice] = {"rule": choice} if choice else {}
