@@ -12,6 +12,7 @@ from textual import events, on
 from textual.app import App
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.driver import Driver
+from textual.filter import Monochrome
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.timer import Timer
@@ -37,6 +38,7 @@ from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.controllers.screen_actions import ScreenActions
 from sam_tui.ui.controllers.window.settings import SettingActions
 from sam_tui.ui.driver.cells import cells_of
+from sam_tui.ui.driver.few_colours import Surface, few_colours, wants_no_colour
 from sam_tui.ui.driver.keys import GroundTold, name_alt_keys
 from sam_tui.ui.driver.output import lasting
 from sam_tui.ui.driver.sequences import clipboard_sequences
@@ -173,6 +175,21 @@ class SamApp(App[None], inherit_bindings=False):
         # Without its watcher, which has every style worked out anew before the first frame.
         self.set_reactive(App.theme, name)
         self.stylesheet = theme.ThemeStylesheet(self.get_css_variables())
+        self._have_few_colours()
+
+    def _have_few_colours(self) -> None:
+        """Draw with the colours that the terminal has, and with none where the person wants none."""
+        self.no_color = wants_no_colour(self._settings.environ)
+        system = self.console._color_system  # pyright: ignore
+        few = few_colours(system, colourless=self.no_color, surface=self._surface)
+        self._filters = [f for f in self._filters if not isinstance(f, Monochrome)]
+        if few is not None:
+            self._filters.append(few)
+
+    def _surface(self) -> Surface:
+        """The colours of plain text in the present look."""
+        look = self.current_theme
+        return look.foreground or "#ffffff", look.background or "#000000"
 
     def set_timer(self, *arguments: Any, **options: Any) -> Timer:
         """A timer that calls once, also late: Textual's own never would, and a new size is drawn by one."""

@@ -304,22 +304,6 @@ async def test_clear_leaves_nothing_and_the_pane_goes_on() -> None:
         assert "new text" in host.text()
 
 
-@pytest.mark.requirement("transcript:no-colour")
-async def test_without_colour_no_strip_holds_a_colour(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    host = Host()
-    async with host.run_test(size=(80, 24)) as pilot:
-        host.pane.stream_text("# Title\n\n`code`\n\n```python\ndef f(): pass\n```\n")
-        host.pane.finish_tool(finished(Diff("f", "@@ -1 +1 @@\n-a\n+b\n", 1, 1)))
-        await pilot.pause()
-        strips = host.pane.render_lines(host.pane.size.region)
-        colours = [s.style.color for strip in strips for s in strip if s.style and s.style.color]
-        triplets = [c.triplet for c in colours if c.triplet is not None]
-        assert triplets
-        assert all(t.red == t.green == t.blue for t in triplets)
-        assert "Title" in host.text()
-
-
 @pytest.mark.requirement("transcript:reminder")
 async def test_reminders_that_stand_together_are_one_line_live_and_stored() -> None:
     host = Host()

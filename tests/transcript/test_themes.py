@@ -6,7 +6,7 @@ import pytest
 from rich.style import Style
 from textual.color import Color
 
-from sam_tui.ui.transcript.render.palette import contrast
+from sam_tui.ui.driver.contrast import contrast
 from tests.transcript.hosting import Host
 
 PARAGRAPH = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi"

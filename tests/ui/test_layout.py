@@ -201,14 +201,6 @@ async def test_the_start_works_styles_out_as_rarely_as_a_bare_app_and_reads_no_d
         assert ours.stylesheet.has_source(str(STYLES))
 
 
-@pytest.mark.requirement("ui:no-color")
-async def test_no_color_is_respected(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    async with driven(app_over(stage)) as me:
-        await me.ready()
-        assert me.app.no_color
-
-
 @pytest.mark.requirement("ui:clicked-twice")
 async def test_clicking_what_was_removed_meanwhile_ends_nothing(stage: Stage) -> None:
     app = app_over(stage)

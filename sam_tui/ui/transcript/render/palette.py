@@ -7,6 +7,8 @@ from functools import lru_cache
 from rich.style import Style
 from textual.color import Color, ColorParseError
 
+from sam_tui.ui.driver.contrast import FAINT, READABLE, contrast
+
 
 @dataclass(frozen=True, slots=True)
 class Palette:
@@ -40,11 +42,6 @@ class Palette:
     """A word that differs in a line that was changed."""
     removed_word: Style
     gutter: Style
-
-
-READABLE = 4.5
-"""The least contrast of text to its ground (WCAG 2.2, 1.4.3); what is faint has ``FAINT``."""
-FAINT = 3.0
 
 
 def make_palette(
@@ -155,21 +152,6 @@ def on_ground(style: Style, ground: Style, usual: Style) -> Style:
         Color.from_rich_color(colour), Color.from_rich_color(under), extreme, READABLE
     )
     return ground + Style(color=shade.rich_color, italic=style.italic)
-
-
-def contrast(first: Color, other: Color) -> float:
-    """The contrast ratio of two colours, 1 to 21 (WCAG 2.2)."""
-    dark, light = sorted((_luminance(first), _luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(color: Color) -> float:
-    def linear(part: int) -> float:
-        share = part / 255
-        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
-
-    red, green, blue = color.rgb
-    return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
 
 
 def _readable(color: Color, under: Color, foreground: Color, least: float) -> Color:

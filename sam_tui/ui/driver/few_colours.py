@@ -1,0 +1,142 @@
+"""What the looks say by colours, for terminals with sixteen and for people who want none."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from rich.color import Color as RichColor
+from rich.color import ColorSystem
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
+from textual.filter import LineFilter
+
+from sam_tui.ui.driver.contrast import FAINT, contrast
+
+Change = Callable[[Style, "Surface"], Style]
+Surface = tuple[str, str]
+"""Plain text and the ground under it, as the look has them."""
+
+_MARKED = 1.5
+"""From this contrast on a ground says something: what is marked, chosen, a button, a scroll bar."""
+_HUED = 44
+"""From this difference of its parts on (of 255) a colour says something by its hue."""
+_UNSEEN = 1.2
+"""Up to this contrast nothing was to be read."""
+_STRONG = 0.7
+"""From this part of plain text's contrast on grey text is plain, below it is quiet."""
+_HUES = ((20, "red"), (70, "yellow"), (165, "green"), (262, "blue"), (340, "magenta"), (360, "red"))
+"""Up to which degree a colour is called so."""
+_LOUD = frozenset({"red", "yellow"})
+"""Errors, refusals and warnings."""
+
+DARK_INKS = {
+    "red": 9,
+    "yellow": 11,
+    "green": 10,
+    "blue": 14,
+    "magenta": 13,
+    "plain": 15,
+    "quiet": 7,
+}
+"""Of the sixteen, on black: blue is cyan, for none of theirs can be read there."""
+LIGHT_INKS = {"red": 1, "yellow": 5, "green": 4, "blue": 4, "magenta": 5, "plain": 0, "quiet": 0}
+"""On white; their green, yellow and cyan cannot be read there."""
+GROUNDS = {"red": (1, 15), "yellow": (6, 0), "green": (2, 0), "blue": (6, 0), "magenta": (5, 15)}
+"""Grounds that say something, each with the ink to read on it."""
+
+
+class FewColours(LineFilter):
+    """Changes the styles of everything that is drawn. ``surface`` is asked for each row."""
+
+    def __init__(self, change: Change, surface: Callable[[], Surface]) -> None:
+        super().__init__()
+        self._change = change
+        self._surface = surface
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments as they are drawn."""
+        surface = self._surface()
+        return [
+            Segment(text, self._change(style, surface) if style is not None else None, control)
+            for text, style, control in segments
+        ]
+
+
+def wants_no_colour(environ: Mapping[str, str]) -> bool:
+    """Whether the person wants none (no-color.org): set, and not empty."""
+    return bool(environ.get("NO_COLOR"))
+
+
+def few_colours(
+    colours: ColorSystem | None, *, colourless: bool, surface: Callable[[], Surface]
+) -> FewColours | None:
+    """The filter for what a terminal has, None where it has at least 256 colours."""
+    if colourless:
+        return FewColours(without_colour, surface)
+    if colours is ColorSystem.STANDARD:
+        return FewColours(in_sixteen, surface)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def without_colour(style: Style, surface: Surface) -> Style:
+    """The style in attributes: reverse on a ground that stands out, dim for quiet, bold for loud text."""
+    ink, under = _colours(style, surface)
+    plain, ground = map(Color.parse, surface)
+    marked = contrast(under, ground) >= _MARKED
+    role = "plain" if marked else _role(ink, under, contrast(plain, ground))
+    return _stripped(style) + Style(
+        reverse=marked,
+        bold=bool(style.bold) or role in _LOUD,
+        dim=role == "quiet",
+        conceal=bool(style.conceal) or contrast(ink, under) < _UNSEEN,
+    )
+
+
+@lru_cache(maxsize=4096)
+def in_sixteen(style: Style, surface: Surface) -> Style:
+    """The style in the sixteen colours, so that it can be read whatever they look like exactly."""
+    ink, under = _colours(style, surface)
+    plain, ground = map(Color.parse, surface)
+    dark = contrast(ground, Color(0, 0, 0)) < contrast(ground, Color(255, 255, 255))
+    inks, number = (DARK_INKS, 0) if dark else (LIGHT_INKS, 15)
+    ink_number = inks[_role(ink, under, contrast(plain, ground))]
+    if contrast(under, ground) >= _MARKED:
+        grey = (7, 0) if dark else (0, 15)
+        number, ink_number = GROUNDS.get(_hue(under), grey)
+    if contrast(ink, under) < _UNSEEN:
+        ink_number = number
+    colours = RichColor.from_ansi(ink_number), RichColor.from_ansi(number)
+    return _stripped(style) + Style.from_color(*colours) + Style(reverse=False, dim=False)
+
+
+def _role(ink: Color, under: Color, plain: float) -> str:
+    """What a text colour is for: its hue, else ``plain`` or ``quiet``. ``plain``: that text's contrast."""
+    measured = contrast(ink, under)
+    if hue := _hue(ink) if measured >= FAINT else "":
+        return hue
+    return "plain" if measured >= _STRONG * plain else "quiet"
+
+
+def _hue(colour: Color) -> str:
+    """The name of a colour; none for a grey."""
+    if max(colour.rgb) - min(colour.rgb) < _HUED:
+        return ""
+    degrees = colour.hsl.h * 360
+    return next(name for end, name in _HUES if degrees <= end)
+
+
+def _colours(style: Style, surface: Surface) -> tuple[Color, Color]:
+    """Text colour and ground as they are seen."""
+    plain, ground = map(Color.parse, surface)
+    pair = (_seen(style.color, plain), _seen(style.bgcolor, ground))
+    return (pair[1], pair[0]) if style.reverse else pair
+
+
+def _seen(colour: RichColor | None, usual: Color) -> Color:
+    return usual if colour is None or colour.is_default else Color.from_rich_color(colour)
+
+
+def _stripped(style: Style) -> Style:
+    """Everything of a style but its colours."""
+    return style.without_color + Style(meta=style.meta) if style.meta else style.without_color
