@@ -1198,7 +1198,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:reduced-motion": Requirement("Where the person set it, nothing turns while the agent works.", "issue 17.4"),
     "ui:replay": Requirement("Recordings are made by key and played in a tab of their own.", "issue 5.8"),
     "ui:resume-unfinished": Requirement("A conversation whose last turn was cut says so when it is opened.", "architecture 6"),
-    "ui:resume": Requirement("Earlier conversations of the workspace are listed, opened whole with todos, usage and history, and go on; none is made before its first prompt.", "architecture 6"),
+    "ui:resume": Requirement("Earlier conversations of the workspace are listed, each with its last messages while it is marked, opened whole with todos, usage and history, and go on; none is made before its first prompt.", "architecture 6"),
     "ui:review": Requirement("One screen shows all changes of the conversation: each file and hunk is accepted or undone, lines are commented for the agent, and what something else changed is never overwritten.", "issue 17.5"),
     "ui:rewind": Requirement("Esc twice or /rewind goes back to before a message: conversation, files or both, after a preview, and forth again.", "issue 16.3"),
     "ui:runs": Requirement("The screen of runs shows steps, gate, artifacts and events, and runs are steered from it.", "issue 6.7"),

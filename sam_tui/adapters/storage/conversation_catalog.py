@@ -12,6 +12,7 @@ from sam_tui.adapters.storage.plain_text import storable, title_of
 from sam_tui.adapters.storage.writers import Writers
 from sam_tui.core.errors import StorageError, UsageError
 from sam_tui.core.ids import ConversationId
+from sam_tui.core.messages import Message, load_message
 from sam_tui.core.ports.storage import ConversationRecord, SearchMatch
 from sam_tui.core.usage import Usage
 
@@ -135,6 +136,17 @@ class SqliteConversationCatalog:
                     SearchMatch(record_of(record[0]), position, kind, excerpt, counts[key])
                 )
         return matches
+
+    def last_words(self, conversation: ConversationId, count: int) -> Sequence[Message]:
+        """The newest messages with words of the person or the model, oldest first."""
+        rows = self._database.query(
+            "SELECT body FROM messages WHERE conversation = ? AND kind IN ('user', 'assistant')"
+            " AND json_valid(body) AND trim(json_extract(body, '$.text')) <> ''"
+            " ORDER BY position DESC LIMIT ?",
+            storable(conversation),
+            count,
+        )
+        return [load_message(body) for (body,) in reversed(rows)]
 
     def _index(self) -> None:
         """Let the index know the messages that came since it was last asked."""

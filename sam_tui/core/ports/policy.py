@@ -223,6 +223,12 @@ class DecisionFilter:
     text: str = ""
 
 
+class DecisionLog(Protocol):
+    """Every decision of the guard."""
+
+    def record(self, conversation: ConversationId, call: CallId, decision: Decision) -> None: ...
+
+
 class DecisionHistory(Protocol):
     """What was decided before, in pieces; any thread may ask. Raises ``StorageError``."""
 

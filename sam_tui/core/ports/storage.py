@@ -12,7 +12,6 @@ from sam_tui.core.ports.files import FilesByPath
 from sam_tui.core.ports.memory import ArchivedChunk
 from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import Usage
-from sam_tui.core.verdict import Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +255,10 @@ class ConversationCatalog(Protocol):
         """The conversations in which a message has all the words, the best first."""
         ...
 
+    def last_words(self, conversation: ConversationId, count: int) -> Sequence[Message]:
+        """The newest messages with words of the person or the model, oldest first."""
+        ...
+
 
 class TodoStore(Protocol):
     """The todo list of each conversation."""
@@ -270,12 +273,6 @@ class ResultStore(Protocol):
     def save(self, conversation: ConversationId, call: CallId, text: str) -> None: ...
     def load(self, conversation: ConversationId, call: CallId) -> str | None: ...
     def calls(self, conversation: ConversationId) -> Sequence[CallId]: ...
-
-
-class DecisionLog(Protocol):
-    """Every decision of the guard."""
-
-    def record(self, conversation: ConversationId, call: CallId, decision: Decision) -> None: ...
 
 
 # ---- checkpoints: the files of the workspace before each change of a call, and the way back to them

@@ -15,7 +15,8 @@ from sam_tui.core.errors import InvalidArguments, SamError, ToolError
 from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, ToolStarted
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import Image, ToolCall
-from sam_tui.core.ports.storage import DecisionLog, ResultStore
+from sam_tui.core.ports.policy import DecisionLog
+from sam_tui.core.ports.storage import ResultStore
 from sam_tui.core.tooling.checkpoints import CallCheckpoints
 from sam_tui.core.tooling.contract import (
     INLINE_LIMIT,

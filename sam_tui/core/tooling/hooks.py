@@ -22,7 +22,7 @@ from sam_tui.core.ports.hooks import (
     HookWord,
     Occasion,
 )
-from sam_tui.core.ports.storage import DecisionLog
+from sam_tui.core.ports.policy import DecisionLog
 from sam_tui.core.text.plain import gist, plain
 from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.tooling.masking import masked_decision

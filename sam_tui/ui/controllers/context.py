@@ -11,7 +11,7 @@ from textual.worker import Worker, WorkerCancelled, WorkerFailed
 from sam_tui.core.errors import SamError
 from sam_tui.settings.user import UserSettings
 from sam_tui.ui.screens.chat import ChatScreen
-from sam_tui.ui.screens.dialogs import Choice, Picker
+from sam_tui.ui.screens.dialogs import Choice, Picker, Preview
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
@@ -79,6 +79,7 @@ class Context:
         *,
         empty: str,
         hint: str = "",
+        preview: Preview | None = None,
     ) -> None:
         """As ``pick``, for choices that take a while; ``chosen`` is told the index of the one picked."""
 
@@ -86,7 +87,8 @@ class Context:
             if index is not None:
                 self.attempt(lambda: chosen(index))
 
-        self.app.push_screen(Picker(title, load, empty=empty, hint=hint), picked)
+        picker = Picker(title, load, empty=empty, hint=hint, preview=preview)
+        self.app.push_screen(picker, picked)
 
 
 async def ended(worker: Worker[T]) -> None:

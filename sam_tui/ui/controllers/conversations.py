@@ -33,6 +33,9 @@ _TAKE_OVER = Choice("Take over", "the other program is told, and writes nothing 
 _READ_ALONG = "You read this conversation along. /fork goes on in a copy, /takeover takes it over."
 _GROUP = "writer"
 _LISTED = 100
+_PREVIEWED = 5
+"""Messages shown of a conversation before it is opened."""
+_WHO = {"user": "you:", "assistant": "agent:"}
 
 
 def age(seconds: float) -> str:
@@ -228,8 +231,21 @@ class Conversations:
         def chosen(index: int) -> None:
             self.open(listed[index].id)
 
-        empty = "No conversation of this workspace is stored yet."
-        self._context.pick_loaded("continue a conversation", load, chosen, empty=empty)
+        self._context.pick_loaded(
+            "continue a conversation",
+            load,
+            chosen,
+            empty="No conversation of this workspace is stored yet.",
+            preview=lambda index: self._preview(listed[index]),
+        )
+
+    def _preview(self, record: "ConversationRecord") -> list[str]:
+        """How a conversation ends, in few lines."""
+        try:
+            messages = self._runtime.sessions.last_words(record.id, _PREVIEWED)
+        except SamError as error:
+            return [error.explain()]
+        return ["", *(one_line(f"{_WHO[m.kind]} {m.text}", 160) for m in messages)]
 
     def keep_queued(self, prompts: Sequence[str]) -> None:
         """Keep the prompts that wait, for whoever opens the conversation after a crash."""

@@ -29,6 +29,10 @@ class Choice:
     note: str = ""
 
 
+Preview = Callable[[int], Sequence[str]]
+"""The lines of a choice, by its index."""
+
+
 class Dialog(ModalScreen[int | None]):
     """Goes away with Esc, and with the key that interrupts."""
 
@@ -44,7 +48,8 @@ class Picker(Dialog):
     """A list to choose from, narrowed by typing. The result is the index among all choices.
 
     ``load`` brings the choices; ``empty`` says what to do when there are none, ``hint`` what else
-    there is to know while some are shown, ``keys`` which keys do more.
+    there is to know while some are shown, ``keys`` which keys do more. ``preview`` gives the lines that
+    stand below while a choice is marked, by its index.
     """
 
     AUTO_FOCUS = "Input"
@@ -57,9 +62,11 @@ class Picker(Dialog):
         empty: str,
         hint: str = "",
         keys: str = "",
+        preview: Preview | None = None,
     ) -> None:
         super().__init__()
         self._title = title
+        self._preview = preview
         self._keys = keys
         self._load = load
         self._empty = empty
@@ -123,7 +130,10 @@ class Picker(Dialog):
         """Say what there is to know of it."""
         event.stop()
         if (marked := self.marked) is not None:
-            self._say(f"{self._choices[marked].note} {self._hint}".strip())
+            lines = self._preview(marked) if self._preview is not None else ()
+            self._say(
+                "\n".join([*lines, f"{self._choices[marked].note} {self._hint}".strip()]).strip()
+            )
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what fits the words typed."""
