@@ -75,7 +75,7 @@ mutants: venv
 	$(BIN)/python -m scripts.mutants $(ARGS)
 
 screenshots: venv
-	$(BIN)/python screenshots/take.py $(ARGS)
+	$(BIN)/python -m screenshots.take $(ARGS)
 
 catalogue: venv
 	$(BIN)/python scripts/catalogue.py

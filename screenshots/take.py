@@ -1,17 +1,39 @@
-"""Draws the pictures of the README: real sessions of the demo, with the scripted model, as SVG."""
+"""Draws the pictures of the README: real sessions of the demo, with the scripted model, as SVG.
+
+With ``--check`` it compares what it draws with the pictures that there are, and writes none; with names
+behind it, only those.
+"""
 
 import asyncio
+import itertools
 import os
 import re
 import shutil
+import sys
 from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SCRATCH = Path("/tmp/tally-demo")
-"""Always the same folder, so that the pictures show the same paths."""
+SHOWN = "/tmp/tally-demo"
+"""The folder that the pictures show."""
 
-os.environ.update(SHELL="/bin/bash", HOME=str(SCRATCH), TEXTUAL_ANIMATIONS="none")
+
+def _scratch() -> Path:
+    """A new folder with a name as long as the one shown, so that lines break where they do there."""
+    for number in itertools.count(os.getpid()):
+        folder = Path(f"/tmp/tally-{number % 0x10000:04x}")
+        with suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+            return folder
+    raise AssertionError
+
+
+SCRATCH = _scratch()
+os.environ.update(
+    SHELL="/bin/bash", HOME=str(SCRATCH), TEXTUAL_ANIMATIONS="none", PYTHONDONTWRITEBYTECODE="1"
+)
 os.environ.pop("PROMPT_COMMAND", None)
 
 from textual.pilot import Pilot  # noqa: E402
@@ -21,26 +43,43 @@ from sam_tui.core.runtime import Runtime  # noqa: E402
 from sam_tui.demo.material import TASK, Material, unpack  # noqa: E402
 from sam_tui.ui import theme  # noqa: E402
 from sam_tui.ui.app import SamApp  # noqa: E402
+from sam_tui.ui.controllers.terminals import commands  # noqa: E402
+from sam_tui.ui.key_guard import Patience  # noqa: E402
+from screenshots.comparison import differences  # noqa: E402
 
 _REMOTE = re.compile(r"@font-face \{.*?\}\s*|<!-- [^>]* -->\s*", re.S)
 """What a picture would load from elsewhere, and who made it."""
 _FONT = re.compile(r"font-family: Fira Code, monospace;")
 LONGEST = 60.0
 """Seconds a session may take to come to what is to be seen."""
+_LOOKS = 20
+"""How often a screen is looked at that differs: what is drawn late may make it the same."""
+
+commands.SOON = LONGEST  # how long the tests of the demo take is no part of a picture
+
+
+class Unhurried(SamApp):
+    """The workbench, where a question hears at once: the pilot's keys are meant."""
+
+    PATIENCE = Patience(hush=0.0, grace=0.0)
 
 
 class Stage:
     """One run of the demo under a pilot."""
 
-    def __init__(self, app: SamApp, pilot: Pilot[None]) -> None:
+    def __init__(self, app: SamApp, pilot: Pilot[None], faults: list[str] | None) -> None:
         self.app = app
         self.pilot = pilot
+        self._faults = faults
 
     async def until(self, seen: Callable[[], bool]) -> None:
         """Let it run until something is so."""
-        async with asyncio.timeout(LONGEST):
-            while not seen():
-                await self.pilot.pause(0.05)
+        try:
+            async with asyncio.timeout(LONGEST):
+                while not seen():
+                    await self.pilot.pause(0.05)
+        except TimeoutError:
+            raise TimeoutError(f"What is to be seen did not come:\n{self.text()}") from None
         await self.pilot.pause(0.3)
 
     def asks(self) -> bool:
@@ -57,11 +96,25 @@ class Stage:
         strips = self.app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage]
         return "\n".join(strip.text for strip in strips)
 
-    def take(self, name: str) -> None:
-        """Write the screen as a picture."""
-        svg = self.app.export_screenshot(title="sam-tui")
-        svg = _FONT.sub("font-family: monospace;", _REMOTE.sub("", svg))
-        (HERE / f"{name}.svg").write_text(svg, encoding="utf-8")
+    def draw(self) -> str:
+        """The screen as a picture."""
+        svg = self.app.export_screenshot(title="sam-tui").replace(str(SCRATCH), SHOWN)
+        return _FONT.sub("font-family: monospace;", _REMOTE.sub("", svg))
+
+    async def take(self, name: str) -> None:
+        """Write the screen as a picture, or note how it comes to differ from the one that there is."""
+        path = HERE / f"{name}.svg"
+        if self._faults is None:
+            path.write_text(self.draw(), encoding="utf-8")
+            return
+        committed = path.read_text(encoding="utf-8")
+        rows: list[str] = []
+        for _ in range(_LOOKS):
+            rows = differences(committed, self.draw())
+            if not rows:
+                return
+            await self.pilot.pause(0.25)
+        self._faults += [f"{name}.svg, {row}" for row in rows]
 
 
 def options(material: Material) -> Options:
@@ -76,8 +129,11 @@ def options(material: Material) -> Options:
 
 def fresh_material() -> Material:
     """The demo, unpacked anew; the shell there has a short prompt that names no machine."""
-    shutil.rmtree(SCRATCH, ignore_errors=True)
-    SCRATCH.mkdir(parents=True)
+    for entry in SCRATCH.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
     (SCRATCH / ".bashrc").write_text("PS1='$ '\n", encoding="utf-8")
     return unpack(SCRATCH)
 
@@ -90,7 +146,11 @@ def keys(*names: str, shows: str = "") -> Step:
 
     async def press(stage: Stage) -> None:
         await stage.pilot.press(*names)
-        await stage.until(lambda: shows in stage.text())
+        leaves = names == ("escape",)
+        at_work = stage.app.chat
+        await stage.until(
+            lambda: shows in stage.text() and (not leaves or stage.app.screen is at_work)
+        )
 
     return press
 
@@ -112,7 +172,6 @@ async def _work(stage: Stage) -> None:
 
 async def _allow(stage: Stage) -> None:
     """Say yes, and let it come to its end."""
-    await stage.pilot.pause(0.6)
     await stage.pilot.press("1")
     await stage.until(stage.rests)
 
@@ -120,7 +179,7 @@ async def _allow(stage: Stage) -> None:
 async def _use_terminal(stage: Stage) -> None:
     """Work in the shell of the side column."""
     await stage.pilot.press("ctrl+right_square_bracket")
-    await stage.until(lambda: "$" in stage.text())
+    await stage.until(lambda: "│$ " in stage.text())
     typed = "ls; python3 -m unittest -q; tail -5 tally.py"
     await stage.pilot.press(*("space" if c == " " else c for c in typed), "enter")
     await stage.until(lambda: "OK" in stage.text())
@@ -149,36 +208,69 @@ SMALL = ("approval", "done", "help", "review", "terminal")
 LIGHT = ("done", "review", "terminal")
 
 
-async def session(size: tuple[int, int], look: str, prefix: str, names: Collection[str]) -> None:
-    """Play the demo at one size and in one look, and draw the scenes of these names."""
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A run of the demo at one size and in one look; its scenes, by the names of their pictures."""
+
+    size: tuple[int, int]
+    look: str
+    prefix: str
+    scenes: Collection[str]
+
+    def pictures(self) -> dict[str, str]:
+        """Scenes by pictures."""
+        return {f"{self.prefix}{scene}": scene for scene in self.scenes}
+
+
+SESSIONS = (
+    Session((120, 40), theme.DARK.name, "", [name for name, _, _ in SCENES]),
+    Session((120, 40), theme.LIGHT.name, "light-", LIGHT),
+    Session((80, 24), theme.DARK.name, "small-", SMALL),
+)
+
+
+async def play(session: Session, pictures: Collection[str], faults: list[str] | None) -> None:
+    """Play the demo, and draw or compare those of its pictures."""
+    scenes = [scene for name, scene in session.pictures().items() if name in pictures]
+    if not scenes:
+        return
     material = fresh_material()
 
     async def start(_: Callable[[str], None]) -> Runtime:
         return build(options(material), os.environ)
 
-    app = SamApp(start, workspace=str(material.workspace), prompt=TASK)
-    async with app.run_test(size=size) as pilot:
-        app.theme = look
-        stage = Stage(app, pilot)
+    app = Unhurried(start, workspace=str(material.workspace), prompt=TASK)
+    async with app.run_test(size=session.size) as pilot:
+        app.theme = session.look
+        stage = Stage(app, pilot, faults)
         for name, before, after in SCENES:
-            if name not in names and name not in ("approval", "done"):
+            if name not in scenes and name not in ("approval", "done"):
                 continue
             for step in before:
                 await step(stage)
-            if name in names:
-                stage.take(f"{prefix}{name}")
+            if name in scenes:
+                await stage.take(f"{session.prefix}{name}")
             for step in after:
                 await step(stage)
 
 
-async def main() -> None:
-    """All pictures."""
-    everything = [name for name, _, _ in SCENES]
-    await session((120, 40), theme.DARK.name, "", everything)
-    await session((120, 40), theme.LIGHT.name, "light-", LIGHT)
-    await session((80, 24), theme.DARK.name, "small-", SMALL)
-    shutil.rmtree(SCRATCH, ignore_errors=True)
+async def main(arguments: list[str]) -> int:
+    """Draw or check all pictures, or those of the names; 1 where one differs, 2 where a name is none."""
+    checks = "--check" in arguments
+    pictures = {name for session in SESSIONS for name in session.pictures()}
+    names = {argument for argument in arguments if argument != "--check"} or pictures
+    if names - pictures:
+        print("There is no picture", ", ".join(sorted(names - pictures)), file=sys.stderr)
+        return 2
+    faults: list[str] = []
+    try:
+        for session in SESSIONS:
+            await play(session, names, faults if checks else None)
+    finally:
+        shutil.rmtree(SCRATCH, ignore_errors=True)
+    print(*faults, sep="\n", end="\n" if faults else "")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    sys.exit(asyncio.run(main(sys.argv[1:])))

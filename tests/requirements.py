@@ -1161,6 +1161,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:keys-stay": Requirement("A question takes the keys neither from a terminal in use nor from a dialog.", "peers 2.2 #16"),
     "ui:changed-cells": Requirement("Only cells that change are written to the terminal, and it shows what it would show of the whole screen; Ctrl+L writes all of it.", "issue 17.14"),
     "docs:pictures": Requirement("Each scene of the demo has its picture, at two sizes and in two looks, and the README shows four.", "issue 17.13"),
+    "docs:pictures-compared": Requirement("A picture shows what the workbench draws: a scene is played anew and compared row by row, in its words and colours.", "issue 17.13"),
     "ui:first-request": Requirement("The workbench does first what its first request needs; tools and the sandbox are made ready while nobody waits for an answer.", "issue 17.14"),
     "ui:key-cost": Requirement("A key typed in the prompt lays nothing out and draws the prompt alone.", "issue 17.14"),
     "ui:bytes-a-token": Requirement("A token that streams in costs few bytes and rows.", "issue 17.14"),

@@ -1,13 +1,18 @@
 """The pictures of the README: each scene has its own, and the README shows some of them.
 
-Costs nothing to speak of: no session is played. ``make screenshots`` draws them anew.
+One session is played, at the smaller size, and its five pictures are compared in what a person sees;
+``make screenshots ARGS=--check`` compares all, and ``make screenshots`` draws them anew.
 """
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from screenshots.comparison import differences, rows
 
 ROOT = Path(__file__).parents[2]
 TAKE = ROOT / "screenshots" / "take.py"
@@ -52,3 +57,59 @@ def test_a_picture_loads_nothing_from_elsewhere() -> None:
     elsewhere = re.compile(r"url\((?!#)|@import|https?://(?!www\.w3\.org/2000/svg)")
     for path in TAKE.parent.glob("*.svg"):
         assert elsewhere.search(path.read_text("utf-8")) is None, path
+
+
+@pytest.mark.requirement("docs:pictures-compared")
+def test_the_pictures_of_the_smaller_size_show_what_the_workbench_draws() -> None:
+    names = [f"small-{name}" for name in constants()["SMALL"]]
+    checked = subprocess.run(
+        [sys.executable, "-m", "screenshots.take", "--check", *names],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def picture(name: str = "small-done") -> str:
+    """A picture as it is committed."""
+    return (TAKE.parent / f"{name}.svg").read_text("utf-8")
+
+
+@pytest.mark.requirement("docs:pictures-compared")
+@pytest.mark.parametrize(
+    ("before", "after", "row"),
+    [
+        ("Completed:", "Cancelled:", "row 7: committed '  ✓ Completed: todo #5 ▸'"),
+        ("fill: #8fbf7f", "fill: #ff0000", "is committed as fill: #8fbf7f on"),
+        ('fill="#222b27"', 'fill="#2b2222"', "row 1: "),
+        ("font-weight: bold", "", "font-weight: bold"),
+    ],
+)
+def test_another_word_colour_ground_or_weight_is_told_with_its_row(
+    before: str, after: str, row: str
+) -> None:
+    committed = picture()
+    changed = committed.replace(before, after)
+    assert changed != committed
+    faults = differences(committed, changed)
+    assert faults and row in faults[0], faults
+
+
+@pytest.mark.requirement("docs:pictures-compared")
+def test_names_within_a_picture_and_durations_are_no_difference() -> None:
+    committed = picture("small-terminal")
+    (number,) = set(re.findall(r"terminal-(\d+)-", committed))
+    changed = committed.replace(f"terminal-{number}", "terminal-7")
+    changed = re.sub(r"in&#160;0\.\d+s(?:&#160;)*", "in&#160;12.345s", changed)
+    assert "12.345s" in changed
+    assert differences(committed, changed) == []
+
+
+@pytest.mark.requirement("docs:pictures-compared")
+def test_every_picture_is_read_as_rows_of_text() -> None:
+    for path in TAKE.parent.glob("*.svg"):
+        height = 24 if path.stem.startswith("small-") else 40
+        seen = rows(path.read_text("utf-8"))
+        assert len(seen) == height, path
+        assert sum(bool("".join(text for text, _ in row).strip()) for row in seen) > height / 2
