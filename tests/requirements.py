@@ -1216,7 +1216,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:slash-menu": Requirement("The list of commands scrolls through all of them by key and mouse, and tells the whole help of the marked one.", "issue 2.1"),
     "ui:stalled": Requirement("While the terminal around reads nothing, drawing waits; work goes on and signals are heard.", "issue 11.12"),
     "ui:start-failure": Requirement("A start that fails explains itself on the whole screen and ends with the error's exit code.", "issue 2 bad input"),
-    "ui:status": Requirement("The status bar says in words what goes on, and drops what matters least when room is short, never the mode.", "issue 2.1"),
+    "ui:status": Requirement("The status bar says in words what goes on, and that the model has said nothing for long, and drops what matters least when room is short, never the mode.", "issue 2.1"),
     "ui:stray-keys": Requirement("A question shows only in a typing pause, hears nothing at first or just after a meaningless key, and Enter chooses nothing.", "peers 2.2 #16, 4.3"),
     "ui:storage-fails": Requirement("Where nothing can be stored or read, the workbench says so, gives back what was typed, and goes on.", "peers 2.2 #10"),
     "ui:subagents": Requirement("A subagent's transcript can be opened with /agents.", "issue 3.7"),

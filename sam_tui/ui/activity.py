@@ -8,6 +8,8 @@ from sam_tui.ui.plain import one_line
 
 Phase = Literal["starting", "ready", "thinking", "streaming", "retrying", "cancelling"]
 Tone = Literal["quiet", "busy", "waiting", "trouble"]
+_STALL = 30.0
+"""Seconds without a piece of an answer after which that is said."""
 
 
 @dataclass(slots=True)
@@ -23,18 +25,19 @@ class ActivityLine:
     retry_reason: str = ""
     since: float = 0.0
     """When the turn began."""
+    news: float = 0.0
+    """When something of the turn last came."""
 
     @property
     def busy(self) -> bool:
         """Whether the indicator moves: something goes on that is not the person's to do."""
         return self.phase != "ready" and not self.waiting
 
-    @property
-    def tone(self) -> Tone:
+    def tone(self, now: float) -> Tone:
         """How to colour the words."""
         if self.waiting:
             return "waiting"
-        if self.phase == "retrying":
+        if self.phase == "retrying" or self._stalled(now):
             return "trouble"
         return "quiet" if self.phase == "ready" else "busy"
 
@@ -50,6 +53,9 @@ class ActivityLine:
                 return f"retrying{f' in {left} s' if left else ''}: {self.retry_reason}"
             case "thinking" | "streaming" if self.running:
                 return self._running()
+            case _ if self._stalled(now):
+                silent = max(0, int(now - self.news))
+                return f"no word from the model for {silent} s, Esc ends the turn"
             case _:
                 return self.phase
 
@@ -59,7 +65,7 @@ class ActivityLine:
 
     def begin(self, now: float) -> None:
         """A turn began."""
-        self.phase, self.since = "thinking", now
+        self.phase, self.since, self.news = "thinking", now, now
         self.running.clear()
 
     def turn_to(self, phase: Phase) -> None:
@@ -76,6 +82,11 @@ class ActivityLine:
         """The turn is over."""
         self.phase = "ready"
         self.running.clear()
+
+    def _stalled(self, now: float) -> bool:
+        """Whether the model is waited for that has said nothing for long."""
+        waited_for = self.phase in ("thinking", "streaming") and not self.running
+        return waited_for and now - self.news >= _STALL
 
     def _running(self) -> str:
         summaries = list(self.running.values())

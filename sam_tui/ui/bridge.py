@@ -126,6 +126,7 @@ class Bridge:
 
     def _apply_shown(self, event: _ConversationEvent) -> None:
         """An event of the conversation on show."""
+        self._screen.status.activity.news = time.monotonic()
         match event:
             case ToolStarted() | ToolProgressed() | ToolFinished() | DecisionMade():
                 self._apply_tool(event)

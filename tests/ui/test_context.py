@@ -30,6 +30,8 @@ async def test_the_share_of_the_window_is_the_providers_or_a_marked_estimate(
         assert standing.cache == "cache 50%"
         go_on.set()
         await me.until(lambda: "made it" in me.transcript() and not me.bench.turns.running)
+        activity = me.app.chat.status.activity
+        assert activity.news > activity.since, "each piece ends a silence"
         assert standing.context.startswith("ctx ~")
         assert standing.context in me.drawn()
         await me.send("/context")

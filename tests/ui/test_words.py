@@ -71,9 +71,15 @@ def test_the_status_tells_what_goes_on() -> None:
     assert activity.words(0) == "starting"
     activity.begin(10.0)
     assert (activity.words(12.0), activity.elapsed(12.5), activity.busy) == ("thinking", 2, True)
+    assert activity.words(39.9) == "thinking" and activity.tone(39.9) == "busy"
+    assert activity.words(40.0) == "no word from the model for 30 s, Esc ends the turn"
+    assert activity.tone(40.0) == "trouble"
+    activity.news = 40.0
+    assert activity.words(60.0) == "thinking"
     activity.running[CallId("a")] = "Reading: a.py"
     activity.running[CallId("b")] = "Reading: b.py"
     assert activity.words(12.0) == "Reading: b.py (+1)"
+    assert activity.words(99.0) == "Reading: b.py (+1)", "a call may take its time"
     activity.retry(20.0, "busy\x1b")
     assert activity.words(16.6) == "retrying in 3 s: busy"
     assert activity.words(20.2) == "retrying: busy"

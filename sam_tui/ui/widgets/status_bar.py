@@ -234,7 +234,7 @@ class StatusBar(Widget):
             return Content(one_line(self.flashed, limit)).stylize("$foreground")
         now = time.monotonic()
         activity = self.activity
-        style = _TONES[activity.tone]
+        style = _TONES[activity.tone(now)]
         mark = _TURNING[self._frame % len(_TURNING)] if activity.busy and self._moves else "●"
         words = f"{mark} {activity.words(now)}"
         if activity.busy and activity.phase != "starting":
