@@ -34,7 +34,13 @@ from sam_tui.core.tooling.registry import Registry
 class Workshop:
     """One conversation at work in a folder; nobody is there to answer questions."""
 
-    def __init__(self, folder: Path, *, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        embedder: Embedder | None = None,
+        search: RipgrepSearch | None = None,
+    ) -> None:
         (folder / "ws").mkdir()
         self.data = folder / "data"
         self.conversation = ConversationId("c")
@@ -42,7 +48,7 @@ class Workshop:
         self.root = Path(self.workspace.root)
         self.bus = Bus()
         self.events = self.bus.subscribe()
-        self.files, self.search = LocalFiles(), RipgrepSearch()
+        self.files, self.search = LocalFiles(), search or RipgrepSearch()
         self.journal = SqliteJournal(self.data, self.files)
         self.insight = open_insight(
             self.data, self.workspace.root, self.files, self.search, embedder=embedder
@@ -138,3 +144,11 @@ def shop(tmp_path: Path) -> Iterator[Workshop]:
     workshop = Workshop(tmp_path)
     yield workshop
     workshop.close()
+
+
+def endless_listing(folder: Path) -> RipgrepSearch:
+    """A search that lists one file, and comes to no end in its time."""
+    program = folder / "listing"
+    program.write_text("#!/bin/sh\nprintf './b.py\\0'\nexec sleep 600\n", encoding="utf-8")
+    program.chmod(0o755)
+    return RipgrepSearch(binary=str(program), seconds=2)

@@ -16,7 +16,7 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ModelUnavailable, ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.tooling.contract import Permit, ToolContext
-from tests.code.conftest import Workshop
+from tests.code.conftest import Workshop, endless_listing
 
 HTTP = '''"""Fetching."""
 
@@ -185,6 +185,21 @@ async def test_a_first_build_that_takes_too_long_goes_on_the_next_time(
     assert any("of 250 files" in line for line in told)
     index.close()
     patient.close()
+
+
+@pytest.mark.requirement("files:index-bounds")
+async def test_a_listing_that_the_time_cut_takes_no_file_out_of_the_index(
+    shop: Workshop, tmp_path: Path
+):
+    for name in ("a.py", "b.py", "c.py"):
+        shop.write(name, "wombat = 1\n")
+    whole = SqliteCodeIndex(tmp_path / "index", shop.files, shop.search)
+    assert (await whole.update(shop.here, lambda _: None)).files == 3
+    index = SqliteCodeIndex(tmp_path / "index", shop.files, endless_listing(tmp_path))
+    state = await index.update(shop.here, lambda _: None)
+    assert (state.files, state.removed, state.cut) == (3, 0, "stopped after 2 s")
+    whole.close()
+    index.close()
 
 
 @pytest.mark.requirement("files:index-bounds")

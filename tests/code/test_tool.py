@@ -1,12 +1,14 @@
 """The tool as a whole: all sixteen operations of the seed, in its order, in few words."""
 
+from pathlib import Path
+
 import pytest
 
 from sam_tools.file_operations import FileOperations
 from sam_tui.core.accesses import Write
 from sam_tui.core.tooling.contract import Schedule
 from sam_tui.core.tooling.offer import canonical, tool_schema
-from tests.code.conftest import Workshop
+from tests.code.conftest import Workshop, endless_listing
 
 SEED = (
     "read_file list_dir get_errors get_search_results file_search grep_search semantic_search"
@@ -89,3 +91,17 @@ async def test_the_preview_of_several_files_is_the_change_that_is_made(shop: Wor
         done = await shop.done(name, **given)
         assert tuple(foreseen) == done.finished.display
         assert operation.preview(arguments, located) == ()
+
+
+@pytest.mark.requirement("files:index-bounds")
+async def test_the_model_is_told_where_the_listing_of_files_stopped(tmp_path: Path):
+    shop = Workshop(tmp_path, search=endless_listing(tmp_path))
+    try:
+        shop.write("b.py", "wombat = 1\n")
+        words = "listing the files stopped after 2 s: there may be more, name a folder below"
+        assert words in (await shop.done("search_index")).finished.text
+        executed = await shop.done("semantic_search", query="wombat")
+        assert words in executed.finished.text
+        assert "  1: wombat = 1" in executed.finished.text
+    finally:
+        shop.close()

@@ -12,10 +12,10 @@ import pytest
 from sam_tools.file_operations import FileOperations
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.search import RipgrepSearch
-from sam_tui.adapters.search.ripgrep import RipgrepRecords
+from sam_tui.adapters.search.run import RipgrepRecords
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.files import GrepRequest
+from sam_tui.core.ports.files import FileMatches, GrepRequest
 
 
 def below(root: Path, path: str = "") -> Location:
@@ -54,10 +54,12 @@ async def test_ignored_hidden_and_binary_files_are_left_out(search: RipgrepSearc
         assert await hits(search, below(tmp_path), "needle", include=include) == [
             ("a.txt", 1, "needle")
         ]
-    assert await search.files(below(tmp_path), "**", limit=9, offset=0) == (["a.txt", "bin.dat"], 2)
-    assert await search.files(below(tmp_path), "*.log", limit=9, offset=0) == ([], 0)
-    assert (await search.files(below(tmp_path), ".h*", limit=9, offset=0))[0] == [".hidden"]
-    assert (await search.files(below(tmp_path), ".git/**", limit=9, offset=0))[0] == []
+    assert await search.files(below(tmp_path), "**", limit=9, offset=0) == FileMatches(
+        ["a.txt", "bin.dat"], 2
+    )
+    assert await search.files(below(tmp_path), "*.log", limit=9, offset=0) == FileMatches([], 0)
+    assert (await search.files(below(tmp_path), ".h*", limit=9, offset=0)).paths == [".hidden"]
+    assert (await search.files(below(tmp_path), ".git/**", limit=9, offset=0)).paths == []
 
 
 @pytest.mark.requirement("search:root-folder")
@@ -69,7 +71,9 @@ async def test_a_folder_that_is_hidden_or_ignored_is_searched_when_it_is_named(
     assert await hits(search, below(tmp_path, "build"), "x") == [("sub/b.txt", 1, "x")]
     assert await hits(search, below(tmp_path, ".github"), "x") == [("ci.yml", 1, "x")]
     assert await hits(search, below(tmp_path, "env/lib"), "x") == [("c.py", 1, "x")]
-    assert await search.files(below(tmp_path, "env/lib"), "*", limit=1, offset=0) == (["c.py"], 1)
+    assert await search.files(below(tmp_path, "env/lib"), "*", limit=1, offset=0) == FileMatches(
+        ["c.py"], 1
+    )
     fill(tmp_path, {"src/a.txt": ""})
     assert await hits(search, below(tmp_path, "src"), "x") == []
 
@@ -190,21 +194,19 @@ async def test_names_and_lines_that_are_not_utf8_survive(search: RipgrepSearch, 
         (name, 1, "x \ufffd"),
         ("utf16.txt", 1, "x in utf16"),
     ]
-    assert await search.files(below(tmp_path), "*.txt", limit=9, offset=0) == (
-        [name, "utf16.txt"],
-        2,
+    assert await search.files(below(tmp_path), "*.txt", limit=9, offset=0) == FileMatches(
+        [name, "utf16.txt"], 2
     )
 
 
 @pytest.mark.requirement("search:paging")
 async def test_paths_are_paged_in_order_with_the_whole_count(search: RipgrepSearch, tmp_path: Path):
     fill(tmp_path, {f"d{n % 3}/{n:02}.py": "" for n in range(30)})
-    everything, total = await search.files(below(tmp_path), "*.py", limit=100, offset=0)
-    assert total == 30
-    assert everything == sorted(everything)
-    page, total = await search.files(below(tmp_path), "*.py", limit=7, offset=25)
-    assert (page, total) == (everything[25:], 30)
-    assert await search.files(below(tmp_path), "*.py", limit=7, offset=90) == ([], 30)
+    everything = await search.files(below(tmp_path), "*.py", limit=100, offset=0)
+    assert everything == FileMatches(sorted(everything.paths), 30)
+    page = await search.files(below(tmp_path), "*.py", limit=7, offset=25)
+    assert page == FileMatches(everything.paths[25:], 30)
+    assert await search.files(below(tmp_path), "*.py", limit=7, offset=90) == FileMatches([], 30)
 
 
 @pytest.mark.requirement("search:missing-ripgrep")
@@ -242,18 +244,57 @@ async def test_when_the_time_is_up_what_was_found_comes_with_truncated(tmp_path:
     assert result.truncated
     assert [(h.path, h.line) for h in result.hits] == [("a", 1)]
     assert not alive(int((tmp_path / "pid").read_text(encoding="utf-8")))
-    with pytest.raises(ToolError, match=r"longer than 0\.1 seconds"):
-        await RipgrepSearch(binary=program, seconds=0.1).files(
-            below(tmp_path), "*", limit=1, offset=0
-        )
 
 
 @pytest.mark.requirement("search:time-limit")
 async def test_the_model_is_told_that_the_time_cut_a_search_and_not_the_limit(bench: Any):
     slow = RipgrepSearch(binary=slow_program(bench.root), seconds=2)
     bench.tool = FileOperations(LocalFiles(), slow).tool()
-    result = await bench("grep_search", query="x")
-    assert "the time ran out before all was searched" in result.text.split("\n")[0]
+    result = await bench("grep_search", query="x", maxResults=1)
+    first = result.text.split("\n")[0]
+    assert "the search stopped after 2 s, before all was looked through" in first
+
+
+def listing_program(folder: Path, *, sorted_waits: bool = False) -> str:
+    """A stand-in that prints what a search of a large folder comes to in its time, and waits.
+
+    With ``sorted_waits`` it ends at once, and waits where its answer has to be in order.
+    """
+    program, output = folder / "listing", folder / "output"
+    hit = '{"type":"match","data":{"path":{"text":"./big/%d"},"lines":{"text":"x"},'
+    hit += '"line_number":1,"submatches":[]}}\\n'
+    output.write_text("".join(hit.replace("\\n", "\n") % n for n in range(21)), encoding="utf-8")
+    waits = "printf './b/2.py\\0./a/1.py\\0./sub/deep/3.py\\0'; exec sleep 600"
+    if sorted_waits:
+        waits = f'case "$*" in *--sort=path*) exec sleep 600;; esac; exec cat {output}'
+    program.write_text(f"#!/bin/sh\n{waits}\n", encoding="utf-8")
+    program.chmod(0o755)
+    return str(program)
+
+
+@pytest.mark.requirement("search:time-limit")
+async def test_files_that_were_listed_in_time_come_with_where_the_listing_stopped(bench: Any):
+    slow = RipgrepSearch(binary=listing_program(bench.root), seconds=2)
+    bench.tool = FileOperations(LocalFiles(), slow).tool()
+    result = await bench("file_search", query="*.py", limit=2)
+    first, *paths = result.text.split("\n")
+    assert first.startswith(
+        "at least 3 files for *.py, for the search stopped in sub/deep/ after 2 s"
+    )
+    assert "not all was looked through" in first
+    assert paths == ["a/1.py", "b/2.py"]
+    assert result.data["truncated"]
+    nothing = await bench("file_search", query="*.md")
+    assert "at least 0 files" in nothing.text
+    assert "hidden and ignored" not in nothing.text
+
+
+@pytest.mark.requirement("search:time-limit")
+async def test_hits_that_came_before_they_had_to_be_sorted_outlive_the_time(tmp_path: Path):
+    slow = RipgrepSearch(binary=listing_program(tmp_path, sorted_waits=True), seconds=2)
+    result = await slow.grep(GrepRequest(below(tmp_path), "x", False, limit=1))
+    assert [hit.path for hit in result.hits] == ["big/0"]
+    assert result.cut == "stopped in big/ after 2 s"
 
 
 @pytest.mark.requirement("search:cancelled")

@@ -76,10 +76,13 @@ class IndexFile:
         self._known = None
         self._database.close()
 
-    def reconcile(self, seen: Mapping[str, FileState]) -> int:
-        """Take over what a scan found; returns how many files vanished."""
+    def reconcile(self, seen: Mapping[str, FileState], *, whole: bool = True) -> int:
+        """Take over what a scan found; returns how many files vanished.
+
+        A scan that is not ``whole`` tells of no file that it is gone.
+        """
         stored = self._files()
-        removed = [stored[path][0] for path in stored.keys() - seen.keys()]
+        removed = [stored[path][0] for path in stored.keys() - seen.keys()] if whole else []
         new: list[tuple[object, ...]] = []
         changed: list[tuple[int, int, int]] = []
         for path, state in seen.items():

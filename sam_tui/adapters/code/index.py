@@ -19,7 +19,7 @@ from sam_tui.adapters.code.tokens import sought
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import SamError, StorageError, ToolError
 from sam_tui.core.ports.code import FileFilter, IndexedFile, IndexState, Passage
-from sam_tui.core.ports.files import Files, Search
+from sam_tui.core.ports.files import FileMatches, Files, Search
 from sam_tui.core.ports.model import Embedder
 
 _DAMPING = 60
@@ -100,10 +100,10 @@ class SqliteCodeIndex:
 
     async def _scanned(self, where: Location, *, fresh: bool) -> tuple[IndexState, list[_Stale]]:
         """The index after a scan, and the files to read."""
-        paths, _ = await self._search.files(where, "**", limit=_MOST_FILES, offset=0)
+        listing = await self._search.files(where, "**", limit=_MOST_FILES, offset=0)
         with _usable():
             return await asyncio.to_thread(
-                _reconciled, self._shelf(where), where, paths, fresh=fresh
+                _reconciled, self._shelf(where), where, listing, fresh=fresh
             )
 
     async def update(self, where: Location, progress: Callable[[str], None]) -> IndexState:
@@ -127,7 +127,7 @@ class SqliteCodeIndex:
                 await asyncio.to_thread(self._take, shelf, where, batch)
                 done += len(batch)
             files, passages = await asyncio.to_thread(shelf.counts)
-        return IndexState(files, passages, done, state.removed, len(stale) - done)
+        return IndexState(files, passages, done, state.removed, len(stale) - done, state.cut)
 
     async def passages(
         self, where: Location, query: str, *, paths: Collection[str] | None, limit: int
@@ -238,14 +238,14 @@ class SqliteCodeIndex:
 
 
 def _reconciled(
-    shelf: IndexFile, where: Location, paths: Sequence[str], *, fresh: bool
+    shelf: IndexFile, where: Location, listing: FileMatches, *, fresh: bool
 ) -> tuple[IndexState, list[_Stale]]:
     if fresh:
         shelf.forget()
-    removed = shelf.reconcile(_seen(where, paths))
+    removed = shelf.reconcile(_seen(where, listing.paths), whole=not listing.cut)
     files, passages = shelf.counts()
     stale = shelf.stale()
-    return IndexState(files, passages, 0, removed, len(stale)), stale
+    return IndexState(files, passages, 0, removed, len(stale), listing.cut), stale
 
 
 def _seen(where: Location, paths: Sequence[str]) -> dict[str, FileState]:

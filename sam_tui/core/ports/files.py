@@ -96,10 +96,27 @@ class GrepRequest:
 
 @dataclass(frozen=True, slots=True)
 class GrepResult:
-    """Hits in path order; ``truncated`` when the limit or the time cut the list."""
+    """Hits in path order; ``truncated`` when the limit or the time cut the list.
+
+    ``cut`` says in words where the search was when its time ran out; empty when it did not.
+    """
 
     hits: tuple[GrepHit, ...]
     truncated: bool
+    cut: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileMatches:
+    """A page of matching paths, sorted, and how many match in all.
+
+    ``cut`` says in words where the search was when its time ran out: then there may be more, and
+    others may come before these. Empty when all was looked through.
+    """
+
+    paths: Sequence[str]
+    total: int
+    cut: str = ""
 
 
 Hear = Callable[[str], None]
@@ -115,8 +132,8 @@ class Search(Protocol):
 
     async def files(
         self, where: Location, pattern: str, *, limit: int, offset: int, on_count: Hear = unheard
-    ) -> tuple[Sequence[str], int]:
-        """Paths below ``where`` matching a glob (``**`` crosses folders), sorted, and how many in all.
+    ) -> FileMatches:
+        """Paths below ``where`` matching a glob (``**`` crosses folders).
 
         ``on_count`` is told how many there are as they come.
         """

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from sam_tui.core.errors import SamError
+from sam_tui.core.ports.files import FileMatches
 from sam_tui.settings.table import find_setting
 from sam_tui.ui import slash
 from sam_tui.ui.actions import WorkbenchAction
@@ -89,27 +90,26 @@ class Completion:
 
     async def _list(self) -> None:
         if (result := await self._search("**/*")) is not None:
-            paths, count = result
+            paths, count = result.paths, result.total
             self._listed = self._candidates = Candidates(paths)
-            if count > len(paths):
+            if result.cut or count > len(paths):
                 self._sought = ""
-                words = (
-                    f"The first {len(paths):,} of {count:,} files; what you type finds the others."
-                )
+                least = "at least " if result.cut else ""
+                words = f"The first {len(paths):,} of {least}{count:,} files; "
+                words += "what you type finds the others."
                 self._context.screen.status.flash(words)
         self._area.offer_files()
 
     async def _find(self, part: str) -> None:
         await asyncio.sleep(_PAUSE)
         if (result := await self._search(naming(part))) is not None:
-            paths, count = result
-            if paths:
-                self._candidates = Candidates(paths)
-            if count > len(paths):
+            if result.paths:
+                self._candidates = Candidates(result.paths)
+            if result.cut or result.total > len(result.paths):
                 self._sought = ""  # what is typed next is looked for as well
         self._area.offer_files()
 
-    async def _search(self, pattern: str) -> tuple[Sequence[str], int] | None:
+    async def _search(self, pattern: str) -> FileMatches | None:
         runtime = self._context.runtime
         try:
             root = runtime.workspace.locate(".")

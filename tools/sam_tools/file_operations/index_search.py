@@ -10,7 +10,7 @@ from sam_tools.file_operations.search import Recall
 from sam_tui.core.accesses import Location, Read
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.code import CodeIndex, FileFilter, IndexedFile, Passage
-from sam_tui.core.ports.files import Search
+from sam_tui.core.ports.files import FileMatches, Search
 from sam_tui.core.text.plain import gist, printable
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
@@ -60,7 +60,8 @@ class Indexing:
         context.emit("Looking for changed files\n")
         state = await self._index.update(where, context.emit)
         context.emit(f"Ranking passages of {counted(state.files, 'file')}\n")
-        paths = await self._included(where, arguments.includePattern)
+        listing = await self._included(where, arguments.includePattern)
+        paths = listing.paths if listing else None
         passages = await self._index.passages(where, arguments.query, paths=paths, limit=limit)
         files = len({passage.path for passage in passages})
         text = f"{counted(len(passages), 'passage')} in {counted(files, 'file')}, best first"
@@ -68,6 +69,7 @@ class Indexing:
             text = f"nothing for {gist(arguments.query, 200)} in {counted(state.files, 'file')}"
         if state.waiting:
             text += f"; {counted(state.waiting, 'file')} not indexed yet, search again for those"
+        text += _unlisted(state.cut or (listing.cut if listing else ""))
         words = _words(arguments.query)
         excerpts = [_excerpt(passage, words) for passage in passages]
         data = {
@@ -80,15 +82,14 @@ class Indexing:
         result = ToolResult("\n".join([text, *excerpts]), data=data)
         return self._recall.keep("semantic_search", result, context)
 
-    async def _included(self, where: Location, pattern: str) -> Sequence[str] | None:
+    async def _included(self, where: Location, pattern: str) -> FileMatches | None:
         """The paths that a glob leaves over; None for all. A folder's name means all below it."""
         if not pattern:
             return None
         relative = pattern.removeprefix(where.real.rstrip("/") + "/")
         if not re.search(r"[*?\[{]", relative):
             relative = f"{{{relative},{relative.rstrip('/')}/**}}"
-        paths, _ = await self._search.files(where, relative, limit=_MOST_LISTED, offset=0)
-        return paths
+        return await self._search.files(where, relative, limit=_MOST_LISTED, offset=0)
 
     async def _files(self, arguments: SearchIndex, context: ToolContext) -> ToolResult:
         where = context.location("rootPath")
@@ -107,6 +108,7 @@ class Indexing:
         text = f"{total} of {counted(state.files, 'file')}"
         if len(files) < total:
             text += f", the first {len(files)} shown; narrow it or raise limit"
+        text += _unlisted(state.cut)
         data = {
             "matches": [
                 {"path": printable(f.path), "size": f.size, "modifiedDate": _date(f.mtime)}
@@ -117,6 +119,11 @@ class Indexing:
             "indexedFiles": state.files,
         }
         return ToolResult("\n".join([text, *map(_line, files)]), data=data)
+
+
+def _unlisted(cut: str) -> str:
+    """What to add where not all files of the folder could be listed in time."""
+    return f"; listing the files {cut}: there may be more, name a folder below" if cut else ""
 
 
 def _summary(arguments: SearchIndex) -> str:

@@ -6,7 +6,7 @@ from sam_tools.file_operations.arguments import FileSearch, GetSearchResults, Gr
 from sam_tools.file_operations.names import counted, named
 from sam_tui.core.accesses import Location, Read
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.files import GrepRequest, Search
+from sam_tui.core.ports.files import FileMatches, GrepRequest, Search
 from sam_tui.core.text.plain import gist
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
@@ -48,6 +48,23 @@ class Recall:
         return ToolResult(f"Last search: {operation}\n{result.text}", data=data)
 
 
+def _heading(arguments: FileSearch, matches: FileMatches) -> str:
+    """How many files there are, which of them follow, and what was not looked through."""
+    text = f"{counted(matches.total, 'file')} for {gist(arguments.query, 200)}"
+    if matches.cut:
+        text = f"at least {text}, for the search {matches.cut}: not all was looked through; "
+        text += "name a folder below as rootPath"
+    elif not matches.total:
+        text += "; hidden and ignored files are not searched"
+    count = len(matches.paths)
+    reached = arguments.offset + count
+    if 0 < count < matches.total:
+        text += f", {arguments.offset + 1}-{reached} shown"
+    if count and reached < matches.total:
+        text += f"; go on with offset={reached}"
+    return text
+
+
 _MOST_PATHS = 1000
 _MOST_HITS = 2000
 
@@ -87,22 +104,16 @@ class Searching:
         where = context.location("rootPath")
         limit = min(arguments.limit, _MOST_PATHS)
         context.emit(f"Looking through {named(where, context.workspace)}\n")
-        relative_paths, total = await self._search.files(
+        result = await self._search.files(
             where,
             arguments.query,
             limit=limit,
             offset=arguments.offset,
             on_count=context.emit,
         )
-        paths = [_path(where, path, context.workspace) for path in relative_paths]
-        reached = arguments.offset + len(paths)
-        text = f"{counted(total, 'file')} for {gist(arguments.query, 200)}"
-        if paths and len(paths) < total:
-            text += f", {arguments.offset + 1}-{reached} shown"
-        if paths and reached < total:
-            text += f"; go on with offset={reached}"
-        if not total:
-            text += "; hidden and ignored files are not searched"
+        paths = [_path(where, path, context.workspace) for path in result.paths]
+        total, reached = result.total, arguments.offset + len(paths)
+        text = _heading(arguments, result)
         data = {
             "query": arguments.query,
             "matches": paths,
@@ -111,9 +122,10 @@ class Searching:
             "hasMore": reached < total,
             "offset": arguments.offset,
             "limit": limit,
+            "truncated": bool(result.cut),
         }
-        result = ToolResult("\n".join([text, *paths]), data=data)
-        return self._recall.keep("file_search", result, context)
+        listing = ToolResult("\n".join([text, *paths]), data=data)
+        return self._recall.keep("file_search", listing, context)
 
     async def _lines(self, arguments: GrepSearch, context: ToolContext) -> ToolResult:
         where = context.location("rootPath")
@@ -132,8 +144,9 @@ class Searching:
         hits = [(_path(where, h.path, context.workspace), h.line, h.text) for h in result.hits]
         file_count = len({path for path, _, _ in hits})
         text = f"{counted(len(hits), 'match', 'matches')} in {counted(file_count, 'file')}"
-        if result.truncated and len(hits) < limit:
-            text += "; the time ran out before all was searched: narrow rootPath or includePattern"
+        if result.cut:
+            text += f"; the search {result.cut}, before all was looked through: narrow rootPath or "
+            text += "includePattern"
         elif result.truncated:
             text += "; there are more: narrow query or includePattern, or raise maxResults"
         elif not hits:
