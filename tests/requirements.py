@@ -1089,7 +1089,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "transcript:long-fence": Requirement("Whole lines of an open code fence are lexed and drawn once, however long it grows.", "fieldnotes 5b"),
     "transcript:long-lines": Requirement("A line of a megabyte is cut into plain pieces and does not hang the program.", "style card (hostile text)"),
     "transcript:long-prompt": Requirement("A prompt of many lines folds to its head and says how much is left out; it opens by key and click, and copies are whole.", "peers 1 B (large paste)"),
-    "transcript:long-table": Requirement("Rows of a long table are finished as they come, in columns that no longer move.", "fieldnotes 5b"),
+    "transcript:long-table": Requirement("Of a large table the first rows stand in columns that no longer move; the others fold to their count, as they come too, and open by key, click and search.", "fieldnotes 5b"),
     "transcript:memory": Requirement("Rows of at most 2,000 blocks are kept; the rest is kept as source.", "fieldnotes 5b"),
     "transcript:nested": Requirement("A blank line inside a nested list or a quote ends neither.", "fieldnotes 5b"),
     "transcript:no-html": Requirement("HTML in an answer is shown as text.", "architecture 3, style card"),

@@ -225,7 +225,7 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "copy_block",
         "Copy block",
-        "In the transcript: copy the block that Tab marks; Enter opens or closes it",
+        "In the transcript: copy the block that Tab marks; Enter opens or closes it (large tables too)",
         ("alt+c",),
         local=True,
     ),

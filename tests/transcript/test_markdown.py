@@ -13,17 +13,18 @@ from sam_tui.ui.transcript.render.content import draw
 from sam_tui.ui.transcript.render.palette import make_palette
 from sam_tui.ui.transcript.render.rows import Canvas, margin, wrap
 from sam_tui.ui.transcript.render.safe_text import clean
-from sam_tui.ui.transcript.splitter import CHUNK, LONGEST, Splitter, split
+from sam_tui.ui.transcript.splitter import LONGEST, MOST_ROWS, Splitter, split
 
 PALETTE = make_palette(Color.parse("white"), Color.parse("black"), {}, dark=True)
 WIDTH = 60
 
 
 def rows_of(pieces: list[Piece], width: int = WIDTH) -> list[str]:
+    """All rows, of large tables too."""
     rows: list[str] = []
     for piece in pieces:
         rows += [""] * piece.gap
-        drawn = draw(Block(1, 1, piece.content, piece.gap), width, PALETTE)
+        drawn = draw(Block(1, 1, piece.content, piece.gap, expanded=True), width, PALETTE)
         rows += [row.text.rstrip() for row in drawn]
     return rows
 
@@ -176,7 +177,7 @@ def test_lines_of_an_open_fence_are_finished_while_it_is_open() -> None:
 
 
 @pytest.mark.requirement("transcript:long-table")
-def test_rows_of_a_long_table_are_finished_one_by_one_in_steady_columns() -> None:
+def test_rows_of_a_long_table_stand_in_steady_columns() -> None:
     head = "| name | value |\n|:--|--:|\n"
     source = head + "".join(f"| row {n} | {n * 1000} |\n" for n in range(100))
     splitter = Splitter()
@@ -189,7 +190,7 @@ def test_rows_of_a_long_table_are_finished_one_by_one_in_steady_columns() -> Non
 
 
 @pytest.mark.requirement("transcript:long-table")
-def test_a_burst_of_rows_is_cut_into_pieces_as_code_is() -> None:
+def test_a_burst_of_rows_is_cut_into_pieces() -> None:
     head = "| name | value |\n|:--|--:|\n"
     source = head + "".join(f"| row {n} | {n * 1000} |\n" for n in range(5_000))
     pieces = Splitter().feed(source + "\nThe end.\n\n")
@@ -199,7 +200,7 @@ def test_a_burst_of_rows_is_cut_into_pieces_as_code_is() -> None:
         if isinstance(piece.content, TableRows)
     ]
     assert sum(sizes) == 5_000
-    assert max(sizes) == CHUNK
+    assert max(sizes) == MOST_ROWS
 
 
 @pytest.mark.requirement("transcript:nested")

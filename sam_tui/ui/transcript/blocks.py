@@ -42,6 +42,8 @@ def past_tense(summary: str) -> str:
     return _PAST.get(summary[:end], summary[:end]) + summary[end:]
 
 
+FEW_ROWS = 12
+"""Rows of a table that stand behind its first ones without being folded."""
 LONG_LINES, LONG_TEXT = 24, 4_000
 """Lines and characters of a prompt beyond which it folds, such as when a log was pasted."""
 CardState = Literal["running", "done", "failed", "unanswered"]
@@ -94,6 +96,16 @@ class TableRows:
     sample: str
     rows: str
     first: bool
+
+    @property
+    def count(self) -> int:
+        """How many rows they are."""
+        return self.rows.count("\n") + 1
+
+    @property
+    def long(self) -> bool:
+        """Whether they fold: all but the first rows of a large table."""
+        return not self.first and self.count > FEW_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +217,9 @@ class Block:
     def foldable(self) -> bool:
         """Whether the block opens and closes."""
         content = self.content
-        return isinstance(content, Foldable) or (isinstance(content, User) and content.long)
+        return isinstance(content, Foldable) or (
+            isinstance(content, User | TableRows) and content.long
+        )
 
 
 def expanded(block: Block) -> bool:
@@ -268,7 +282,7 @@ def plain_display(display: "Display") -> str:
 def estimate(content: Content, width: int) -> int:
     """Roughly how many rows the content needs, without drawing it."""
     match content:
-        case ReminderContent() | Decided():
+        case ReminderContent() | Decided() | TableRows(long=True):
             return 1
         case Card() | Reasoning(finished=True):
             return 1

@@ -133,11 +133,14 @@ class CursorPane(BlockPane):
             self.move(bottom - view - height)
 
     def action_fold(self) -> None:
-        """Open or close the block under the cursor."""
-        index = self._cursor_index()
-        if index is None or not self.ledger[index].foldable:
+        """Open or close the block under the cursor: of an answer, its large tables."""
+        parts = [n for n, b in enumerate(self.ledger) if b.group == self.cursor and b.foldable]
+        if self.cursor is None or not parts:
             raise SkipAction
-        self.toggle_block(index)
+        opened = not expanded(self.ledger[parts[0]])
+        for index in reversed(parts):
+            if expanded(self.ledger[index]) != opened:
+                self.toggle_block(index)
 
     def toggle_block(self, index: int) -> None:
         """Open or close a block; its first row stays where it is."""

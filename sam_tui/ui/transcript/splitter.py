@@ -23,7 +23,9 @@ LONGEST = 16_384
 """Characters of one block that are parsed as Markdown; a longer one is shown as plain text."""
 
 CHUNK = 100
-"""Lines of code, and rows of a table, that make one piece."""
+"""Lines of code that make one piece."""
+MOST_ROWS = 1_000
+"""Rows of a table that make one piece, behind the first ones."""
 
 _BEFORE = 30
 """Lines of the piece above that the lexer sees again."""
@@ -66,6 +68,8 @@ class Splitter:
         self._fence = _Fence("```", 0, "")
         self._head = ""
         self._sample = ""
+        self._rows: list[str] = []
+        """Rows of the open table that are in no piece yet."""
         self._number: int | None = None
         self._gap = 1
         self._out: list[Piece] = []
@@ -87,6 +91,8 @@ class Splitter:
         self._run(final=True)
         if self._mode == "fence":
             self._emit_code(len(self._fence.lines), force=True)
+        elif self._mode == "table":
+            self._emit_rows()
         elif self._mode == "plain" and self._buffer.strip():
             self._emit_plain(len(self._buffer))
         self._buffer, self._mode = "", "blocks"
@@ -102,11 +108,12 @@ class Splitter:
                 partial = ""
             text = "\n".join([*fence.lines, partial] if partial else fence.lines)
             return Piece(self._code(text), self._gap)
-        if not self._buffer.strip():
+        if not (self._buffer.strip() or self._rows):
             return None
         match self._mode:
             case "table":
-                return Piece(TableRows(self._head, self._sample, self._buffer, False), 0)
+                rows = "\n".join([*self._rows, self._buffer] if self._buffer else self._rows)
+                return Piece(TableRows(self._head, self._sample, rows, False), 0)
             case "plain":
                 return Piece(Plain(self._buffer), self._gap)
             case _:
@@ -240,7 +247,7 @@ class Splitter:
         return CodeContent(text, fence.language, fence.label, "\n".join(fence.before))
 
     def _table_rows(self, final: bool) -> bool:
-        """Emit whole rows, a piece at a time; False when none is left."""
+        """Take whole rows, some at a time; False when none is left."""
         lines = self._buffer.split("\n", CHUNK)[:-1]
         if not lines:
             return False
@@ -248,13 +255,22 @@ class Splitter:
         tokens = block_parser().parse(f"{self._head}\n{complete}")
         covered = (tokens[0].map[1] if tokens[0].map else 2) - 2
         starts = _starts(complete)
-        rows = complete[: starts[covered]].rstrip("\n")
-        if rows:
-            self._emit(TableRows(self._head, self._sample, rows, False), 0)
+        self._rows += lines[:covered]
         self._buffer = self._buffer[starts[covered] :]
-        if covered < len(lines):
+        ended = covered < len(lines)
+        while len(self._rows) >= MOST_ROWS:
+            self._emit_rows()
+        if ended:
+            self._emit_rows()
             self._mode, self._gap = "blocks", 1
         return True
+
+    def _emit_rows(self) -> None:
+        """Make a piece of the rows that were taken."""
+        if self._rows:
+            rows = "\n".join(self._rows[:MOST_ROWS])
+            self._emit(TableRows(self._head, self._sample, rows, False), 0)
+            self._rows = self._rows[MOST_ROWS:]
 
     def _plain(self, final: bool) -> bool:
         """Emit a paragraph too long to parse, in parts; True when a blank line ended it."""

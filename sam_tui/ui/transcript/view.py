@@ -292,7 +292,8 @@ class Transcript(CursorPane):
         present = self.ledger.find(answer.order) is not None
         before = self.rows_of(index) if present and self.ledger.measured(index) else []
         for piece in [*pieces, *([opened] if opened else [])]:
-            block = Block(answer.order, answer.group, piece.content, piece.gap)
+            chosen = self.ledger[index].expanded if present else None
+            block = Block(answer.order, answer.group, piece.content, piece.gap, chosen)
             if present:
                 self.ledger.update(index, block)
                 present = False

@@ -55,7 +55,7 @@ def draw(block: Block, width: int, palette: Palette) -> list[Row]:
         case CodeContent():
             _code(canvas, content)
         case TableRows():
-            _table(canvas, content)
+            _table(canvas, content, opened=expanded(block))
         case Plain(text=text):
             draw_plain(canvas, text)
         case _:
@@ -114,7 +114,10 @@ def _shape(head: str, sample: str, palette: Palette) -> Shape:
     return measure(*table_cells(parser().parse(f"{head}\n{sample}\n"), palette))
 
 
-def _table(canvas: Canvas, content: TableRows) -> None:
+def _table(canvas: Canvas, content: TableRows, *, opened: bool) -> None:
+    if content.long and not opened:
+        left_out(canvas, content.count, "more rows")
+        return
     shape = _shape(content.head, content.sample, canvas.palette)
     tokens = parser().parse(f"{content.head}\n{content.rows}\n")
     rows, _ = table_cells(tokens, canvas.palette)
