@@ -10,15 +10,17 @@ import shutil
 import socket
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
 from sam_tui import signals
-from tests.fakes import preloaded
+from tests.fakes import preloaded, programs, workers
 
 # A deadline would assert seconds; a random seed would make a failure come and go.
 settings.register_profile("suite", deadline=None, derandomize=True, database=None)
@@ -52,6 +54,7 @@ _own = str(Path(sys.executable).resolve().parent)
 os.environ["PATH"] = f"{_own}{os.pathsep}{os.environ['PATH']}"
 sys.dont_write_bytecode = False  # else each of many processes would compile the program anew
 _before_tests = tempfile.mkdtemp(prefix="sam-tui-home-")
+_maker = os.getpid()  # workers that are forked share it
 os.environ["HOME"] = _before_tests  # for fixtures of a whole module; each test gets its own
 LONG = (
     "terminal_soak/",
@@ -92,18 +95,33 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for tests in order for item in tests]
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
+    """Have workers forked from one process that has imported the tests."""
+    workers.fork_workers(config, specs)
+
+
 def pytest_collection_finish() -> None:
     """Leave the thousands of tests out of every later search for garbage, and search less often."""
+    _moment["collecting"] = False
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 10, 10)
     gc.enable()
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what needs commands to be confined in a way that this machine does not offer."""
+    for mark in item.iter_markers("confined"):
+        if not any(programs.confines(kind) for kind in mark.args):
+            pytest.skip(f"no command can be confined here by {' or '.join(mark.args)}")
+
+
 def pytest_unconfigure() -> None:
     """Remove the home folder of this process, and end what was made ready."""
     preloaded.close()
-    shutil.rmtree(_before_tests, ignore_errors=True)
+    if os.getpid() == _maker:
+        shutil.rmtree(_before_tests, ignore_errors=True)
 
 
 class NetworkBlocked(AssertionError):
@@ -111,10 +129,15 @@ class NetworkBlocked(AssertionError):
 
 
 _attempts: list[str] = []
+_STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.system")
+_starts: list[str] = []
+_moment = {"collecting": True}
 
 
 def _guard(event: str, arguments: tuple[object, ...]) -> None:
-    """Refuse every look-up and connection that would leave the machine."""
+    """Refuse every look-up and connection that would leave the machine; see what tests start too early."""
+    if event in _STARTS and _moment["collecting"]:
+        _starts.append("".join(traceback.format_stack(limit=30)))
     if event == "socket.getaddrinfo":
         host = arguments[0]
     elif event in ("socket.connect", "socket.sendto"):
@@ -152,6 +175,12 @@ def network() -> Iterator[None]:
     _attempts.clear()
     yield
     assert not _attempts, f"left the machine: {_attempts}"
+
+
+@pytest.fixture
+def starts_at_collection() -> list[str]:
+    """Where processes were started while tests were imported and collected."""
+    return _starts
 
 
 _numbers = itertools.count()

@@ -372,8 +372,12 @@ def _stream(number: int, ready: TextIO) -> TextIO:
     return open(number, mode, buffering, ready.encoding, ready.errors, "\n", closefd=False)
 
 
-def _end(code: object) -> NoReturn:
-    """End as Python does, but do not take apart all that was imported, which costs most."""
+def run(program: Callable[[], object]) -> NoReturn:
+    """Run and end as Python does, but do not take apart all that was imported, which costs most."""
+    try:
+        code = program()
+    except SystemExit as ended:
+        code = ended.code
     for module, name in ((threading, "_shutdown"), (atexit, "_run_exitfuncs")):
         getattr(module, name)()
     try:
@@ -389,11 +393,7 @@ def main() -> None:
     with socket.socket(fileno=int(sys.argv[1])) as control:
         _preload()
         program = _become(_serve(control))
-    try:
-        code = program()
-    except SystemExit as ended:
-        code = ended.code
-    _end(code)
+    run(program)
 
 
 if __name__ == "__main__":

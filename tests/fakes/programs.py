@@ -1,7 +1,8 @@
-"""Programs that a machine may lack: the tests that need one are skipped, and say so."""
+"""What a machine may lack: the tests that need a program, or a kind of sandbox, are skipped, and say so."""
 
 import os
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,24 @@ def found(program: str) -> str:
     if shutil.which(program) is None:
         pytest.skip(_reason(program))
     return program
+
+
+@cache
+def confines(kind: str) -> bool:
+    """Whether commands can be confined like that here: ``bubblewrap``, with ``networks`` of their own,
+    or as ``Confinement.kind`` says. Some ways start a program to find out, so no module asks for them.
+    """
+    from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+    from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
+    from sam_tui.adapters.terminal.sandbox.kernel.network_namespace import has_network_namespaces
+
+    match kind:
+        case "bubblewrap":
+            return bubblewrap() is not None
+        case "networks":
+            return has_network_namespaces()
+        case _:
+            return Sandbox().confinement.kind == kind
 
 
 def silence_package_tools(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

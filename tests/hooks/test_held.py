@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
 from sam_tui.assembly import Options, build
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
 from tests.hooks.conftest import Place, decides, keeps, one_call, touch
@@ -49,7 +48,7 @@ async def test_a_person_who_lets_the_folders_hook_run_is_shown_its_command(place
 
 
 @pytest.mark.requirement("hooks:sandbox")
-@pytest.mark.skipif(bubblewrap() is None, reason="bubblewrap is not installed, or not allowed")
+@pytest.mark.confined("bubblewrap")
 async def test_under_bubblewrap_a_hook_reads_its_input_and_writes_to_the_workspace_alone(
     place: Place,
 ) -> None:

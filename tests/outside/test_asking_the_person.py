@@ -5,16 +5,13 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.inquiry import Approval
 from tests.fakes.interpreter import INTERPRETER
 
 Desk = Any
 """See conftest."""
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 YES = Approval("once")
 CHANGE = "commands.change_outside"
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.terminal.confinement import sandbox
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.adapters.terminal.sandbox.ability import Ability, bubblewrap
+from sam_tui.adapters.terminal.sandbox.ability import Ability
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import LEAST_ABI, abi
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiry import Approval
@@ -18,10 +17,8 @@ from sam_tui.core.inquiry import Approval
 Desk = Any
 """See conftest."""
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind == "none", reason="the kernel offers no sandbox"
-)
-strictly = pytest.mark.skipif(bubblewrap() is None, reason="there is no bubblewrap")
+pytestmark = pytest.mark.confined("live", "landlock", "seatbelt")
+strictly = pytest.mark.confined("bubblewrap")
 YES = Approval("once")
 
 

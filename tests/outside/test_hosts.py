@@ -9,15 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
 from sam_tui.core.inquiry import Approval
 from tests.fakes.interpreter import INTERPRETER
 from tests.outside.conftest import YES, Desk
 
-KIND = Sandbox().confinement.kind
 pytestmark = pytest.mark.usefixtures("no_package_tools")
-watched = pytest.mark.skipif(KIND != "live", reason="the kernel offers no supervised sandbox")
+watched = pytest.mark.confined("live")
 CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2]))); print(1)"
 
 
@@ -206,7 +203,7 @@ async def test_servers_of_the_persons_web_list_are_reached_by_commands_as_well(
     assert (await desk.run(line("localhost", port))).finished.text == "1"
 
 
-@pytest.mark.skipif(bubblewrap() is None, reason="bubblewrap is not installed or not permitted")
+@pytest.mark.confined("bubblewrap")
 @pytest.mark.requirement("outside:hosts")
 async def test_where_nothing_can_watch_the_network_is_asked_for_by_command(
     desk: Desk, port: int

@@ -9,7 +9,6 @@ import pytest
 
 from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.adapters.terminal.confinement.rulesets import linked_repositories
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.inquiry import Approval
 
 Desk = Any
@@ -18,9 +17,7 @@ Desk = Any
 GIT = shutil.which("git") or ""
 pytestmark = [
     pytest.mark.skipif(not GIT, reason="git is not installed"),
-    pytest.mark.skipif(
-        Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-    ),
+    pytest.mark.confined("live"),
 ]
 WHO = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
 WORK = """set -e

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.policy.trust import FileTrust
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.inquiry import Approval
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.programs import silence_package_tools
@@ -23,9 +22,7 @@ from tests.fakes.programs import silence_package_tools
 Desk = Any
 """See conftest."""
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 
 SERVER = """
 const fs = require("fs"), http = require("http")

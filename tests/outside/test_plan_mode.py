@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-
 Desk = Any
 """See conftest."""
 
 pytestmark = [
-    pytest.mark.skipif(Sandbox().confinement.kind == "none", reason="the kernel offers no sandbox"),
+    pytest.mark.confined("live", "landlock", "seatbelt"),
     pytest.mark.skipif(not shutil.which("git"), reason="git is not installed"),
 ]
 STARTED_BY_GIT = ("diff.external", "diff.x.textconv", "diff.x.command", "core.pager", "gpg.program")

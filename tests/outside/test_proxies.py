@@ -17,13 +17,13 @@ from sam_tui.core.ports.processes.sandbox import HostTerms, Network
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
 from tests.fakes.proxy import Proxy
-from tests.sandbox.hosts_kit import LIVE, Answerer
+from tests.sandbox.hosts_kit import Answerer
 
 Desk = Any
 """See conftest."""
 
 pytestmark = [
-    pytest.mark.skipif(not LIVE, reason="the kernel offers no supervised sandbox"),
+    pytest.mark.confined("live"),
     pytest.mark.usefixtures("no_package_tools"),
 ]
 CLIENT = """

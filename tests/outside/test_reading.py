@@ -2,13 +2,10 @@
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.inquiry import Approval
 from tests.outside.conftest import YES, Desk
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 
 
 def furnish(desk: Desk) -> None:

@@ -4,16 +4,13 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.display import Diff
 from sam_tui.core.inquiry import Approval
 
 Desk = Any
 """See conftest."""
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind not in ("live", "landlock"), reason="the kernel offers no sandbox"
-)
+pytestmark = pytest.mark.confined("live", "landlock")
 YES, NO = Approval("once"), Approval("deny")
 TRY = Approval("scope", scope="rehearse")
 
@@ -122,7 +119,7 @@ SECRET_WORK = {
 
 
 @pytest.mark.requirement("outside:rehearse-flag")
-@pytest.mark.skipif(Sandbox().confinement.kind != "live", reason="nothing can be asked here")
+@pytest.mark.confined("live")
 @pytest.mark.parametrize("way", SECRET_WORK)
 async def test_a_rehearsal_reads_an_environment_file_only_when_the_person_agrees(
     desk: Desk, way: str
@@ -143,7 +140,7 @@ async def test_a_rehearsal_reads_an_environment_file_only_when_the_person_agrees
 
 
 @pytest.mark.requirement("outside:rehearse-flag")
-@pytest.mark.skipif(Sandbox().confinement.kind != "live", reason="nothing can be asked here")
+@pytest.mark.confined("live")
 async def test_a_rehearsal_writes_an_environment_file_and_places_on_one_yes(desk: Desk) -> None:
     (desk.folder / "ws/.env").write_text("A=1\n")
     desk.open(rehearse=True)

@@ -6,13 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.inquiry import Approval
 from tests.outside.conftest import ME, Desk
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 SESSION = Approval("scope", scope="session")
 
 

@@ -4,13 +4,10 @@ import json
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.events import Noticed
 from tests.outside.conftest import Desk
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 
 
 def notices(desk: Desk) -> list[str]:

@@ -4,12 +4,9 @@ import socket
 import threading
 from collections.abc import Callable, Coroutine
 
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
 
-LIVE = Sandbox().confinement.kind == "live"
-"""Whether connections can be watched here."""
 Held = Callable[..., Coroutine[None, None, CommandResult]]
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.confinement.temporary_folders import SHELL, Scratch, sweep
 from sam_tui.adapters.terminal.sandbox.supervised.processes import Census
 from sam_tui.adapters.terminal.shell_integration.marks import integrate
@@ -119,7 +118,7 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
                 os.kill(pid, 9)
 
 
-@pytest.mark.skipif(Sandbox().confinement.kind != "live", reason="nothing is supervised here")
+@pytest.mark.confined("live")
 @pytest.mark.requirement("sandbox:abandoned")
 async def test_many_commands_end_together_so_that_one_that_takes_its_time_delays_no_other(
     run: Run, workspace: Path

@@ -18,9 +18,7 @@ from tests.sandbox.test_outside import ATTACKS, filled
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 
 
 @pytest.fixture(scope="module", params=[1, 2, 4])

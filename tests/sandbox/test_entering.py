@@ -12,9 +12,7 @@ from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 
 
 @pytest.mark.requirement("sandbox:ready")

@@ -12,9 +12,9 @@ from sam_tui.core.ports.processes.sandbox import HostTerms
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
-from tests.sandbox.hosts_kit import LIVE, PRELUDE, Answerer, Held, Person, paths
+from tests.sandbox.hosts_kit import PRELUDE, Answerer, Held, Person, paths
 
-pytestmark = pytest.mark.skipif(not LIVE, reason="the kernel offers no supervised sandbox")
+pytestmark = pytest.mark.confined("live")
 
 
 @pytest.mark.requirement("sandbox:hosts")

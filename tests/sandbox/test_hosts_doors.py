@@ -11,15 +11,14 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.sandbox.kernel.listeners import listening
-from sam_tui.adapters.terminal.sandbox.kernel.network_namespace import has_network_namespaces
 from sam_tui.core.ports.processes.sandbox import HostTerms
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
-from tests.sandbox.hosts_kit import LIVE, PRELUDE, Answerer, Held, Person, paths
+from tests.sandbox.hosts_kit import PRELUDE, Answerer, Held, Person, paths
 
-pytestmark = pytest.mark.skipif(not LIVE, reason="the kernel offers no supervised sandbox")
-datagrams = pytest.mark.skipif(not has_network_namespaces(), reason="no networks of one's own here")
+pytestmark = pytest.mark.confined("live")
+datagrams = pytest.mark.confined("networks")
 
 
 @pytest.fixture

@@ -15,9 +15,7 @@ from tests.fakes.programs import needs
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Ways to what is kept inside the workspace that no shell has: descriptors, links of /proc, raw calls."""
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,10 +12,7 @@ from tests.fakes.interpreter import INTERPRETER
 
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live" or sys.platform != "linux",
-    reason="the kernel offers no supervised sandbox",
-)
+pytestmark = pytest.mark.confined("live")
 
 BEGIN = """
 import ctypes, mmap, os, platform, socket, struct

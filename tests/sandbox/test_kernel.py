@@ -9,16 +9,14 @@ from typing import Protocol
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
+from tests.fakes.programs import needs
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 x86_64 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="another call table")
 
 PRELUDE = """
@@ -330,10 +328,7 @@ async def test_devices_cannot_be_made_or_touched(run: Run) -> None:
 
 
 @pytest.mark.requirement("sandbox:metadata-outside")
-@pytest.mark.skipif(
-    subprocess.run(["which", "chattr"], capture_output=True, check=False).returncode != 0,
-    reason="no chattr",
-)
+@needs("chattr")
 async def test_attributes_of_a_file_that_can_only_be_read_stay(run: Run, outside: Path) -> None:
     command = f"lsattr {outside}/victim"
     before = (await run(command)).output

@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 
 CREATE, REMOVE = 0o1600, 0
 PYTHON = f"{INTERPRETER} -I -c"

@@ -16,11 +16,11 @@ from sam_tui.core.ports.processes.sandbox import ReadTerms
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.preloaded import SCRIPT
-from tests.sandbox.hosts_kit import LIVE, paths
+from tests.sandbox.hosts_kit import paths
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
-pytestmark = pytest.mark.skipif(not LIVE, reason="the kernel offers no supervised sandbox")
+pytestmark = pytest.mark.confined("live")
 
 PRELUDE = """
 import ctypes, os, struct, sys, threading

@@ -14,11 +14,11 @@ from sam_tui.core.ports.processes.sandbox import ReadTerms
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.preloaded import SCRIPT
-from tests.sandbox.hosts_kit import LIVE, Person, paths
+from tests.sandbox.hosts_kit import Person, paths
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
-pytestmark = pytest.mark.skipif(not LIVE, reason="the kernel offers no supervised sandbox")
+pytestmark = pytest.mark.confined("live")
 
 
 @pytest.fixture

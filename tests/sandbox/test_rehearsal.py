@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.rehearsal.rehearsal import Branch
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.rehearsal import Rehearsed
@@ -15,9 +14,7 @@ from sam_tui.core.ports.processes.rehearsal import Rehearsed
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 Rehearse = Callable[[str], Coroutine[None, None, Rehearsed]]
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind not in ("live", "landlock"), reason="nothing confines commands here"
-)
+pytestmark = pytest.mark.confined("live", "landlock")
 
 
 def command_lines() -> list[bytes]:

@@ -23,9 +23,7 @@ from tests.fakes.interpreter import INTERPRETER
 Portrait = Callable[[Path], dict[str, tuple[object, ...]]]
 Rehearse = Callable[[str], Coroutine[None, None, Rehearsed]]
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind not in ("live", "landlock"), reason="nothing confines commands here"
-)
+pytestmark = pytest.mark.confined("live", "landlock")
 
 ATTACKS = {
     "mode": "os.chmod(f, 0o777)",

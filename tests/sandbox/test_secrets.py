@@ -13,9 +13,7 @@ from sam_tui.core.ports.processes.terminals import CommandResult
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind not in ("live", "landlock"), reason="nothing confines commands here"
-)
+pytestmark = pytest.mark.confined("live", "landlock")
 
 
 @pytest.fixture

@@ -9,16 +9,13 @@ import pytest
 from sam_tui.adapters.terminal.confinement import sandbox
 from sam_tui.adapters.terminal.confinement.run import Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.seatbelt import profile, seatbelt_command
 from sam_tui.core.ports.processes.terminals import CommandResult, Confinement
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
-installed = pytest.mark.skipif(
-    bubblewrap() is None, reason="bubblewrap is not installed, or not allowed"
-)
+installed = pytest.mark.confined("bubblewrap")
 
 
 @pytest.fixture

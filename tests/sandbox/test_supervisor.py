@@ -19,9 +19,7 @@ from tests.sandbox.hosts_kit import Person
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 
 ROOT = Path(__file__).resolve().parents[2]
 

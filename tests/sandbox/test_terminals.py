@@ -18,9 +18,7 @@ from tests.sandbox.hosts_kit import PRELUDE, Answerer, Person
 
 Type = Callable[[str, str], Awaitable[str]]
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 
 
 class Terminal:

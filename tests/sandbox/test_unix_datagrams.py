@@ -8,11 +8,11 @@ import pytest
 
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
-from tests.sandbox.hosts_kit import LIVE, Held, Person, paths
+from tests.sandbox.hosts_kit import Held, Person, paths
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
-pytestmark = pytest.mark.skipif(not LIVE, reason="the kernel offers no supervised sandbox")
+pytestmark = pytest.mark.confined("live")
 
 PRELUDE = """
 import array, ctypes, os, socket, struct, subprocess, sys, threading

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.terminal.sandbox.ability import ability, bubblewrap
+from sam_tui.adapters.terminal.sandbox.ability import ability
 from sam_tui.core.events import ToolProgressed
 from sam_tui.core.inquiry import Approval
 from tests.fakes.programs import silence_package_tools
@@ -343,7 +343,7 @@ async def test_nothing_of_a_server_is_left_when_the_program_ends(house: House) -
 
 
 @pytest.mark.requirement("servers:held")
-@pytest.mark.skipif(bubblewrap() is None, reason="no bubblewrap here")
+@pytest.mark.confined("bubblewrap")
 async def test_a_server_is_held_by_the_strict_sandbox_as_well(house: House) -> None:
     # Nothing of /tmp is there but the workspace.
     script = house.workspace / "server.py"

@@ -15,9 +15,7 @@ from tests.fakes.programs import needs
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind == "none", reason="the kernel offers no Landlock"
-)
+pytestmark = pytest.mark.confined("live", "landlock", "seatbelt")
 
 
 @pytest.mark.requirement("terminal:confined-inside")

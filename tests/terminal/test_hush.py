@@ -14,9 +14,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import SessionSpec
 
-pytestmark = pytest.mark.skipif(
-    Sandbox().confinement.kind != "live", reason="the kernel offers no supervised sandbox"
-)
+pytestmark = pytest.mark.confined("live")
 
 
 @pytest.fixture(params=["kept", "plain"])

@@ -1,0 +1,68 @@
+"""Where the suite's own workers come from."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CONFTEST = """
+import pytest, sys
+sys.path.append({root!r})
+from tests.fakes import workers
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config, specs):
+    workers.fork_workers(config, specs)
+"""
+TESTS = """
+import os, pathlib, pytest, sys, threading
+with open(pathlib.Path(__file__).with_name("imports"), "a") as imports:
+    imports.write(f"{os.getpid()}\\n")
+IMPORTED_BY = os.getpid()
+
+@pytest.mark.parametrize("number", range(4))
+def test_in_a_worker(number):
+    assert (os.getpid() == IMPORTED_BY) is STARTED
+    assert os.read(0, 1) == b"" and sys.stdout.encoding == "utf-8"
+
+def test_that_kills_its_worker():
+    os._exit(7)
+"""
+ALONE = "STARTED = False"
+WITH_A_THREAD = """
+STARTED = True
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+"""
+
+
+@pytest.mark.requirement("house:collected")
+def test_nothing_is_started_while_tests_are_imported_and_collected(
+    starts_at_collection: list[str],
+) -> None:
+    assert not starts_at_collection
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked here")
+@pytest.mark.requirement("house:collected")
+@pytest.mark.parametrize(("module", "imports"), [(ALONE, 1), (WITH_A_THREAD, 4)])
+def test_workers_are_forked_where_they_can_be_and_one_that_dies_is_replaced(
+    tmp_path: Path, module: str, imports: int
+) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST.format(root=str(ROOT)), "utf-8")
+    (tmp_path / "test_them.py").write_text(TESTS + module, "utf-8")
+    words = ("-m", "pytest", "-q", "-n", "2", "-p", "xdist.plugin", "-p", "no:cacheprovider")
+    done = subprocess.run(
+        [sys.executable, *words, "--rootdir", str(tmp_path)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "1 failed, 4 passed" in done.stdout.splitlines()[-1], done.stdout + done.stderr
+    assert "crashed while running 'test_them.py::test_that_kills_its_worker'" in done.stdout
+    assert ("a worker of the tests ended with 7" in done.stderr) is (module == ALONE)
+    assert len((tmp_path / "imports").read_text("utf-8").split()) == imports
