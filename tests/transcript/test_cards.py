@@ -43,7 +43,14 @@ async def test_a_running_call_shows_the_last_lines_of_its_output() -> None:
     host = Host()
     async with host.run_test(size=(80, 24)):
         start(host)
-        for number in range(30):
+        for number in range(9):
+            host.pane.tool_output(CALL, f"out {number}\n")
+        host.pane.flush()
+        rows = [row.strip() for row in host.seen() if row.strip()]
+        assert rows[1:] == [f"out {n}" for n in range(9)], (
+            "no line is left out for a line that says so"
+        )
+        for number in range(9, 30):
             host.pane.tool_output(CALL, f"out {number}\n")
         host.pane.flush()
         rows = [row.strip() for row in host.seen() if row.strip()]

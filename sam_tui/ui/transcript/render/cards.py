@@ -109,9 +109,7 @@ def _folded(canvas: Canvas, card: Card, *, chosen: bool) -> None:
             case Table():
                 left_out(canvas, draw_display(canvas, display, FOLDED_DIFF), "more rows")
             case Terminal():
-                lines = _output_lines(display.output)
-                left_out(canvas, max(0, len(lines) - FOLDED_OUTPUT), "lines above")
-                _draw_lines(canvas, lines[-FOLDED_OUTPUT:], canvas.palette.dim)
+                _tail(canvas, display.output, FOLDED_OUTPUT)
             case Text(text=text):
                 if card.state == "failed":
                     _lines(canvas, clean(text), canvas.palette.bad, limit=FOLDED_OUTPUT)
@@ -183,9 +181,11 @@ def _todo(canvas: Canvas, item: Todo) -> None:
 
 
 def _tail(canvas: Canvas, output: str, count: int) -> None:
+    """The last ``count`` lines; one more where a line that names what is left out takes its place."""
     lines = _output_lines(output)
-    left_out(canvas, max(0, len(lines) - count), "lines above")
-    _draw_lines(canvas, lines[-count:], canvas.palette.dim)
+    hidden = len(lines) - count if len(lines) > count + 1 else 0
+    left_out(canvas, hidden, "lines above")
+    _draw_lines(canvas, lines[hidden:], canvas.palette.dim)
 
 
 def _output_lines(output: str) -> list[str]:
