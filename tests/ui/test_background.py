@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 
 from sam_tui.adapters.llm.scripted import ScriptedModel
 from sam_tui.core.messages import ToolMessage
@@ -209,8 +210,17 @@ async def test_a_running_command_is_watched_live_in_a_tab_without_its_secrets(
         assert "runs, read only" in str(panel.border_subtitle)
         await me.pilot.press("ctrl+right_square_bracket")
         await me.until(lambda: view.has_focus)
-        await me.pilot.press("x", "enter")
-        assert view.has_focus and not me.app.chat.prompt.area.text
+        await me.pilot.press("enter")
+        assert view.has_focus
+        await me.pilot.press("x")
+        assert me.app.chat.prompt.area.text == "x", "nothing typed is lost"
+        await me.pilot.press("backspace", "ctrl+right_square_bracket")
+        await me.until(lambda: view.has_focus)
+        me.app.post_message(events.Paste("two\nlines"))
+        await me.until(lambda: me.app.chat.prompt.area.text == "two\nlines")
+        me.app.chat.prompt.area.put("")
+        await me.pilot.press("ctrl+right_square_bracket")
+        await me.until(lambda: view.has_focus)
         (stage.workspace / "gate").unlink()
         await me.until(lambda: "Done." in me.transcript())
         # The person is in it, so it stays as it ended; the next command has a tab of its own.

@@ -178,8 +178,9 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             return False
         if isinstance(event, events.Key):
             return view.takes(event)
-        view.paste(event.text)
-        return True
+        if view.TAKES_TEXT:
+            view.paste(event.text)
+        return view.TAKES_TEXT
 
     def lead(self, event: events.Key | events.Paste) -> bool:
         """Have text go to the prompt wherever the keys are, unless something there takes it.
@@ -198,7 +199,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     def _taken(self, event: events.Key | events.Paste) -> bool:
         """Whether what has the keys takes this text: to write it, or as a key of its own."""
         focused = self.focused
-        if writes(focused) or isinstance(focused, TerminalView):
+        if writes(focused) or (isinstance(focused, TerminalView) and focused.TAKES_TEXT):
             return True
         if focused is None or isinstance(event, events.Paste):
             return False

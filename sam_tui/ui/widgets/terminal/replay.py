@@ -31,7 +31,9 @@ _WIDE = 80
 
 
 class WatchedView(TerminalView):
-    """Nothing in it takes keys, opens a link or sets a title."""
+    """Nothing in it takes text, opens a link or sets a title."""
+
+    TAKES_TEXT = False
 
     @property
     def ended(self) -> bool:

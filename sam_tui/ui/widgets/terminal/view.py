@@ -46,6 +46,8 @@ class TerminalView(TerminalPast, can_focus=True):
     """
 
     WAY_OUT = "terminal: Ctrl+] twice leaves"
+    TAKES_TEXT = True
+    """Whether what is typed and pasted here stays here."""
     """How to get away, while the keys go here."""
 
     def __init__(self, *, waiting: str, restartable: bool, id: str) -> None:
