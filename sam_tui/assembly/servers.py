@@ -121,6 +121,13 @@ class GuardedServers:
         instructions = redact(report.instructions)
         return replace(report, target=target, error=error, log=log, instructions=instructions)
 
+    async def log_in(self, name: str, browse: Callable[[str], None]) -> None:
+        """Have the person log in at a server, and connect to it. Raises ``ToolError``."""
+        pool = self._pool or self._made()
+        if pool is None:
+            raise ToolError(f"No server {name} may be used.")
+        await pool.log_in(name, browse)
+
     def forget_login(self, name: str) -> bool:
         """Delete the login at a server; whether there was one. Raises ``ToolError``."""
         pool = self._pool or self._made()
@@ -278,7 +285,7 @@ class GuardedServers:
             if handed_in:
                 await self._confirm(settings, callers(), access)
             return ServerTerms(True, (), "on", None)
-        access = LocatedAccess(CommandAccess(_line(settings)), None)
+        access = LocatedAccess(CommandAccess(settings.line), None)
         if handed_in and guard.policy.judge(access, START).outcome != "deny":
             await self._confirm(settings, callers(), access)
         else:
@@ -368,13 +375,6 @@ class GuardedServers:
     async def _ask(self, caller: "Caller", question: Question) -> str | None:
         outcome = await self._inquiries.ask(caller.conversation, caller.call, question)
         return outcome.answer.text if isinstance(outcome.answer, Reply) else None
-
-
-def _line(settings: "ServerSettings") -> str:
-    """Its command line, as commands are written."""
-    import shlex
-
-    return shlex.join((settings.command, *settings.args))
 
 
 def _origin(url: str) -> str:

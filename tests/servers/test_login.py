@@ -58,7 +58,8 @@ async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgot
         assert "sam-tui mcp login" in sam.reports["web"].error
     assert (site.registered, kept(house)) == ([], [])
 
-    async with house.open(browse=follow) as sam:
+    quickly = {"MCP_TIMEOUT": "1"}  # for the server, and not for the person on its page
+    async with house.open(environ=quickly, browse=follow) as sam:
         assert await tools(sam) == [ECHO]
         assert sam.reports["web"].login
         done = await sam.call(ECHO, word=next(iter(site.valid)))

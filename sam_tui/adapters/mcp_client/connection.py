@@ -82,6 +82,11 @@ class Connection:
         return not (self.settings.disabled or self.settings.fault)
 
     @property
+    def busy(self) -> bool:
+        """Whether it works on a call."""
+        return bool(self._calls)
+
+    @property
     def started(self) -> bool:
         """Whether there is something to end."""
         return self._task is not None

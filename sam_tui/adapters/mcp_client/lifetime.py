@@ -13,6 +13,7 @@ import httpx2
 from sam_tui.adapters.mcp_client import session as speech
 from sam_tui.adapters.mcp_client.connection_context import NO_OUTPUT, ServerSurroundings
 from sam_tui.adapters.mcp_client.http_transport import CheckedTransport, http_streams
+from sam_tui.adapters.mcp_client.login import LOGIN_SECONDS
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.stdio_transport import piped_streams
 from sam_tui.adapters.mcp_client.tool_descriptions import RawTool, plain
@@ -291,7 +292,8 @@ class Life:
         return () if self._program is None else self._program.refused
 
     async def _limit(self, limit: asyncio.Timeout) -> None:
-        await self._overdue(self._settings.start_seconds)
+        page = LOGIN_SECONDS if self._program is None and self._around.logins.browse else 0.0
+        await self._overdue(self._settings.start_seconds + page)
         limit.reschedule(asyncio.get_running_loop().time())
 
     async def _overdue(self, seconds: float) -> None:

@@ -34,7 +34,7 @@ from sam_tui.adapters.mcp_client.connection_context import Logins, LoginTexts
 from sam_tui.adapters.mcp_client.settings import OAuthSettings, ServerSettings
 from sam_tui.core.local_files.cache import signature_of
 
-LOGIN = "sam-tui mcp login NAME"
+LOGIN = "sam-tui mcp login NAME, or /mcp in the workbench"
 PATH = "/callback"
 MOST_BYTES = 200_000
 LOGIN_SECONDS = 300.0

@@ -4,14 +4,14 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from sam_tui.adapters.mcp_client.connection import Connection, report_of
 from sam_tui.adapters.mcp_client.connection_context import Caller, ServerSurroundings
 from sam_tui.adapters.mcp_client.server_tools import offer_of
 from sam_tui.adapters.mcp_client.settings import ServerSettings, SettingsReader, data_of, merged
-from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.servers import ServerReport
 from sam_tui.core.tooling.offer import Offer
@@ -108,6 +108,34 @@ class ServerPool:
         for connection in self._connections.values():
             if name in ("", connection.name) and connection.due:
                 connection.begin()
+
+    async def log_in(self, name: str, browse: Callable[[str], None]) -> None:
+        """Make a login by a connection of its own, then connect anew with it. Raises ``ToolError``.
+
+        One that stays has nobody to ask: no page comes up in the middle of a turn.
+        """
+        connection = self.connection(name)
+        if connection is None or not connection.url:
+            raise ToolError(f"There is no server {name} that takes a login.")
+        if connection.busy:
+            raise ToolError(f"The server {name} works on a call: log in when it is done.")
+        around = self._around
+        logins = replace(around.logins, browse=browse)
+        asking = Connection(connection.settings, replace(around, logins=logins))
+        try:
+            asking.begin()
+            await asking.settled()
+            report = asking.report
+        finally:
+            await asking.close()
+        if report.standing != "ready":
+            raise ToolError(report.error or "it ended")
+        if self._connections.get(name) is not connection:
+            return  # its file says something else by now
+        await connection.close()
+        self._offers.pop(name, None)
+        self._connections[name] = again = Connection(connection.settings, around)
+        again.begin()
 
     async def settled(self, seconds: float, *, unknown: bool = False) -> bool:
         """Wait until none is starting, or none whose tools are ``unknown``; False: out of time."""

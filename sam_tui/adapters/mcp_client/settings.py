@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -86,6 +87,11 @@ class ServerSettings:
     def site(self) -> str:
         """``https://host:port/`` of its URL; empty for a program."""
         return _site(self.url) if self.url else ""
+
+    @property
+    def line(self) -> str:
+        """Its command line, as commands are written."""
+        return shlex.join((self.command, *self.args))
 
 
 def _is_http(value: object) -> bool:

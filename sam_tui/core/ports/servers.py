@@ -1,6 +1,6 @@
 """MCP servers that the agent may use: how they stand, for people."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -43,6 +43,14 @@ class McpServers(Protocol):
 
     async def settled(self, seconds: float) -> bool:
         """Wait until none is starting; False when the time was too short."""
+        ...
+
+    async def log_in(self, name: str, browse: Callable[[str], None]) -> None:
+        """Have the person log in at a server, and connect to it.
+
+        ``browse`` is told the address of the page, in a thread. Raises ``ToolError``; cancelled, all is as
+        it was.
+        """
         ...
 
     def forget_login(self, name: str) -> bool:

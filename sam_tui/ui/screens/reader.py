@@ -7,8 +7,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import TextArea
 
+from sam_tui.ui import programs
 from sam_tui.ui.plain import one_line, visible
 from sam_tui.ui.screens.dialogs import Dialog
 
@@ -70,3 +72,59 @@ class Reader(Dialog):
         more = " · [ ] for other parts" if part.total > PART else ""
         span = f"{part.start:,}-{end:,} of {part.total:,}{more} · Esc closes"
         self._frame.border_subtitle = Content(span)
+
+
+class LoginPage(Dialog):
+    """The address of the page where a person logs in at a server, until that is done or given up."""
+
+    BINDINGS = [  # noqa: RUF012
+        Binding("c", "copy", "Copy the address", show=False),
+        Binding("o", "browse", "Open it in the browser", show=False),
+    ]
+
+    class Offered(Message):
+        """The server names its page; posted from any thread."""
+
+        def __init__(self, address: str) -> None:
+            super().__init__()
+            self.address = address
+
+    def __init__(self, server: str) -> None:
+        super().__init__()
+        self._server = server
+        self._address = ""
+        self._frame = Vertical()
+        self._area = TextArea("The server is asked for its page…", read_only=True, soft_wrap=True)
+
+    def compose(self) -> ComposeResult:
+        """The address in a frame."""
+        self._frame.border_title = Content(f"Log in at {one_line(self._server, 50)}")
+        self._frame.border_subtitle = Content("Esc gives up")
+        with self._frame:
+            yield self._area
+
+    def on_mount(self) -> None:
+        """The keys are the dialog's, the mouse may mark."""
+        self.set_focus(self._area)
+
+    def offer(self, address: str) -> None:
+        """Show a page, from whatever thread."""
+        self.post_message(self.Offered(address))
+
+    def on_login_page_offered(self, event: Offered) -> None:
+        """Show the address."""
+        event.stop()
+        self._address = event.address
+        self._area.text = visible(event.address)
+        self._frame.border_subtitle = Content("c copies · o opens the browser · Esc gives up")
+
+    def action_copy(self) -> None:
+        """Copy the address."""
+        if self._address:
+            self.app.copy_to_clipboard(self._address)  # pyright: ignore[reportUnknownMemberType]
+            self.notify("Copied.", markup=False)
+
+    async def action_browse(self) -> None:
+        """Open it on this machine."""
+        if self._address and not await programs.browse(self._address):
+            self.notify("There is no browser here: c copies the address.", markup=False)
