@@ -124,7 +124,7 @@ async def test_a_whole_completion_instead_of_a_stream_is_understood(server: Fake
         (Reply(raw='event: error\ndata: {"message":"bad","type":"x"}\n\n'), ModelUnavailable),
         (Reply(raw="data: {}\n\ndata: nonsense\n\n"), ModelCut),
         (Reply(raw="nonsense"), ModelRejected),
-        (Reply(raw=""), ModelRejected),
+        (Reply(raw=""), ModelCut),
         (Reply(body="<html><title>Login</title></html>"), ModelRejected),
         (Reply(finish="content_filter"), ModelRejected),
     ],

@@ -69,7 +69,12 @@ BROKEN: Mapping[str, tuple[Reply, type[errors.ModelError]]] = {
     ),
     "half a JSON line": (Reply(raw=WORDS + STOP[:30]), errors.ModelCut),
     "a reset": (Reply(text="half an answer", chunk=4, cut=3), errors.ModelCut),
-    "nothing at all": (Reply(raw=""), errors.ModelRejected),
+    "nothing at all": (Reply(raw=""), errors.ModelCut),
+    "comments alone": (Reply(raw=": working\n\n: working\n\n"), errors.ModelCut),
+    "half of the first event": (Reply(raw=WORDS[:40]), errors.ModelCut),
+    "half of a field's name": (Reply(raw=": working\n\ndat"), errors.ModelCut),
+    "a role and no more": (Reply(raw=event(role="assistant")), errors.ModelCut),
+    "a web page that says it is a stream": (Reply(raw="<html>\n"), errors.ModelRejected),
     "an answer that was withheld": (
         Reply(text="Half", finish="content_filter"),
         errors.ModelRejected,
@@ -102,6 +107,14 @@ async def test_bytes_that_are_no_text_cost_one_character_each(stage: Stage, spli
 async def test_done_without_a_finish_reason_is_the_end(stage: Stage) -> None:
     got = await stage.answer(Reply(text="Whole", finish=""))
     assert (got.text, got.truncated) == ("Whole", False)
+
+
+@pytest.mark.requirement("model:faults")
+async def test_a_whole_answer_is_not_held_back_by_what_is_sent_after_its_end(stage: Stage) -> None:
+    model = stage.open(Reply(raw=WORDS + STOP + DONE, endless=b": still there\n\n" * 99))
+    assert (await answer(model, replace(request(), limits=NARROW))).text == "Half"
+    await stage.server.gone.wait()
+    await model.close()
 
 
 @pytest.mark.requirement("model:faults")

@@ -12,7 +12,12 @@ from sam_tui.adapters.llm.deltas import ChunkReader, read_finish, read_usage
 from sam_tui.adapters.llm.endpoint import Endpoint
 from sam_tui.adapters.llm.failures import failure, read_error, read_refusal, unreachable
 from sam_tui.adapters.llm.litellm_model import known_cost
-from sam_tui.adapters.llm.response_bytes import EventParser, Intake, require_plain
+from sam_tui.adapters.llm.response_bytes import (
+    EventParser,
+    Intake,
+    may_begin_events,
+    require_plain,
+)
 from sam_tui.adapters.llm.wire import RequestWriter
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected, ModelUnavailable
 from sam_tui.core.ports.model import AnswerLimits, Delta, ModelRequest, UsageDelta
@@ -133,6 +138,8 @@ class _Answer:
         self._intake = Intake(limits, endpoint.source.where)
         self._parser = EventParser()
         self._plain = False
+        self._fields_only = False
+        self._ending = False
         self._body: list[bytes] = []
         self._start = b""
         self._events = 0
@@ -160,8 +167,8 @@ class _Answer:
                 where = self._endpoint.source.where
                 raise ModelRejected(f"{where} answered with a web page, not a model.", hint=hint)
             raise failure(refusal, self._endpoint.source)
-        if kind == "application/json":
-            self._plain = True
+        self._plain = kind == "application/json"
+        self._fields_only = kind == "text/event-stream"
 
     def feed(self, data: bytes) -> list[Delta]:
         """The deltas that these bytes complete."""
@@ -171,7 +178,12 @@ class _Answer:
         if self._plain:
             self._body.append(lines)
             return []
+        self._note_beginning(lines)
         return self._events_of(self._parser.feed(lines))
+
+    def _note_beginning(self, lines: bytes) -> None:
+        if not self._events:
+            self._fields_only = self._fields_only and may_begin_events(lines)
 
     def _events_of(self, events: Sequence[bytes]) -> list[Delta]:
         return [delta for event in events for delta in self._event(event)]
@@ -184,11 +196,13 @@ class _Answer:
             if self._plain:
                 out += self._event(b"".join((*self._body, remainder)))
             else:
+                self._ending = True
+                self._note_beginning(remainder)
                 out += self._events_of([*self._parser.feed(remainder), *self._parser.close()])
         where = self._endpoint.source.where
         if not self.complete:
-            if self._events:
-                raise ModelCut(f"{where} ended the stream before the answer was complete.")
+            if self._events or self._fields_only:
+                raise self._cut()
             body_text = self._endpoint.source.clean(self._start.decode("utf-8", "replace"))
             began = f" It began: {body_text[:200]}" if body_text else ""
             raise ModelRejected(f"{where} did not answer as a model does.{began}", hint=_CHECK)
@@ -227,22 +241,35 @@ class _Answer:
             raise failure(read_error(chunk), self._endpoint.source, started=self.started)
         return out
 
+    def _cut(self) -> ModelCut:
+        where = self._endpoint.source.where
+        return ModelCut(f"{where} ended the stream before the answer was complete.")
+
     def _garbled(self) -> list[Delta]:
         where = self._endpoint.source.where
+        if self._ending and self._fields_only:
+            raise self._cut()
         if self._plain or not self._events:
             raise ModelRejected(f"{where} did not answer as a model does.", hint=_CHECK)
         raise ModelCut(f"{where} sent something in the middle of the answer that is not JSON.")
 
 
 async def _tail(pieces: AsyncIterator[bytes], answer: _Answer) -> list[Delta]:
-    """What follows the finish reason; reads to the end, so that the connection is kept."""
+    """What follows the finish reason; reads to the end, so that the connection is kept.
+
+    What comes behind ``[DONE]`` belongs to no answer, and extends no wait.
+    """
     out: list[Delta] = []
     with suppress(TimeoutError):
-        async with asyncio.timeout(_LINGER if answer.done else _PATIENCE) as limit:
-            async for data in pieces:
+        async with asyncio.timeout(None if answer.done else _PATIENCE):
+            while not answer.done:
+                data = await anext(pieces, None)
+                if data is None:
+                    return out
                 out += answer.feed(data)
-                if answer.done:
-                    limit.reschedule(asyncio.get_running_loop().time() + _LINGER)
+        async with asyncio.timeout(_LINGER):
+            async for _ in pieces:
+                pass
     return out
 
 

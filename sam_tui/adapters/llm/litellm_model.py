@@ -249,7 +249,7 @@ class LiteLLMModel:
         if finish or wire.done:
             return
         where = self._source.where
-        if not started:
+        if not (started or wire.fields_only):
             raise ModelRejected(f"{where} did not answer as a model does.")
         raise ModelCut(f"{where} ended the stream before the answer was complete.")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sam_tui import http_library
 from sam_tui.adapters.llm.deltas import ThinkTags, read_finish
-from sam_tui.adapters.llm.response_bytes import Intake, require_plain
+from sam_tui.adapters.llm.response_bytes import Intake, may_begin_events, require_plain
 from sam_tui.adapters.llm.wire import OWNER
 from sam_tui.core.errors import ModelError
 from sam_tui.core.ports.model import AnswerLimits, CallDelta, Delta, OpaqueDelta, ReasoningDelta
@@ -106,7 +106,8 @@ _TEXT = ("text/", "application/json", "application/x-ndjson")
 class LiteLLMWire:
     """The response to one request of litellm's. ``error`` is why it was broken off here.
 
-    ``done`` says whether the server ended its stream with ``[DONE]``, which litellm does not tell.
+    ``done`` says whether the server ended its stream with ``[DONE]``, which litellm does not tell;
+    ``fields_only`` whether what came may be the beginning of an event stream.
     """
 
     def __init__(self, limits: AnswerLimits, where: str) -> None:
@@ -114,6 +115,7 @@ class LiteLLMWire:
         self._where = where
         self.error: ModelError | None = None
         self.done = False
+        self.fields_only = False
 
     async def during(self, work: Awaitable[T]) -> T:
         """Await a piece of litellm's work; responses that come meanwhile are looked through."""
@@ -131,6 +133,7 @@ class LiteLLMWire:
             require_plain(headers, self._where)
             kind = headers.get("content-type", "").lower()
             intake = Intake(self._limits, self._where, text=kind.startswith(_TEXT))
+            self.fields_only = kind.startswith("text/event-stream")
             async for data in stream:
                 if lines := intake.take(data):
                     self._note(lines)
@@ -144,6 +147,7 @@ class LiteLLMWire:
 
     def _note(self, lines: bytes) -> None:
         self.done = self.done or lines.rstrip().endswith(_DONE)
+        self.fields_only = self.fields_only and may_begin_events(lines)
 
 
 def watch(litellm: Any) -> None:

@@ -66,6 +66,20 @@ def _whole(data: bytes) -> bool:
     return True
 
 
+def may_begin_events(lines: bytes) -> bool:
+    """Whether these lines may begin a model's event stream, of which the rest is missing."""
+    return all(map(_is_field, lines.splitlines()))
+
+
+def _is_field(line: bytes) -> bool:
+    if line.startswith(b"data:"):
+        data = line[5:].lstrip()
+        return not data or data.startswith((b"{", b"[DONE]"))
+    if not line.strip() or b"data: ".startswith(line):
+        return True
+    return line.startswith((b":", b"event:", b"id:", b"retry:"))
+
+
 WIRE_FACTOR = 8
 """Bytes of a response for one byte of the answer in it: every piece has an envelope of its own."""
 _BLANK = (b"\n\n", b"\r\n\r\n", b"\r\r")
