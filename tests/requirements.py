@@ -131,7 +131,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "documents:tool-info": Requirement("Info tells format, size, pages and author, and without a path what was imported.", "spec/sam.md 1.12"),
     "execute:clear-faults": Requirement("A call that cannot run says what is wrong and shows a correct example.", "issue 2.2, C29"),
     "execute:clip": Requirement("A long result is stored whole and shown in part with its id, in code points.", "architecture 5, C19"),
-    "execute:events": Requirement("A call is seen to start, progress and finish.", "architecture 3"),
+    "execute:events": Requirement("A call is seen to start, progress and finish; how long it took leaves out how long a person thought.", "architecture 3"),
     "execute:gate": Requirement("A call outside the allowed phase is refused in execute.", "architecture 2"),
     "execute:guarded": Requirement("A refused call never reaches its tool.", "architecture 2"),
     "execute:ignored": Requirement("Arguments that an operation does not have are named in its result, nested ones included.", "issue 12.12"),

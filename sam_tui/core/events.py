@@ -119,7 +119,8 @@ class ToolProgressed:
 class ToolFinished:
     """A call has its one result. Published for refused, unknown and malformed calls too.
 
-    ``text`` is what the model reads (possibly a preview); ``display`` is what people see.
+    ``text`` is what the model reads (possibly a preview); ``display`` is what people see. ``seconds``
+    leaves out how long a person took to allow it.
     """
 
     conversation: ConversationId

@@ -1,18 +1,21 @@
 """Every call takes one path and comes to exactly one result."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sam_tui.core.accesses import LocatedAccess, Type
+from sam_tui.core.clock import SystemClock
 from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, ToolStarted
 from sam_tui.core.ids import CallId
+from sam_tui.core.inquiry import Answer, Approval, Inquiry
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.redaction.shield import Shield
 from sam_tui.core.tooling.masking import masked_decision
 from sam_tui.core.verdict import Decision
-from tests.fakes.engine_kit import Kit
+from tests.fakes.engine_kit import Kit, open_kit
 
 
 def call(name: str, arguments: Any = "", identifier: str = "c1") -> ToolCall:
@@ -190,3 +193,27 @@ def test_keys_that_nothing_echoes_stand_in_no_decision() -> None:
     assert kept.scope == "exactly this: keys (hidden input)"
     open_keys = LocatedAccess(Type("s", "hunter2\r"), None)
     assert masked_decision(decision, [open_keys], Shield()) == decision
+
+
+class Watch(SystemClock):
+    """A clock that is put ahead."""
+
+    ahead = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.ahead
+
+
+@pytest.mark.requirement("execute:events")
+async def test_how_long_a_call_took_leaves_out_how_long_a_person_thought(tmp_path: Path) -> None:
+    clock = Watch()
+
+    def allow(_: Inquiry) -> Answer:
+        clock.ahead += 3600
+        return Approval("once")
+
+    kit = open_kit(tmp_path, allow, clock)
+    note = call("voice.note", {"filePath": str(tmp_path / "outside"), "text": "t"})
+    done = await kit.executor.execute(note, kit.conversation)
+    assert done.decision is not None and done.decision.elapsed >= 3600
+    assert done.finished.ok and done.finished.seconds < 3600

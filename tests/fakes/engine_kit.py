@@ -275,11 +275,13 @@ def open_talk(
     )
 
 
-def open_kit(folder: Path, responder: Responder | None = None) -> Kit:
+def open_kit(
+    folder: Path, responder: Responder | None = None, clock: SystemClock | None = None
+) -> Kit:
     """A kit over a workspace, fresh or used before; ``responder`` or nobody answers questions."""
     (folder / "ws").mkdir(parents=True, exist_ok=True)
     storage = open_storage(folder / "data")
-    bus, clock, journal = Bus(), SystemClock(), Journal()
+    bus, clock, journal = Bus(), clock or SystemClock(), Journal()
     inquiries = Inquiries(bus, clock, attended=False, responder=responder)
     workspace = Workspace.open(str(folder / "ws"))
     guard = Guard(workspace, Policy("ask", True, ()), Grants(clock), inquiries)

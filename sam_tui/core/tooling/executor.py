@@ -374,6 +374,7 @@ class Executor:
         result = masked(result, self.shield)
         text = neutralise(result.text, self._broken)
         text = clip_result(self.results, conversation, plan.call.id, text, limit)
+        asked = decision.elapsed if decision is not None else 0.0
         finished = ToolFinished(
             conversation,
             plan.call.id,
@@ -382,7 +383,7 @@ class Executor:
             result.ok,
             text,
             result.display,
-            self._clock.monotonic() - started,
+            max(0.0, self._clock.monotonic() - started - asked),
         )
         self._bus.publish(finished)
         return Executed(finished, decision, result.data, result.mime_type, images=result.images)
