@@ -27,6 +27,8 @@ class LoginSite(ThreadingHTTPServer):
         """The one token that is good for a refresh."""
         self.resource = ""
         """What the metadata say this is; empty for the truth."""
+        self.challenged_scope = ""
+        """The scope that a refused message asks for."""
         self.authorization = ""
         """Another server that they send a person to."""
 
@@ -100,7 +102,10 @@ class LoginHandler(BaseHTTPRequestHandler):
         token = self.headers.get("authorization", "").removeprefix("Bearer ")
         if token not in self.server.valid:
             metadata = f"{self.server.base}/.well-known/oauth-protected-resource/mcp"
-            challenge = {"WWW-Authenticate": f'Bearer resource_metadata="{metadata}"'}
+            scope = (
+                f', scope="{self.server.challenged_scope}"' if self.server.challenged_scope else ""
+            )
+            challenge = {"WWW-Authenticate": f'Bearer resource_metadata="{metadata}"{scope}'}
             self._send(401, None, **challenge)
         elif "id" not in message:
             self._send(202, None)

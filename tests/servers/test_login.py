@@ -93,6 +93,21 @@ async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgot
     assert kept(house) == []
 
 
+@pytest.mark.requirement("servers:login")
+@pytest.mark.parametrize("grant", ["authorization_code", "client_credentials"])
+async def test_the_scope_that_a_person_set_is_asked_for_and_no_other(
+    house: House, site: LoginSite, grant: str
+) -> None:
+    site.challenged_scope = "read write admin"
+    client = {"clientId": "me", "clientSecret": "a-secret-of-mine", "issuer": site.base}
+    login = {"scope": "read", "grant": grant, **(client if grant != "authorization_code" else {})}
+    house.user(web={"url": site.url, "oauth": login})
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == [ECHO]
+    asked = [*site.queries, *site.registered, *site.forms]
+    assert {request["scope"] for request in asked if "scope" in request} == {"read"}
+
+
 @pytest.mark.requirement("servers:login-keyring")
 async def test_a_login_lies_in_the_keyring_of_the_system_where_there_is_one(
     house: House, site: LoginSite, monkeypatch: pytest.MonkeyPatch

@@ -263,14 +263,17 @@ async def authorized(
         return
     file = LoginFile(settings, logins)
     await file.reread()
+
+    def serve(provider: OAuthClientProvider) -> OAuthClientProvider:
+        return file.serve(_with_set_scope(provider, settings.oauth.scope))
+
     if settings.oauth.grant == "client_credentials":
-        yield file.serve(_by_itself(settings, file))
+        yield serve(_by_itself(settings, file))
     elif (browse := logins.browse) is not None:
         async with callback(_port(file.login.client)) as listening:
-            yield file.serve(_by_a_person(settings, file, listening, browse))
+            yield serve(_by_a_person(settings, file, listening, browse))
     elif file.login.tokens is not None:
-        metadata = _metadata(_NOWHERE, settings.oauth)
-        yield file.serve(SharedLogin(settings.url, metadata, file))
+        yield serve(SharedLogin(settings.url, _metadata(_NOWHERE), file))
     else:
         yield None
 
@@ -285,14 +288,10 @@ async def _nobody_answers() -> AuthorizationCodeResult:
 
 def _by_itself(settings: ServerSettings, file: LoginFile) -> OAuthClientProvider:
     """A program that logs in without a person, by a secret or by a key."""
-    oauth, scope, issuer = (
-        settings.oauth,
-        settings.oauth.scope or None,
-        settings.oauth.issuer or None,
-    )
+    oauth, issuer = settings.oauth, settings.oauth.issuer or None
     if not oauth.private_key:
         return ClientCredentialsOAuthProvider(
-            settings.url, file, oauth.client_id, oauth.client_secret, scope=scope, issuer=issuer
+            settings.url, file, oauth.client_id, oauth.client_secret, issuer=issuer
         )
     signed = SignedJWTParameters(
         issuer=oauth.client_id,
@@ -302,7 +301,7 @@ def _by_itself(settings: ServerSettings, file: LoginFile) -> OAuthClientProvider
     )
     assertions = signed.create_assertion_provider()
     return PrivateKeyJWTOAuthProvider(
-        settings.url, file, oauth.client_id, assertions, scope=scope, issuer=issuer
+        settings.url, file, oauth.client_id, assertions, issuer=issuer
     )
 
 
@@ -323,7 +322,7 @@ def _by_a_person(
 
     return OAuthClientProvider(
         settings.url,
-        _metadata(listening.url, oauth),
+        _metadata(listening.url),
         file,
         redirect,
         listening.answer,
@@ -342,13 +341,28 @@ def _registered(oauth: OAuthSettings, url: str) -> OAuthClientInformationFull:
     )
 
 
-def _metadata(url: str, oauth: OAuthSettings) -> OAuthClientMetadata:
+class _FixedScope(OAuthClientMetadata):
+    """With the scope that a person set: the library would take over what the server asks for."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "scope":
+            super().__setattr__(name, value)
+
+
+def _with_set_scope(provider: OAuthClientProvider, scope: str) -> OAuthClientProvider:
+    """The same, asking for this scope alone; for whatever the server asks for where it is empty."""
+    if scope:
+        metadata = provider.context.client_metadata.model_dump()
+        provider.context.client_metadata = _FixedScope.model_validate({**metadata, "scope": scope})
+    return provider
+
+
+def _metadata(url: str) -> OAuthClientMetadata:
     return OAuthClientMetadata(
         client_name="sam-tui",
         redirect_uris=[AnyUrl(url)],
         grant_types=["authorization_code", "refresh_token"],
         response_types=["code"],
-        scope=oauth.scope or None,
     )
 
 
