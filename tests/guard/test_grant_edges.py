@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.adapters.policy import SavedRules
+from sam_tui.adapters.policy import FileLedger, SavedRules
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.accesses import CommandAccess, Type, Write
 from sam_tui.core.authorization.commands.reader import CommandReader
@@ -189,3 +189,22 @@ async def test_a_grant_for_a_folder_is_not_one_for_its_neighbour_of_another_spel
     ):
         assert not (await here.decide(Write(path, "p"), operation=CREATE)).allowed, path
     assert not (await here.decide(Write("../out/a/x", "p"), operation=RUN)).allowed
+
+
+@pytest.mark.requirement("guard:grants-elsewhere")
+def test_other_programs_list_what_is_granted_after_every_change_of_it(tmp_path: Path) -> None:
+    grants = Grants(SystemClock(), FileLedger(str(tmp_path)))
+    elsewhere = FileLedger(str(tmp_path))
+
+    def listed() -> list[tuple[str, int | None]]:
+        return [(grant.target, grant.uses) for grant in elsewhere.all()]
+
+    grants.add(ALICE, CREATE, "/for-good", seconds=60)
+    twice = grants.add(ALICE, CREATE, "/twice", seconds=60, uses=2)
+    assert listed() == [("/for-good", None), ("/twice", 2)]
+    grants.use(twice)
+    assert listed() == [("/for-good", None), ("/twice", 1)]
+    assert grants.revoke(grants.current(ALICE)[0].id)
+    assert listed() == [("/twice", 1)]
+    grants.use(grants.current(ALICE)[0])
+    assert listed() == []

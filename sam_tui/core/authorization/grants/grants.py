@@ -2,7 +2,6 @@
 
 import math
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sam_tui.core.authorization.commands.reading import CommandReading
@@ -97,7 +96,6 @@ class Grants:
         self._clock = clock
         self._ledger = ledger
         self._grants: list[Grant] = []
-        self._watchers: list[Callable[[], None]] = []
 
     def add(
         self,
@@ -120,7 +118,7 @@ class Grants:
             pattern,
         )
         self._grants.append(grant)
-        self._changed()
+        self._publish()
         return grant
 
     def find(
@@ -151,7 +149,7 @@ class Grants:
         self._grants.remove(grant)
         if grant.uses > 1:
             self._grants.append(replace(grant, uses=grant.uses - 1))
-        self._changed()
+        self._publish()
 
     def current(self, conversation: ConversationId | None = None) -> list[Grant]:
         """What is granted now, to one conversation or to all."""
@@ -187,17 +185,11 @@ class Grants:
         removed = len(remaining) != len(self._grants)
         self._grants = remaining
         if removed:
-            self._changed()
+            self._publish()
         return removed
 
-    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call ``changed`` when grants come or go by hand; returns how to stop."""
-        self._watchers.append(changed)
-        return lambda: self._watchers.remove(changed) if changed in self._watchers else None
-
-    def _changed(self) -> None:
-        for watcher in list(self._watchers):
-            watcher()
+    def _publish(self) -> None:
+        """Let other programs list what is granted now."""
         if self._ledger is not None:
             self._ledger.publish([self._live(grant) for grant in self._grants])
 
@@ -215,4 +207,4 @@ class Grants:
         remaining = [g for g in self._grants if g.expires > now and g.id not in revoked]
         if len(remaining) != len(self._grants):
             self._grants = remaining
-            self._changed()
+            self._publish()
