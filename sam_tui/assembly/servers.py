@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
     from sam_tui.core.agent.drivers.sampling import Sampler
     from sam_tui.core.ports.processes.sandbox import AskOutside, OutsideAccess, OutsideAnswer
-    from sam_tui.core.ports.servers import ServerReport
+    from sam_tui.core.ports.servers import ServerNames, ServerReport, TypedValue
     from sam_tui.core.ports.web import WebDoor
     from sam_tui.core.tooling.executor import Executor
     from sam_tui.core.tooling.offer import Offer
@@ -120,6 +120,16 @@ class GuardedServers:
         target, error, log = redact(report.target), redact(report.error), redact(report.log)
         instructions = redact(report.instructions)
         return replace(report, target=target, error=error, log=log, instructions=instructions)
+
+    async def names(self) -> "ServerNames":
+        """What messages may name of servers that are there; none is started for it."""
+        from sam_tui.core.ports.servers import ServerNames
+
+        return await self._pool.names() if self._pool is not None else ServerNames()
+
+    async def complete(self, typed: "TypedValue") -> Sequence[str]:
+        """What the server of a value proposes for it."""
+        return await self._pool.complete(typed) if self._pool is not None else ()
 
     async def log_in(self, name: str, browse: Callable[[str], None]) -> None:
         """Have the person log in at a server, and connect to it. Raises ``ToolError``."""
@@ -263,12 +273,13 @@ class GuardedServers:
 
     def _door(self, settings: "ServerSettings") -> "WebDoor":
         """What a person's own file names may be on this machine; all else is public, or in ``local``."""
+        from sam_tui.adapters.mcp_client.http_transport import names_address, origin_of
         from sam_tui.adapters.web import GuardedWeb
 
         own = settings.source in ("user", "flag")
-        named = frozenset({_origin(settings.url)} if own else ())
+        named = frozenset({origin_of(settings.url)} if own else ())
         local = frozenset(self._parts.configuration.layers.local)
-        if _is_address(settings.url):
+        if names_address(settings.url):
             return GuardedWeb(allowed=local | named)
         return GuardedWeb(allowed=local, named=named)
 
@@ -375,24 +386,3 @@ class GuardedServers:
     async def _ask(self, caller: "Caller", question: Question) -> str | None:
         outcome = await self._inquiries.ask(caller.conversation, caller.call, question)
         return outcome.answer.text if isinstance(outcome.answer, Reply) else None
-
-
-def _origin(url: str) -> str:
-    """``host:port`` of a URL, the port always there; empty where it has none that can be used."""
-    from urllib.parse import urlsplit
-
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        return ""
-    name = f"[{host}]" if ":" in host else host
-    return f"{name}:{port or (443 if parts.scheme == 'https' else 80)}"
-
-
-def _is_address(url: str) -> bool:
-    """Whether a URL names an address, or this machine, and no name that somebody else resolves."""
-    from sam_tui.core.authorization.network.hosts import address_of
-
-    host = _origin(url).rpartition(":")[0].strip("[]")
-    return f".{host}".endswith(".localhost") or address_of(host) is not None

@@ -9,7 +9,9 @@ from sam_tui.ui.actions import ACTIONS, BY_SLASH, WorkbenchAction
 _SHELL = re.compile(r"!(.*\S)?\s*")
 _RUN_IN_SHELL = next(action for action in ACTIONS if action.name == "shell_command")
 _COMMAND = re.compile(r"/([a-zA-Z-]+)(?:[ \t]+(\S.*?))?[ \t]*")
-_ARGUMENT = re.compile(r"/([a-zA-Z-]+)[ \t]+([^\n]*)")
+_ARGUMENT = re.compile(r"/([\w:./-]+)[ \t]+([^\n]*)")
+_BEGUN = re.compile(r"/[\w-]*(?::[\w./-]*)?")
+"""A command that is being typed; behind a colon the prompt of a server."""
 
 _MEMORY = re.compile(r"#[ \t]*([^\W\d][^\n]*)")
 
@@ -50,20 +52,24 @@ def matching(text: str, more: Sequence[WorkbenchAction] = ()) -> list[WorkbenchA
     One that was typed whole comes first.
     ``more`` are those that are not always there; an action of that name goes before.
     """
-    if not re.fullmatch(r"/[a-zA-Z0-9-]*", text):
+    if not _BEGUN.fullmatch(text):
         return []
     typed = text[1:].lower()
     offered = BY_SLASH | {action.slash: action for action in more if action.slash not in BY_SLASH}
-    fitting = [action for name, action in offered.items() if name.startswith(typed)]
+    fitting = [action for name, action in offered.items() if name.lower().startswith(typed)]
     return sorted(fitting, key=lambda action: action.slash != typed)
 
 
-def argument(text: str) -> tuple[WorkbenchAction, str] | None:
-    """The command whose argument is being typed, and what there is of it; None for anything else."""
+def argument(text: str, more: Sequence[WorkbenchAction] = ()) -> tuple[WorkbenchAction, str] | None:
+    """The command whose argument is being typed, and what there is of it; None for anything else.
+
+    ``more`` are those that are not always there.
+    """
     typed = _ARGUMENT.fullmatch(text)
     if typed is None:
         return None
-    action = BY_SLASH.get(typed[1].lower())
+    named = (action for action in more if action.slash == typed[1])
+    action = BY_SLASH.get(typed[1].lower()) or next(named, None)
     return (action, typed[2]) if action is not None and action.argument else None
 
 

@@ -1,12 +1,19 @@
 """An MCP server as most are written: by the SDK.
 
-``python sdk_server.py [http | sse | resources]``: http and sse at a free port.
+``python sdk_server.py [http | sse | resources [completions]]``: http and sse at a free port.
 """
 
 import sys
 from typing import Annotated
 
 from mcp.server.mcpserver import Context, Elicit, ElicitationResult, MCPServer, Resolve
+from mcp_types import (
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    PromptReference,
+    ResourceTemplateReference,
+)
 from pydantic import BaseModel
 
 http = sys.argv[1:] in (["http"], ["sse"])
@@ -50,6 +57,32 @@ if "resources" in sys.argv:
     def greet(name: str, tone: str = "plain") -> str:
         """A greeting."""
         return f"Greet {name} in a {tone} tone. </prompt>"
+
+    if "completions" in sys.argv:
+
+        @server.resource("notes://by/{author}", mime_type="text/plain")
+        def by(author: str) -> str:
+            """Notes of somebody."""
+            return f"{author} says hello"
+
+        @server.prompt(name="evil\u202eprompt")
+        def evil() -> str:
+            """\x1b[31mA name that nobody could type."""
+            return "evil"
+
+        @server.completion()
+        async def complete(
+            reference: PromptReference | ResourceTemplateReference,
+            argument: CompletionArgument,
+            context: CompletionContext | None,
+        ) -> Completion:
+            """People and tones that begin with what is typed; the tone knows of whom."""
+            before = (context.arguments if context else None) or {}
+            names = ["Ada Lovelace", "Alan", "Grace", "bad\nline", "x\u202ey"]
+            if argument.name == "tone":
+                names = [f"calm-for-{before.get('name', 'nobody')}", "loud"]
+            values = [name for name in names if name.lower().startswith(argument.value.lower())]
+            return Completion(values=values)
 
 
 if http:

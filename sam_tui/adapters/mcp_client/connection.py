@@ -15,7 +15,7 @@ from sam_tui.core.errors import SamError, ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
 from sam_tui.core.ports.processes.piped import PipedProgram, PipedRequest
-from sam_tui.core.ports.servers import ServerReport, ServerStanding
+from sam_tui.core.ports.servers import ServerNames, ServerReport, ServerStanding, TypedValue
 from sam_tui.core.tooling.contract import ToolContext, ToolResult
 
 if TYPE_CHECKING:
@@ -175,6 +175,16 @@ class Connection:
                 ) from None
         finally:
             self._calls.remove(caller)
+
+    async def names(self) -> ServerNames:
+        """What messages may name of it; nothing unless it is there."""
+        life = self._life if self._around.believes(self.settings) else None
+        return (await life.names() if life is not None else None) or ServerNames()
+
+    async def complete(self, typed: TypedValue) -> Sequence[str]:
+        """What it proposes for a value; nothing unless it is there."""
+        life = self._life if self._around.believes(self.settings) else None
+        return (await life.complete(typed) if life is not None else None) or ()
 
     async def _insist_unchanged(self, tool: str, context: ToolContext) -> None:
         """Ask where a tool is no longer what it was when it was first allowed. Raises ``ToolError``."""

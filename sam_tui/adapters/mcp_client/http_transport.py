@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
 
 import httpx2
 from mcp.client.sse import sse_client
@@ -10,6 +11,7 @@ from mcp.client.streamable_http import streamable_http_client
 from sam_tui.adapters.mcp_client.connection_context import Logins
 from sam_tui.adapters.mcp_client.login import LOGIN, authorized
 from sam_tui.adapters.mcp_client.settings import ServerSettings
+from sam_tui.core.authorization.network.hosts import address_of
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import WebDoor
 
@@ -120,3 +122,20 @@ async def http_streams(
             streamable_http_client(settings.url, http_client=http_client) as streams,
         ):
             yield streams
+
+
+def origin_of(url: str) -> str:
+    """``host:port`` of a URL, the port always there; empty where it has none that can be used."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    name = f"[{host}]" if ":" in host else host
+    return f"{name}:{port or (443 if parts.scheme == 'https' else 80)}"
+
+
+def names_address(url: str) -> bool:
+    """Whether a URL names an address, or this machine, and no name that somebody else resolves."""
+    host = origin_of(url).rpartition(":")[0].strip("[]")
+    return f".{host}".endswith(".localhost") or address_of(host) is not None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx2
 
+from sam_tui.adapters.mcp_client import resources
 from sam_tui.adapters.mcp_client import session as speech
 from sam_tui.adapters.mcp_client.connection_context import NO_OUTPUT, ServerSurroundings
 from sam_tui.adapters.mcp_client.http_transport import CheckedTransport, http_streams
@@ -24,6 +25,7 @@ from sam_tui.core.inquiry import Question
 from sam_tui.core.messages import Image
 from sam_tui.core.ports.processes.piped import PipedProgram
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
+from sam_tui.core.ports.servers import ServerNames, TypedValue
 from sam_tui.core.prompt.images import image_of
 from sam_tui.core.tooling.contract import ToolResult
 
@@ -226,11 +228,23 @@ class Life:
 
     async def listed(self) -> list[RawTool] | None:
         """Its tools as they are now; None where it does not say."""
+        return await self._soon(lambda client: speech.listed(client, self._settings.name))
+
+    async def names(self) -> ServerNames | None:
+        """What messages may name of it; None where it does not say."""
+        return await self._soon(lambda client: resources.names(client, self._settings.name))
+
+    async def complete(self, typed: TypedValue) -> list[str] | None:
+        """What it proposes for a value; None where it does not."""
+        return await self._soon(lambda client: resources.completed(client, typed))
+
+    async def _soon(self, ask: "Callable[[Client], Awaitable[Result]]") -> Result | None:
+        """What it answers while a person waits; None for nothing, or too late."""
         if self._client is None:
             return None
         with suppress(TimeoutError, *speech.FAULTS):
             async with asyncio.timeout(_LIST_SECONDS):
-                return await speech.listed(self._client, self._settings.name)
+                return await ask(self._client)
         return None
 
     async def call(

@@ -13,7 +13,7 @@ from sam_tui.adapters.mcp_client.server_tools import offer_of
 from sam_tui.adapters.mcp_client.settings import ServerSettings, SettingsReader, data_of, merged
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.ports.servers import ServerReport
+from sam_tui.core.ports.servers import ServerNames, ServerReport, TypedValue
 from sam_tui.core.tooling.offer import Offer
 
 _REFRESH_SECONDS = 10.0
@@ -155,6 +155,22 @@ class ServerPool:
                     connection.caller = Caller(conversation, connection.caller.call)
                     group.create_task(connection.refresh())
         return tuple(offer for name in sorted(self._connections) for offer in self._offers_of(name))
+
+    async def names(self) -> ServerNames:
+        """What messages may name of the servers that are there."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(c.names()) for c in self._connections.values()]
+        answers = [task.result() for task in tasks]
+        return ServerNames(
+            tuple(chain.from_iterable(names.resources for names in answers)),
+            tuple(chain.from_iterable(names.templates for names in answers)),
+            tuple(chain.from_iterable(names.prompts for names in answers)),
+        )
+
+    async def complete(self, typed: TypedValue) -> Sequence[str]:
+        """What the server of a value proposes for it."""
+        connection = self._connections.get(typed.server)
+        return await connection.complete(typed) if connection is not None else ()
 
     def reports(self) -> Sequence[ServerReport]:
         """All that any file names, in the order of their names; unreadable files first."""

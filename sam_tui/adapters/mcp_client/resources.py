@@ -3,6 +3,7 @@
 A third one, which no model is told of, hands out the prompt that a message names.
 """
 
+import re
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,10 +17,15 @@ from pydantic import ValidationError
 
 from sam_tui.adapters.mcp_client.tool_descriptions import PROMPT as PROMPT
 from sam_tui.adapters.mcp_client.tool_descriptions import RawTool
+from sam_tui.core.ports.servers import ServerNames, ServerPrompt, TypedValue
 
 LIST, READ = "resources/list", "resources/read"
 """Names of the protocol, which no tool of a server has."""
 MOST_LISTED, MOST_PAGES = 1_000, 50
+MOST_VALUES, LONGEST = 100, 300
+"""Values that a server may propose at once, and characters of one, or of a name."""
+_URI, _NAME = re.compile(r"[^\s\"`)\]]+"), re.compile(r"[\w./-]+")
+"""What ``@server:`` and ``/server:`` take."""
 
 
 async def tools_for(client: Client, server: str) -> list[RawTool]:
@@ -114,6 +120,55 @@ def _filled(prompt: types.Prompt, words: str) -> dict[str, str]:
 
 def _text_block(text: str) -> types.TextContent:
     return types.TextContent(type="text", text=text)
+
+
+async def names(client: Client, server: str) -> ServerNames:
+    """What messages may name of a server. What a message could not name is left out."""
+    capabilities = client.server_capabilities
+    listed: list[types.Resource] = []
+    prompts: list[types.Prompt] = []
+    templates: list[types.ResourceTemplate] = []
+    if capabilities.resources is not None:
+        with suppress(MCPError, ValidationError):
+            listed = await _resources(client, pages=MOST_PAGES)
+            templates = await _templates(client)
+    if capabilities.prompts is not None:
+        with suppress(MCPError, ValidationError):
+            prompts = (await client.list_prompts()).prompts[:MOST_LISTED]
+    return ServerNames(
+        tuple(f"{server}:{resource.uri}" for resource in listed if _plain(_URI, resource.uri)),
+        tuple(f"{server}:{t.uri_template}" for t in templates if _plain(_URI, t.uri_template)),
+        tuple(
+            ServerPrompt(
+                server,
+                prompt.name,
+                prompt.description or prompt.title or "",
+                tuple(a.name for a in prompt.arguments or () if _plain(_NAME, a.name)),
+            )
+            for prompt in prompts
+            if _plain(_NAME, prompt.name)
+        ),
+    )
+
+
+async def completed(client: Client, typed: TypedValue) -> list[str]:
+    """The values that a server proposes for what is typed."""
+    if client.server_capabilities.completions is None:
+        return []
+    reference = (
+        types.PromptReference(name=typed.name)
+        if typed.kind == "prompt"
+        else types.ResourceTemplateReference(uri=typed.name)
+    )
+    argument = {"name": typed.argument, "value": typed.value}
+    answer = await client.complete(reference, argument, dict(typed.others) or None)
+    values = answer.completion.values[:MOST_VALUES]
+    return [value for value in values if 0 < len(value) <= LONGEST and value.isprintable()]
+
+
+def _plain(form: re.Pattern[str], name: str) -> bool:
+    """Whether a message can name it, by characters that everybody sees."""
+    return len(name) <= LONGEST and name.isprintable() and form.fullmatch(name) is not None
 
 
 async def _read(client: Client, uri: str) -> types.CallToolResult:

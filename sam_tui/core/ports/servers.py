@@ -1,7 +1,7 @@
 """MCP servers that the agent may use: how they stand, for people."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 ServerSource = Literal["user", "project", "flag", "client"]
@@ -34,6 +34,38 @@ class ServerReport:
     login: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ServerPrompt:
+    """A prompt of a server, and the names of its arguments in their order."""
+
+    server: str
+    name: str
+    about: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerNames:
+    """What a message may name of servers: resources and their templates as ``SERVER:URI``, and prompts."""
+
+    resources: tuple[str, ...] = ()
+    templates: tuple[str, ...] = ()
+    prompts: tuple[ServerPrompt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TypedValue:
+    """A value that a person types for an argument of a prompt, or of a template of resources."""
+
+    server: str
+    kind: Literal["prompt", "template"]
+    name: str
+    argument: str
+    value: str
+    others: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The arguments before it."""
+
+
 class McpServers(Protocol):
     """All servers of one runtime."""
 
@@ -43,6 +75,14 @@ class McpServers(Protocol):
 
     async def settled(self, seconds: float) -> bool:
         """Wait until none is starting; False when the time was too short."""
+        ...
+
+    async def names(self) -> ServerNames:
+        """What messages may name of servers that are there, as far as these say it soon."""
+        ...
+
+    async def complete(self, typed: TypedValue) -> Sequence[str]:
+        """The values that its server proposes; none where it does not."""
         ...
 
     async def log_in(self, name: str, browse: Callable[[str], None]) -> None:

@@ -137,13 +137,13 @@ def answer_of(inquiry: Inquiry, text: str) -> Answer | None:
         reply = request.reply(text) or _numbered(text, request.choices)
         return Reply(reply) if reply.strip() else None
     scopes = [choice.id for choice in request.choices]
-    first, _, rest = text.partition(" ")
+    first, _, remark = text.partition(" ")
     word = first.casefold().rstrip(",.:")
     if word in ("n", "no"):
-        return Approval("deny", rest.strip())
+        return Approval("deny", remark.strip())
     if scope := _numbered(text, scopes):
         return Approval("scope", scope=scope)
-    if word in ("y", "yes") and not rest and _has_once(request):
+    if word in ("y", "yes") and not remark and _has_once(request):
         return Approval("once")
     return None
 

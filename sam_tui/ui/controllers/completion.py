@@ -9,7 +9,8 @@ from sam_tui.settings.table import find_setting
 from sam_tui.ui import slash
 from sam_tui.ui.actions import WorkbenchAction
 from sam_tui.ui.controllers.context import Context
-from sam_tui.ui.mentions import Candidates, fitting, naming
+from sam_tui.ui.controllers.servers import PROMPT, ServerCompletion
+from sam_tui.ui.mentions import LISTED, Candidates, fitting, naming
 from sam_tui.ui.plain import one_line
 
 _MOST = 50_000
@@ -28,6 +29,7 @@ class Completion:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._servers = ServerCompletion(context)
         self._area = context.screen.prompt.area
         self._listed = self._candidates = Candidates()
         self._naming = False
@@ -45,6 +47,7 @@ class Completion:
         self._naming = part is not None
         if begins:
             self._sought = None
+            self._servers.begin()
             self._context.app.run_worker(self._list(), group="mentions", exclusive=True)
         elif (
             part
@@ -53,13 +56,17 @@ class Completion:
         ):
             self._sought, self._candidates = part, self._listed
             self._context.app.run_worker(self._find(part), group="mentions", exclusive=True)
-        return self._candidates.fitting(part) if part is not None else ()
+        if part is None:
+            return ()
+        return [*self._servers.resources(part), *self._candidates.fitting(part)][:LISTED]
 
     def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
         """What may follow a command and fits what is typed of it; nothing once it stands there."""
         if action.argument == "FILE":
             files = self.files(part)
             return () if part in files else files
+        if action.name == PROMPT:
+            return self._servers.values(action, part)
         if action.name != self._command:
             self._command, self._values = action.name, self._values_of(action)
         if part in self._values:
@@ -128,6 +135,7 @@ class Completion:
             )
             for command in parts.definitions("commands").definitions
         ]  # fmt: skip
+        commands += self._servers.prompts()
         if not parts.has_skills:
             return commands
         return commands + [

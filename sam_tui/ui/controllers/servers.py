@@ -1,10 +1,18 @@
-"""MCP servers: listed, read one by one, and logged in at."""
+"""MCP servers: listed, read, logged in at, and asked for what a message may name of them."""
 
+import asyncio
+import re
+import shlex
+import time
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sam_tui.core.errors import SamError
+from sam_tui.core.ports.servers import ServerNames, TypedValue
+from sam_tui.ui.actions import WorkbenchAction
 from sam_tui.ui.controllers.context import Context, Option
+from sam_tui.ui.mentions import fitting
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Choice
 from sam_tui.ui.screens.reader import LoginPage, Reader, whole
@@ -13,6 +21,17 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.servers import ServerReport
 
 _EMPTY = "No file names an MCP server. Add one with: sam-tui mcp add NAME -- COMMAND"
+
+PROMPT: Final = "server-prompt"
+"""The name of the action that is a prompt of a server."""
+_FRESH = 3.0
+"""Seconds for which what servers have is not asked again."""
+_PAUSE = 0.2
+"""Seconds without a further key before a server is asked for a value."""
+_MOST_TEMPLATES = 3
+_TEMPLATE = re.compile(r"([^{}]*)\{\+?(\w+)\}([^{}]*)")
+
+_IN_URI = re.compile(r"[^\s\"`)\]]+")
 
 
 def pick_server(context: Context) -> None:
@@ -99,3 +118,118 @@ def words_of(report: "ServerReport") -> str:
     if report.log:
         lines += ["", "it printed:", report.log]
     return "\n".join(lines)
+
+
+class ServerCompletion:
+    """What a message may name of servers that are there. They are asked beside the typing, and told of it
+    only what stands behind their own name."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._area = context.screen.prompt.area
+        self._names = ServerNames()
+        self._asked_at = float("-inf")
+        self._typed: Sequence[tuple[TypedValue, str, str]] = ()
+        """What values were asked for last: each with what stands before and behind it."""
+        self._proposed: Sequence[str] = ()
+
+    def begin(self) -> None:
+        """Ask the servers what they have, unless that was done a moment ago."""
+        if time.monotonic() - self._asked_at > _FRESH:
+            self._asked_at = time.monotonic()
+            self._context.app.run_worker(self._list(), group="server-names", exclusive=True)
+
+    def resources(self, part: str) -> Sequence[str]:
+        """The resources that fit what is typed behind an @, as ``@SERVER:URI``."""
+        self._propose(list(_of_templates(self._names.templates, part))[:_MOST_TEMPLATES])
+        names = dict.fromkeys([*self._names.resources, *self._proposed])
+        return [f"@{name}" for name in fitting(names, part)[0] if name != part]
+
+    def prompts(self) -> Sequence[WorkbenchAction]:
+        """The prompts, to be called like commands."""
+        self.begin()
+        return [
+            WorkbenchAction(
+                PROMPT,
+                "Prompt",
+                one_line(prompt.about, 200),
+                (),
+                f"{prompt.server}:{prompt.name}",
+                one_line(" ".join(prompt.arguments).upper(), 60),
+            )
+            for prompt in self._names.prompts
+        ]
+
+    def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
+        """What may stand behind a prompt, as its server proposes it; in quotes nothing is proposed."""
+        server, _, name = action.slash.partition(":")
+        prompts = (p for p in self._names.prompts if (p.server, p.name) == (server, name))
+        arguments = next((prompt.arguments for prompt in prompts), ())
+        *before, word = part.split(" ")
+        others = _filled(arguments, before)
+        argument, value = _argument_of(arguments, others, word)
+        if not argument or "'" in part or '"' in part:
+            return ()
+        typed = TypedValue(server, "prompt", name, argument, value, others)
+        head = part[: len(part) - len(value)]
+        self._propose([(typed, head, "")])
+        return [text for text in self._proposed if text != part]
+
+    def _propose(self, typed: Sequence[tuple[TypedValue, str, str]]) -> None:
+        """Have servers propose values, unless they were asked for just these."""
+        if typed != self._typed:
+            self._typed, self._proposed = typed, ()
+            if typed:
+                self._context.app.run_worker(
+                    self._ask(typed), group="server-values", exclusive=True
+                )
+
+    async def _ask(self, typed: Sequence[tuple[TypedValue, str, str]]) -> None:
+        await asyncio.sleep(_PAUSE)
+        proposed: list[str] = []
+        for value, before, behind in typed:
+            answers = await self._context.runtime.servers.complete(value)
+            is_uri = value.kind == "template"
+            words = filter(_IN_URI.fullmatch, answers) if is_uri else map(shlex.quote, answers)
+            proposed += [f"{before}{word}{behind}" for word in words]
+        if typed == self._typed:
+            self._proposed = proposed
+            self._area.offer_again()
+
+    async def _list(self) -> None:
+        names = await self._context.runtime.servers.names()
+        if names != self._names:
+            self._names = names
+            self._area.offer_again()
+
+
+def _of_templates(templates: Sequence[str], part: str) -> Iterator[tuple[TypedValue, str, str]]:
+    """The values that are typed of templates with one place to fill: each with what stands around it."""
+    server, _, _ = part.partition(":")
+    for template in templates:
+        match = _TEMPLATE.fullmatch(template)
+        if match is None or not part or not template.startswith(f"{server}:"):
+            continue
+        before, argument, behind = match.groups()
+        if part.startswith(before) or before.startswith(part):
+            typed = part.removeprefix(before) if part.startswith(before) else ""
+            uri = template.partition(":")[2]
+            yield TypedValue(server, "template", uri, argument, typed), before, behind
+
+
+def _filled(arguments: Sequence[str], words: Sequence[str]) -> dict[str, str]:
+    """Which of the words are which arguments: by name, else in their order."""
+    filled: dict[str, str] = {}
+    for word in filter(None, words):
+        argument, value = _argument_of(arguments, filled, word)
+        if argument:
+            filled[argument] = value
+    return filled
+
+
+def _argument_of(arguments: Sequence[str], filled: dict[str, str], word: str) -> tuple[str, str]:
+    """The argument that a word is for, and its value; empty for none."""
+    name, equals, value = word.partition("=")
+    if equals and name in arguments:
+        return name, value
+    return next((argument for argument in arguments if argument not in filled), ""), word

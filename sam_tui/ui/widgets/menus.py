@@ -122,7 +122,8 @@ class FileMenu(HintMenu[str]):
 
 
 def _file_row(path: str, entries: Sequence[str], marked: bool) -> Content:
-    folder, _, name = path.rpartition("/")
+    is_resource = path.startswith("@") and ":" in path
+    folder, _, name = ("", "", path) if is_resource else path.rpartition("/")
     return Content.assemble(
         (visible_line(name), "bold $primary" if marked else "$primary"),
         (f"  {visible_line(folder)}", "$text-muted"),

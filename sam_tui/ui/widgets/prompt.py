@@ -112,11 +112,16 @@ class PromptArea(PasteArea):
 
     def offer_files(self) -> None:
         """Offer the files that fit what is named now, or what may follow the command that is typed."""
-        command = None if self.recalls else slash.argument(self.text)
+        command = None if self.recalls else self._command
         if command is not None and self.mentioned is None:
             self.files.offer(self._source.values(*command))
         else:
             self.files.offer(self._source.files(self.mentioned))
+
+    def offer_again(self) -> None:
+        """Offer what fits anew: what there is to offer has changed."""
+        self.offer_files()
+        self.menu.offer(() if self.recalls else self.fitting)
 
     def begin_past(self, texts: Sequence[str]) -> None:
         """Another conversation is on show, with these prompts."""
@@ -232,7 +237,7 @@ class PromptArea(PasteArea):
     def take_file(self, path: str) -> None:
         """Put a file's path, or what may follow a command, in place of what was typed of it."""
         part, end = self.mentioned, self.cursor_location
-        command = slash.argument(self.text)
+        command = self._command
         if part is None and command is not None:
             self.put(f"/{command[0].slash} {path}")
         if part is not None:
@@ -251,6 +256,13 @@ class PromptArea(PasteArea):
             self.put(f"/{action.slash}")
             self.menu.close()
             self.send()
+
+    @property
+    def _command(self) -> tuple[WorkbenchAction, str] | None:
+        """The command whose argument is being typed."""
+        if not self.text.startswith("/"):
+            return None
+        return slash.argument(self.text, self._source.skills())
 
     @property
     def fitting(self) -> Sequence[WorkbenchAction]:
