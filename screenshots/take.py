@@ -61,7 +61,7 @@ commands.SOON = LONGEST  # how long the tests of the demo take is no part of a p
 class Unhurried(SamApp):
     """The workbench, where a question hears at once: the pilot's keys are meant."""
 
-    PATIENCE = Patience(hush=0.0, grace=0.0)
+    PATIENCE = Patience(quiet=0.0, grace=0.0)
 
 
 class Stage:

@@ -966,7 +966,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:quiet": Requirement("Waiting for quiet follows the output and gives up in time.", "spec 5.3"),
     "terminal:recording": Requirement("A session is recorded to asciicast v2 and played to the same screen.", "issue 5.8"),
     "terminal:recording-secrets": Requirement("Hidden input is never recorded, and an export masks secrets.", "issue 5.8, spec 9.1 S17"),
-    "terminal:recording-veiled": Requirement("What a shell shows again after the hand-back is veiled in recordings, too.", "issue 13.1"),
+    "terminal:recording-redacted": Requirement("What a shell shows again after the hand-back is redacted in recordings, too.", "issue 13.1"),
     "terminal:recordings": Requirement("Recordings are kept in a folder of their own, listed, and copied without secrets.", "issue 5.8"),
     "terminal:records": Requirement("Bash, zsh and fish tell every command with text, folder, exit code, duration and output slice.", "issue 5.5"),
     "terminal:release": Requirement("The person sends a command that a call waits for to the background: the call returns at once, the command goes on.", "issue 5.5"),

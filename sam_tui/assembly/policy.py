@@ -88,7 +88,7 @@ def _policy(parts: Providers, layers: Layers) -> Policy:
     return replace(
         policy,
         unwatched=lambda: network == "hosts" and not watched(),
-        door=refusal,
+        url_refusal=refusal,
         serves=serves,
         watched=watched,
     )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sam_tui.core.agent.drivers.sampling import Sampler
     from sam_tui.core.ports.processes.sandbox import AskOutside, OutsideAccess, OutsideAnswer
     from sam_tui.core.ports.servers import ServerNames, ServerReport, TypedValue
-    from sam_tui.core.ports.web import WebDoor
+    from sam_tui.core.ports.web import UrlGuard
     from sam_tui.core.tooling.executor import Executor
     from sam_tui.core.tooling.offer import Offer
 
@@ -261,7 +261,7 @@ class GuardedServers:
             parts.workspace.root,
             parts.workspace.roots,
             lambda: parts.piped,
-            self._door,
+            self._url_guard,
             self._admit,
             self._ask,
             self._sampling and self._sampling.answer,
@@ -271,7 +271,7 @@ class GuardedServers:
             self._logins(),
         )
 
-    def _door(self, settings: "ServerSettings") -> "WebDoor":
+    def _url_guard(self, settings: "ServerSettings") -> "UrlGuard":
         """What a person's own file names may be on this machine; all else is public, or in ``local``."""
         from sam_tui.adapters.mcp_client.http_transport import names_address, origin_of
         from sam_tui.adapters.web import GuardedWeb

@@ -51,7 +51,7 @@ class Type:
 class Fetch:
     """A web address. ``parameter`` is the argument that names it.
 
-    A ``configured`` one the person named in their settings: it goes through a door of its own.
+    A ``configured`` one the person named in their settings: it goes through a URL guard of its own.
     """
 
     url: str

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.calls import CallLog
     from sam_tui.core.ports.code import EditJournal
     from sam_tui.core.ports.exchange import ConversationDocument, ConversationFiles
-    from sam_tui.core.ports.fleets import FleetDesk
+    from sam_tui.core.ports.fleets import FleetControl
     from sam_tui.core.ports.memory import MemoryStore
     from sam_tui.core.ports.model import Model, ModelCatalog
     from sam_tui.core.ports.policy import DecisionHistory
@@ -83,7 +83,7 @@ class RuntimeParts(Services, Protocol):
     @property
     def checkpoints(self) -> "CheckpointStore": ...
     @property
-    def fleets(self) -> "FleetDesk": ...
+    def fleets(self) -> "FleetControl": ...
 
     async def end_processes(self) -> None:
         """End every task, command and terminal that was begun."""

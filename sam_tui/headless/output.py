@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from sam_tui.core.text.invisible import show_unseen
+from sam_tui.core.text.invisible import show_invisible
 from sam_tui.headless.outcome import Subtype
 
 _CONTROL = re.compile(
@@ -135,4 +135,4 @@ def _wait_when_full(stream: TextIO) -> None:
 
 def terminal_safe(text: str) -> str:
     """Text from outside, fit for a person's terminal. What nobody would see is written out."""
-    return show_unseen(_CONTROL.sub("", text.replace("\r\n", "\n")))[0]
+    return show_invisible(_CONTROL.sub("", text.replace("\r\n", "\n")))[0]

@@ -45,8 +45,8 @@ async def serve_http(server: SamServer, address: ListenAddress) -> None:
         allowed_origins=["http://127.0.0.1:*", "http://localhost:*", "http://[::1]:*"],
     )
     manager = McpSessions(server, security, address.patience)
-    door = HttpAccess(_at_path(manager.asgi_app), address.token, port)
-    async with serve_until(door, listening) as stopped, manager.run():
+    access = HttpAccess(_at_path(manager.asgi_app), address.token, port)
+    async with serve_until(access, listening) as stopped, manager.run():
         address.announce(port)
         await stopped.wait()
 

@@ -38,8 +38,8 @@ async def serve_plans(
     async with asyncio.TaskGroup() as group:
         tasks = ServedTasks(runtime, group, hand_out)
         telling = group.create_task(tasks.tell_inquiries(), name="plan-inquiries")
-        door = HttpAccess(plan_app(tasks, face.version), face.token, bound, PUBLIC)
-        async with serve_until(door, listening) as stopped:
+        access = HttpAccess(plan_app(tasks, face.version), face.token, bound, PUBLIC)
+        async with serve_until(access, listening) as stopped:
             face.announce(bound)
             await stopped.wait()
             tasks.stop()

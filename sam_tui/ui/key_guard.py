@@ -12,7 +12,7 @@ class Patience:
     ``clock`` is monotonic, in seconds.
     """
 
-    hush: float = 0.7
+    quiet: float = 0.7
     grace: float = 0.4
     reminder: float = 5.0
     """Seconds after which a question rings the bell of a terminal nobody looks at."""
@@ -24,7 +24,7 @@ class Keyboard:
 
     def __init__(self, patience: Patience) -> None:
         self.patience = patience
-        self._last = patience.clock() - patience.hush
+        self._last = patience.clock() - patience.quiet
 
     def press(self) -> None:
         """A key was pressed just now."""
@@ -33,7 +33,7 @@ class Keyboard:
     @property
     def wait(self) -> float:
         """Seconds until the person paused long enough for a question; 0 or less when that is so."""
-        return self._last + self.patience.hush - self.patience.clock()
+        return self._last + self.patience.quiet - self.patience.clock()
 
     @property
     def idle(self) -> float:

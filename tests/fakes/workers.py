@@ -116,7 +116,7 @@ class Worker:
     line: socket.socket
 
 
-class Nursery:
+class ForkServer:
     """Forks workers as long as somebody is there who could ask for one."""
 
     def __init__(self, listener: socket.socket) -> None:
@@ -131,11 +131,11 @@ class Nursery:
             lines = {worker.line.fileno(): worker for worker in self._workers}
             ready = select.select([*asked, *ends, *lines], [], [])[0]
             for worker in [ends[source] for source in ready if source in ends]:
-                self._bury(worker)
+                self._finish(worker)
             for worker in [lines[source] for source in ready if source in lines]:
                 if worker in self._workers:
                     os.kill(worker.pid, signal.SIGKILL)  # its relay was killed in its place
-                    self._bury(worker)
+                    self._finish(worker)
             if 0 in ready:
                 asked = []  # who hands out the tests has ended
             elif set(asked) & set(ready) and (program := self._fork()) is not None:
@@ -162,7 +162,7 @@ class Nursery:
         line.sendall(_STARTED)
         return None
 
-    def _bury(self, worker: Worker) -> None:
+    def _finish(self, worker: Worker) -> None:
         self._workers.remove(worker)
         status = os.waitstatus_to_exitcode(os.waitpid(worker.pid, 0)[1])
         os.close(worker.end)
@@ -234,7 +234,7 @@ def main() -> None:
     sys.path[:] = terms["path"]
     with socket.socket(fileno=int(sys.argv[1])) as listener:
         at_end = _import_tests(terms["arguments"])
-        program = Nursery(listener).serve() if _is_alone() else None
+        program = ForkServer(listener).serve() if _is_alone() else None
     if program is None:
         at_end()
         return

@@ -1,4 +1,4 @@
-"""Servers over HTTP: through the guarded door, and nowhere else."""
+"""Servers over HTTP: through the URL guard, and nowhere else."""
 
 import re
 import subprocess

@@ -196,7 +196,7 @@ def test_unseen_characters_are_written_out_and_go_back_as_they_were() -> None:
         ("a\u200db", "a⟨U+200D⟩b"),
     ):
         masked = shield.mask(text)
-        assert (masked.text, masked.unseen) == (shown, shown.count("⟨"))
+        assert (masked.text, masked.invisible) == (shown, shown.count("⟨"))
         assert shield.unmask(masked.text) == text
     for text in (
         "👨\u200d👩\u200d👧",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sam_tools.terminal_operations import TerminalOperations
-from sam_tui.adapters.terminal.person_input.redaction import VEIL
+from sam_tui.adapters.terminal.person_input.redaction import PLACEHOLDER
 from sam_tui.adapters.terminal.person_input.session_holder import SessionHolder
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.bus import Bus
@@ -90,7 +90,7 @@ async def test_the_agent_asks_the_person_to_type_and_learns_what_changed(
     for text in (str(told), history.text, buffer.text, last.text, str(published)):
         assert SECRET not in text
     assert "the person typed here" in history.text
-    assert VEIL in buffer.text
+    assert PLACEHOLDER in buffer.text
     passed = [event for event in published if isinstance(event, TerminalPassed)]
     assert [event.holder for event in passed] == ["person", "agent"]
     after = await handed.data("send_input", session_id=session.id, input="echo m''ine\r\n")
@@ -197,13 +197,13 @@ async def test_a_recording_has_nothing_of_what_the_person_did(
 
 
 @pytest.mark.requirement("terminal:baton-unrecorded")
-def test_what_was_typed_is_veiled_however_it_was_edited() -> None:
+def test_what_was_typed_is_redacted_however_it_was_edited() -> None:
     baton = SessionHolder(personal=False)
     baton.take("why", "one\ntwo")
     baton.typed(b"secrxx\x7f\x7fet-word")
-    assert baton.veiled("$ secret-word") == f"$ {VEIL}"
+    assert baton.redacted("$ secret-word") == f"$ {PLACEHOLDER}"
     baton.typed(b"\x1b[Dx\x1b[D\x1b[D\x7f\x1b[200~pasted\x1b[201~\rls\r")
-    assert baton.veiled("$ secret-wopastedrxd") == f"$ {VEIL}"
+    assert baton.redacted("$ secret-wopastedrxd") == f"$ {PLACEHOLDER}"
     baton.hand_back("one\ntwo\n$ secret-wo\r\n\x1b[1mpastedrxd\nnew")
     assert baton.handover is not None
-    assert baton.handover.changed == f"one\ntwo\n$ {VEIL}\nnew"
+    assert baton.handover.changed == f"one\ntwo\n$ {PLACEHOLDER}\nnew"

@@ -11,7 +11,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.holders.client import Holders
 from sam_tui.adapters.terminal.person_input.decoder import characters, without_replies
-from sam_tui.adapters.terminal.person_input.redaction import VEIL
+from sam_tui.adapters.terminal.person_input.redaction import PLACEHOLDER
 from sam_tui.adapters.terminal.person_input.session_holder import Hold, SessionHolder
 from sam_tui.adapters.terminal.pty.pty import Child, Pty, PtyLaunch
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
@@ -66,7 +66,10 @@ async def test_what_the_person_did_when_the_program_died_stays_theirs(
     assert SECRET not in text
     assert SECRET not in session.screen.text()
     assert SECRET not in str(session.commands)
-    assert session.turns.veiled(f"$ {TYPED.strip()}\n$ half-typed") == f"$ {VEIL}\n$ {VEIL}"
+    assert (
+        session.turns.redacted(f"$ {TYPED.strip()}\n$ half-typed")
+        == f"$ {PLACEHOLDER}\n$ {PLACEHOLDER}"
+    )
     await session.activity.settled(within=DEADLINE)
     assert session.commands[-1].command == "echo m''ine"
     await terminals.close_all()
@@ -101,7 +104,7 @@ async def test_a_program_that_missed_that_it_shall_draw_is_told_again(workspace:
 
 @held_sessions
 @pytest.mark.requirement("terminal:baton-survives")
-async def test_what_was_typed_before_it_was_handed_back_is_veiled_by_the_next_program_too(
+async def test_what_was_typed_before_it_was_handed_back_is_redacted_by_the_next_program_too(
     holders: Holders, sandbox: Sandbox, workspace: Path
 ) -> None:
     first = PtyTerminals(sandbox, holders)
@@ -114,7 +117,7 @@ async def test_what_was_typed_before_it_was_handed_back_is_veiled_by_the_next_pr
     again = await second.resume(ME)
     assert again is not None
     assert again.turns.holder == "watch"
-    assert again.turns.veiled(f"a echo {SECRET} b") == f"a {VEIL} b"
+    assert again.turns.redacted(f"a echo {SECRET} b") == f"a {PLACEHOLDER} b"
     await second.close_all()
 
 
@@ -154,7 +157,7 @@ def test_of_much_that_was_typed_the_newest_is_kept() -> None:
     next_one = SessionHolder(personal=False)
     next_one.resume(Hold.from_data({"holder": "person", "reason": "why", "typed": [*typed]}))
     assert (next_one.holder, next_one.reason) == ("person", "why")
-    assert next_one.veiled("a last line") == f"a {VEIL}"
+    assert next_one.redacted("a last line") == f"a {PLACEHOLDER}"
 
 
 @pytest.mark.requirement("terminal:baton-unrecorded")
@@ -178,12 +181,12 @@ def test_keys_in_every_encoding_are_read_as_what_they_type(keys: bytes, typed: b
 
 
 @pytest.mark.requirement("terminal:baton-unrecorded")
-def test_keys_that_are_reported_as_sequences_are_veiled() -> None:
+def test_keys_that_are_reported_as_sequences_are_redacted() -> None:
     baton = SessionHolder(personal=False)
     baton.take("", "")
     baton.typed(b"".join(b"\x1b[%d;1:1u\x1b[%d;1:3u" % (key, key) for key in b"wrong"))
     baton.typed(b"\x1b[117;5u\x15" + "h\xfcnter2".encode() + b"x\xc3\xa9\x7f\x7f\x1b[13u")
-    assert baton.veiled("> wrong\n> h\xfcnter2") == f"> {VEIL}\n> {VEIL}"
+    assert baton.redacted("> wrong\n> h\xfcnter2") == f"> {PLACEHOLDER}\n> {PLACEHOLDER}"
 
 
 @pytest.mark.requirement("terminal:baton-survives")

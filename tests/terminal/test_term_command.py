@@ -15,7 +15,7 @@ import pytest
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.adapters.terminal.holders.client import Holders
-from sam_tui.adapters.terminal.person_input.redaction import VEIL
+from sam_tui.adapters.terminal.person_input.redaction import PLACEHOLDER
 from sam_tui.adapters.terminal.recordings.asciicast import Recorder, Recording, Stage, play
 from sam_tui.adapters.terminal.sessions.attachment import Tame
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
@@ -130,7 +130,7 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     assert "the person typed here" in told
     assert session.turns.holder == "agent"
     typed = "stty size; printf '\\33[>1u\\33[?1004h\\33[4 q'; echo by-ha''nd"
-    assert session.turns.veiled(f"$ {typed}") == f"$ {VEIL}"
+    assert session.turns.redacted(f"$ {typed}") == f"$ {PLACEHOLDER}"
     session.write(b"echo by-ag''ent\r")
     await until(session, "by-agent\r\n")
     await session.activity.settled(within=20)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.terminal.person_input.redaction import VEIL
+from sam_tui.adapters.terminal.person_input.redaction import PLACEHOLDER
 from sam_tui.core.ports.processes.terminals import TerminalSession
 from tests.terminal.session_kit import DEADLINE, SHELLS, shown
 from tests.terminal.typing_kit import leaked
@@ -89,7 +89,7 @@ async def test_a_secret_longer_than_a_row_reaches_the_agent_in_no_way_of_typing_
         assert not tells(buffer.text + session.output(0).text, SECRET)
 
 
-@pytest.mark.requirement("terminal:recording-veiled")
+@pytest.mark.requirement("terminal:recording-redacted")
 @pytest.mark.parametrize("shell", SHELLS)
 async def test_a_recording_has_nothing_typed_that_a_shell_shows_again(
     open_shell: Open, hand: Any, tmp_path: Path, shell: str
@@ -116,12 +116,12 @@ async def test_a_recording_has_nothing_typed_that_a_shell_shows_again(
         texts.append(cast.read_text(encoding="utf-8"))
         assert not tells(texts[-1], SECRET)
     assert "oldest" in texts[0]
-    assert VEIL in texts[1] and VEIL in texts[2]
+    assert PLACEHOLDER in texts[1] and PLACEHOLDER in texts[2]
     assert "newest" in texts[1] and "newest" in texts[2]
 
 
 @pytest.mark.requirement("terminal:baton-unrecorded")
-async def test_what_a_program_makes_of_keys_that_it_got_is_veiled_though_it_is_slow(
+async def test_what_a_program_makes_of_keys_that_it_got_is_redacted_though_it_is_slow(
     open_shell: Open, hand: Any
 ) -> None:
     """Costs 0.1 s."""

@@ -35,7 +35,7 @@ class Watch:
 class QuickApp(SamApp):
     """The app with a person who waits for nothing: questions show at once and hear at once."""
 
-    PATIENCE = Patience(hush=0.0, grace=0.0)
+    PATIENCE = Patience(quiet=0.0, grace=0.0)
 
 
 class Heard(QuickApp):
@@ -59,7 +59,7 @@ class StillApp(SamApp):
     """The app under a clock of ours."""
 
     WATCH = Watch()
-    PATIENCE = Patience(hush=0.0, grace=0.4, clock=WATCH)
+    PATIENCE = Patience(quiet=0.0, grace=0.4, clock=WATCH)
 
 
 @dataclass

@@ -24,7 +24,7 @@ WATCH = Watch()
 class Away(Heard):
     """A terminal that takes OSC 777, and a person whose patience is a clock of ours."""
 
-    PATIENCE = Patience(hush=0.0, grace=0.0, reminder=0.01, clock=WATCH)
+    PATIENCE = Patience(quiet=0.0, grace=0.0, reminder=0.01, clock=WATCH)
 
 
 def notified(me: Driver) -> list[str]:

@@ -190,7 +190,7 @@ async def test_a_question_waits_until_the_person_pauses_typing(stage: Stage) -> 
     watch = Watch()
 
     class Typist(QuickApp):
-        PATIENCE = Patience(hush=0.7, grace=0.0, clock=watch)
+        PATIENCE = Patience(quiet=0.7, grace=0.0, clock=watch)
 
     async with driven(app_over(stage, Typist)) as me:
         await me.ready()

@@ -19,7 +19,7 @@ from sam_tui.core.messages import (
 )
 from sam_tui.core.ports.exchange import ConversationDocument, DatedMessage
 from sam_tui.core.ports.storage import CallDisplay
-from sam_tui.core.text.invisible import show_unseen
+from sam_tui.core.text.invisible import show_invisible
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MARKS = {"completed": "x", "in-progress": ">", "blocked": "!", "not-started": " "}
@@ -151,7 +151,7 @@ def _display_text(display: Display) -> str:
 
 def _plain(text: str) -> str:
     """Text without control characters; what nobody would see is written out."""
-    return show_unseen(_CONTROL.sub("", text.replace("\r\n", "\n")))[0]
+    return show_invisible(_CONTROL.sub("", text.replace("\r\n", "\n")))[0]
 
 
 def _code(text: str) -> str:

@@ -171,7 +171,7 @@ class FleetFolder:
 
 
 class Fleets:
-    """All fleets of a data folder: a ``FleetDesk``. ``launch`` starts the program that goes on with one."""
+    """All fleets of a data folder: a ``FleetControl``. ``launch`` starts the program that continues one."""
 
     def __init__(
         self, data_dir: str, launch: Callable[[Sequence[str]], None] = start_detached

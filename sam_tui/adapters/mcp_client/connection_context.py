@@ -14,7 +14,7 @@ from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question
 from sam_tui.core.ports.processes.piped import PipedPrograms
 from sam_tui.core.ports.processes.sandbox import AskOutside, Network
-from sam_tui.core.ports.web import WebDoor
+from sam_tui.core.ports.web import UrlGuard
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class ServerSurroundings:
     root: str
     roots: tuple[str, ...]
     programs: Callable[[], PipedPrograms]
-    door: Callable[[ServerSettings], WebDoor]
+    url_guard: Callable[[ServerSettings], UrlGuard]
     admit: Callable[[ServerSettings, Callers], Awaitable[ServerTerms]]
     ask: Callable[[Caller, Question], Awaitable[str | None]]
     sample: Callable[[ConversationId, CallId, SamplingRequest], Awaitable[Sampled]] | None

@@ -1,4 +1,4 @@
-"""Streamable HTTP through the guarded door: every request goes to an address that was checked."""
+"""Streamable HTTP through the guarded url_guard: every request goes to an address that was checked."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +13,7 @@ from sam_tui.adapters.mcp_client.login import LOGIN, authorized
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.authorization.network.hosts import address_of
 from sam_tui.core.errors import ToolError
-from sam_tui.core.ports.web import WebDoor
+from sam_tui.core.ports.web import UrlGuard
 
 MOST_BYTES = 32_000_000
 """Of an answer that is no stream of events."""
@@ -21,18 +21,18 @@ _CONNECT_SECONDS = 15.0
 
 
 class CheckedTransport(httpx2.AsyncBaseTransport):
-    """Connects to where the door says, under the name that was asked for; redirects come here, too."""
+    """Connects to where the URL guard says, under the name that was asked for; redirects come here, too."""
 
-    def __init__(self, door: WebDoor, inner: httpx2.AsyncBaseTransport) -> None:
-        self._door = door
+    def __init__(self, url_guard: UrlGuard, inner: httpx2.AsyncBaseTransport) -> None:
+        self._url_guard = url_guard
         self._inner = inner
         self.fault = ""
         """Why the last request could not be sent, in words."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request. Raises ``httpx2.ConnectError`` where the door refuses."""
+        """Send one request. Raises ``httpx2.ConnectError`` where the URL guard refuses."""
         try:
-            passage = await self._door.passage(str(request.url))
+            passage = await self._url_guard.passage(str(request.url))
         except ToolError as error:
             self.fault = error.explain()
             raise httpx2.ConnectError(self.fault, request=request) from None

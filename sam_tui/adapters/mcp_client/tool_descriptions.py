@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from sam_tui.core.text.invisible import show_unseen
+from sam_tui.core.text.invisible import show_invisible
 from sam_tui.core.tooling.neutralization import neutralise
 from sam_tui.core.tooling.registry import SERVERS
 
@@ -96,7 +96,7 @@ def tool_name(server: str, tool: str) -> str:
 
 def plain(text: str, most: int) -> str:
     """Words of a server that cannot pass for anything else: short, visible, no turn and no reminder."""
-    visible = show_unseen(text[:most])[0]
+    visible = show_invisible(text[:most])[0]
     visible = neutralise("".join(c if c.isprintable() or c == "\n" else " " for c in visible))
     return visible if len(text) <= most else f"{visible}…"
 

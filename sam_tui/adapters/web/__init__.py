@@ -1,4 +1,4 @@
-"""The web behind one guarded door, the search engines that use it, and the person's tables of APIs."""
+"""The web behind one URL guard, the search engines that use it, and the person's tables of APIs."""
 
 from sam_tui.adapters.web.api_tables import read_api_tables
 from sam_tui.adapters.web.guarded_http import GuardedWeb

@@ -1,4 +1,4 @@
-"""The ``Web`` port: one door, through which only requests to checked public addresses go."""
+"""The ``Web`` port: one URL guard, through which only requests to checked public addresses go."""
 
 import asyncio
 import ipaddress
@@ -198,7 +198,7 @@ class GuardedWeb:
             raise _refused(target, why)
 
     async def passage(self, url: str) -> WebPassage:
-        """Where a request of somebody else's may go; see ``ports.Door``."""
+        """Where a request of somebody else's may go; see ``UrlGuard``."""
         target = canonical(url)
         addresses = await self.addresses(target)
         return WebPassage(target.host, tuple(str(a) for a in addresses[:_MOST_ADDRESSES]))

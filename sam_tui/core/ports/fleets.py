@@ -54,7 +54,7 @@ class FleetInquiry:
     choices: tuple[str, ...]
 
 
-class FleetDesk(Protocol):
+class FleetControl(Protocol):
     """The fleets of a data folder, whoever drives them. All methods wait for the disk."""
 
     def statuses(self, limit: int) -> Sequence[FleetStatus]:

@@ -1,4 +1,4 @@
-"""The web, its searches and images: every request goes through one guarded door."""
+"""The web, its searches and images: every request goes through one URL guard."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -149,7 +149,7 @@ class WebPassage:
     addresses: tuple[str, ...]
 
 
-class WebDoor(Protocol):
+class UrlGuard(Protocol):
     """Says where requests that others make may go."""
 
     async def passage(self, url: str) -> WebPassage:

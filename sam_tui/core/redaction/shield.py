@@ -22,7 +22,7 @@ from sam_tui.core.redaction.forms import (
 )
 from sam_tui.core.redaction.key_blocks import NAME as KEY_BLOCK
 from sam_tui.core.redaction.key_blocks import blocks, lines
-from sam_tui.core.text.invisible import UNSEEN, show_unseen, shown_again
+from sam_tui.core.text.invisible import UNSEEN, show_invisible, shown_again
 
 PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{4,64})>")
 _SHORTEST_KNOWN = 6
@@ -36,12 +36,12 @@ _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A text without its secrets: how many were masked, under which names, and unseen characters."""
+    """A text without its secrets: how many were masked, under which names, and invisible characters."""
 
     text: str
     count: int = 0
     names: tuple[str, ...] = ()
-    unseen: int = 0
+    invisible: int = 0
 
 
 _EMPTY = Masked("")
@@ -89,7 +89,7 @@ class Shield:
             self.learn(more)
 
     def mask(self, text: str) -> Masked:
-        """The text with placeholders for secrets, and unseen characters written out.
+        """The text with placeholders for secrets, and invisible characters written out.
 
         What is looked for first are plain strings, without which nothing can be there: a short text
         costs a few calls.
@@ -110,14 +110,14 @@ class Shield:
         text = self._replaced(text, assigned_secrets(text), counts)
         if len(self._known) != before:
             text = self._mask_known(text, counts)
-        unseen = 0
+        invisible = 0
         if not text.isascii():
-            text, unseen = show_unseen(text, self._shown)
+            text, invisible = show_invisible(text, self._shown)
         if not counts:
-            return Masked(text, unseen=unseen)
+            return Masked(text, invisible=invisible)
         self._given.update(counts)
         names = tuple(dict.fromkeys(p.split(":")[1] for p in counts))
-        return Masked(text, sum(counts.values()), names, unseen)
+        return Masked(text, sum(counts.values()), names, invisible)
 
     def redact(self, text: str) -> str:
         """The text alone, with placeholders for secrets."""
@@ -174,7 +174,7 @@ class Shield:
         return self.mask_data(value)
 
     def _mask_across(self, text: str, counts: dict[str, int]) -> str:
-        """The text with placeholders for secrets that colours or unseen characters stand within."""
+        """The text with placeholders for secrets that colours or invisible characters stand within."""
         gaps = re.compile(_GAP)
         pieces: list[str] = []
         offsets: list[int] = []

@@ -20,7 +20,7 @@ _WRITTEN = re.compile(r"⟨U\+([0-9A-F]{4,6})⟩")
 _JOINERS = "\u200c\u200d"
 
 
-def show_unseen(text: str, seen: set[str] | None = None) -> tuple[str, int]:
+def show_invisible(text: str, seen: set[str] | None = None) -> tuple[str, int]:
     """``⟨U+202E⟩`` for every unseen character, and how many; those written are added to ``seen``.
 
     Joiners inside emoji and inside words of scripts that need them are left alone, and so is a byte
@@ -46,7 +46,7 @@ def show_unseen(text: str, seen: set[str] | None = None) -> tuple[str, int]:
 
 
 def shown_again(text: str, seen: set[str]) -> str:
-    """The characters themselves, where ``show_unseen`` wrote them out before."""
+    """The characters themselves, where ``show_invisible`` wrote them out before."""
 
     def character(match: re.Match[str]) -> str:
         character = chr(int(match[1], 16)) if int(match[1], 16) < 0x110000 else ""

@@ -20,7 +20,7 @@ from sam_tui.ui.screens import STYLES
 from sam_tui.ui.widgets.choice_list import ChoiceList
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.fleets import FleetDesk, FleetInquiry, FleetStatus, FleetTaskLine
+    from sam_tui.core.ports.fleets import FleetControl, FleetInquiry, FleetStatus, FleetTaskLine
 
 _LISTED = 20
 _TASKS = 500
@@ -63,9 +63,9 @@ class FleetsScreen(Screen[None]):
     ]
     AUTO_FOCUS = "#runs"
 
-    def __init__(self, desk: "FleetDesk", patience: Patience) -> None:
+    def __init__(self, control: "FleetControl", patience: Patience) -> None:
         super().__init__()
-        self._desk = desk
+        self._control = control
         self._guard = KeyGuard(patience)
         self._view = FleetView()
         self._armed = ""
@@ -111,11 +111,11 @@ class FleetsScreen(Screen[None]):
 
     def _read(self, chosen: str) -> FleetView:
         try:
-            statuses = self._desk.statuses(_LISTED)
+            statuses = self._control.statuses(_LISTED)
             id = chosen or (statuses[0].id if statuses else "")
             if not id:
                 return FleetView()
-            return FleetView(id, statuses, self._desk.inquiries(id), self._desk.tasks(id))
+            return FleetView(id, statuses, self._control.inquiries(id), self._control.tasks(id))
         except SamError as error:
             return FleetView(fault=error.explain())
 
@@ -149,7 +149,7 @@ class FleetsScreen(Screen[None]):
             self._answer(self._view.fleet, marked, reply)
 
     def _answer(self, fleet: str, inquiry: str, reply: str) -> None:
-        self._ask(lambda: self._desk.answer(fleet, inquiry, reply), "Answered.")
+        self._ask(lambda: self._control.answer(fleet, inquiry, reply), "Answered.")
 
     def _end_answer(self) -> None:
         self._answering, self._input.display = None, False
@@ -158,12 +158,14 @@ class FleetsScreen(Screen[None]):
     def action_retry(self) -> None:
         """Go on with the chosen fleet, and do again what failed."""
         if self.chosen:
-            self._ask(lambda: self._desk.retry(self.chosen), "It goes on in a program of its own.")
+            self._ask(
+                lambda: self._control.retry(self.chosen), "It goes on in a program of its own."
+            )
 
     def action_cancel(self) -> None:
         """End the chosen fleet, when asked twice."""
         if self.chosen and self._armed == self.chosen:
-            self._ask(lambda: self._desk.cancel(self.chosen), "It is being ended.")
+            self._ask(lambda: self._control.cancel(self.chosen), "It is being ended.")
         else:
             self._armed = self.chosen
             self._tell(_AGAIN)

@@ -93,7 +93,7 @@ def paint_span(strip: Strip, text: str, span: tuple[int, int], style: Style) -> 
 
 
 class BlockPane(Viewport):
-    """A viewport that is drawn: rows, cursor, selection, and the marker of unseen lines."""
+    """A viewport that is drawn: rows, cursor, selection, and the marker of unread lines."""
 
     def __init__(
         self, *, name: str | None = None, id: str | None = None, classes: str | None = None
@@ -161,7 +161,7 @@ class BlockPane(Viewport):
                 strip = self._with_matches(strip, row, (block.order, number))
             if self.cursor == block.group and self.has_focus:
                 strip = self._with_cursor(strip)
-        if y == self.size.height - 1 and (count := self.unseen):
+        if y == self.size.height - 1 and (count := self.unread):
             strip = self._with_hint(strip, count)
         return strip
 
@@ -199,8 +199,8 @@ class BlockPane(Viewport):
         return Strip.join([strip.crop(0, left), hint, strip.crop(left + len(text))])
 
     def hint_at(self, x: int, y: int) -> bool:
-        """Whether the marker of unseen lines is drawn at this cell."""
-        return y == self.size.height - 1 and self.unseen > 0 and x >= self.size.width - 24
+        """Whether the marker of unread lines is drawn at this cell."""
+        return y == self.size.height - 1 and self.unread > 0 and x >= self.size.width - 24
 
     # -- selection -------------------------------------------------------------------------------
 

@@ -309,7 +309,7 @@ class Viewport(ScrollView, can_focus=True):
         self.refresh()
 
     @property
-    def unseen(self) -> int:
+    def unread(self) -> int:
         """Rows that were added below since the person left the end."""
         if self.following or not len(self.ledger):
             return 0
@@ -323,7 +323,7 @@ class Viewport(ScrollView, can_focus=True):
         start = max(0, first - scrolled)
         end = min(height, max(total, self.ledger.total) - scrolled)
         if not self.following:
-            # The marker of unseen lines stands on the last row.
+            # The marker of unread lines stands on the last row.
             start, end = min(start, height - 1), height
         if start < end:
             self.refresh(Region(0, start, self.size.width, end - start))

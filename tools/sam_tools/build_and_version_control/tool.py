@@ -107,7 +107,7 @@ class BuildAndVersionControl:
         foreground_seconds: float = FOREGROUND_SECONDS,
     ) -> None:
         self._commands = commands
-        self._desk = TaskHand(
+        self._task_runner = TaskHand(
             TaskPorts(commands, tasks, book, files, workspace),
             foreground_seconds=foreground_seconds,
         )
@@ -125,25 +125,25 @@ class BuildAndVersionControl:
                 "create_and_run_task",
                 "keep a task and run it to its end; with isBackground it goes on",
                 CreateAndRunTask,
-                self._desk.create,
+                self._task_runner.create,
                 lambda a: f"Creating task: {gist(a.task.label, 60)}",
-                self._desk.create_accesses,
+                self._task_runner.create_accesses,
                 Schedule.BLOCKING,
             ),
             Operation(
                 "run_task",
                 "run a task there is, after those it depends on",
                 RunTask,
-                self._desk.run,
+                self._task_runner.run,
                 lambda a: f"Running task: {gist(a.label, 60)}",
-                self._desk.run_accesses,
+                self._task_runner.run_accesses,
                 Schedule.BLOCKING,
             ),
             Operation(
                 "get_task_output",
                 "what a task printed, and whether it runs",
                 GetTaskOutput,
-                self._desk.output,
+                self._task_runner.output,
                 _output_summary,
                 schedule=Schedule.SERIAL,
             ),

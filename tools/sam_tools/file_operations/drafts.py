@@ -95,7 +95,7 @@ class PatchDraft:
             return
         moved = file.renamed or file.kind == "copy"
         old = self._version(source, before=moved)
-        if file.kind == "delete" and file.unseen:
+        if file.kind == "delete" and file.unread:
             new, remarks = replace(old, data=b""), list[str]()
         else:
             new, remarks = self._changed(old, file, name)

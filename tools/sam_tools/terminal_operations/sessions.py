@@ -315,7 +315,7 @@ class SessionHand:
         for owner, name in ((context.conversation, "agent"), (None, "person")):
             for session in self._terminals.of(owner):
                 if session.selection:
-                    text = session.turns.veiled(plain(session.selection))[:_LONGEST_SELECTION]
+                    text = session.turns.redacted(plain(session.selection))[:_LONGEST_SELECTION]
                     return json_result({"selection": text, "terminal": name})
         return json_result({"selection": "", "message": "Nothing is selected in a terminal."})
 

@@ -30,7 +30,7 @@ def session_result(
 
 def lines(session: TerminalSession, printed: str) -> str:
     """Printed text without control sequences, and without what was drawn on the alternate screen."""
-    return session.turns.veiled(plain("".join(_ordinary(session, printed))))
+    return session.turns.redacted(plain("".join(_ordinary(session, printed))))
 
 
 def view_of(session: TerminalSession, printed: str) -> dict[str, Any]:
@@ -38,10 +38,10 @@ def view_of(session: TerminalSession, printed: str) -> dict[str, Any]:
     seen = session.turns.agent_screen
     ordinary = "".join(_ordinary(session, printed))
     if not seen.alternate and len(_PLACED.findall(ordinary)) <= _MOST_PLACED:
-        return {"output": session.turns.veiled(plain(ordinary))}
+        return {"output": session.turns.redacted(plain(ordinary))}
     before = printed[: switch.start()] if (switch := _SWITCH.search(printed)) else ""
     return {
-        "output": session.turns.veiled(plain(before)) if seen.alternate else "",
+        "output": session.turns.redacted(plain(before)) if seen.alternate else "",
         "screen": screen_data(session),
     }
 
@@ -76,7 +76,7 @@ def _ordinary(session: TerminalSession, printed: str) -> list[str]:
 
 def _without(session: TerminalSession, value: object) -> object:
     if isinstance(value, str):
-        return session.turns.veiled(value)
+        return session.turns.redacted(value)
     if isinstance(value, dict):
         named = cast("dict[str, Any]", value)
         return {name: _without(session, item) for name, item in named.items()}

@@ -36,7 +36,7 @@ _ENOUGH = 0.3
 
 
 class WebOperations:
-    """web_operations (seed 004): public pages only, through the guarded door."""
+    """web_operations (seed 004): public pages only, through the URL guard."""
 
     def __init__(
         self,

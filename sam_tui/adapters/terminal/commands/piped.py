@@ -233,8 +233,8 @@ class PipedCommands:
             stdin=theirs_in,
         )
         try:
-            entrance = None if confined_run is None else confined_run.entrance()
-            process = start(launch, entrance, run.started)
+            held_start = None if confined_run is None else confined_run.held_start()
+            process = start(launch, held_start, run.started)
         except BaseException:
             for end in ends:
                 os.close(end)

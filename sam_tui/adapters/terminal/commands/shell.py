@@ -169,7 +169,7 @@ class ShellCommands:
                     None if wrong is None else wrong[1],
                     _input(request.stdin, ends) if request.stdin else None,
                 ),
-                None if confined_run is None else confined_run.entrance(),
+                None if confined_run is None else confined_run.held_start(),
                 run.started,
             )
             failed.pop_all()

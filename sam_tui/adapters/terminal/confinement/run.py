@@ -84,12 +84,12 @@ class ConfinedRun:
         """The descriptor through which a terminal enters; what ``PtyLaunch`` takes."""
         return None if self.prefix else self.handle.descriptor
 
-    def entrance(self) -> HeldStart | None:
+    def held_start(self) -> HeldStart | None:
         """Where the command starts, once; None where the words before its line hold it."""
         if self.prefix:
             return None
-        entrance, self.ready = self.ready, None
-        return entrance or HeldStart(self.handle.descriptor)
+        held_start, self.ready = self.ready, None
+        return held_start or HeldStart(self.handle.descriptor)
 
     def begin(self, session: int) -> None:
         """The command leads that session."""
@@ -234,7 +234,7 @@ def _tried(confined_run: ConfinedRun, inside: str, outside: str) -> str:
             confined_run.prefix,
             confined_run.passed,
         )
-        process = start(launch, confined_run.entrance(), confined_run.begin)
+        process = start(launch, confined_run.held_start(), confined_run.begin)
         try:
             code = process.wait(_SECONDS)
         except subprocess.TimeoutExpired:

@@ -81,7 +81,7 @@ class HeldProcess:
         self.ring = ring
         self.supervision = supervision
         self.earlier_hold = Hold()
-        """Who held it when an earlier program went, and what that left to be veiled."""
+        """Who held it when an earlier program went, and what that left to be redacted."""
         self._control = control
 
     def on_output(self, data: bytes) -> None:

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
-VEIL = "[typed by the person]"
+PLACEHOLDER = "[typed by the person]"
 """Stands for what the person typed wherever the agent would read it."""
 HIDDEN = "\U000f5a3d"
 """A private character of one cell: stands for each cell that was written while the person held it."""
@@ -55,7 +55,7 @@ class TypedRedaction:
         at = begin
         for start, end in self._typed_spans(text):
             if end > begin and start < finish:
-                parts += (text[at:start], VEIL)
+                parts += (text[at:start], PLACEHOLDER)
                 at = end
         return "".join((*parts, text[at:finish]))
 
@@ -147,4 +147,4 @@ def _joins(text: str, at: int) -> bool:
 
 def uncovered(text: str) -> str:
     """Text of a screen with words in the place of cells that are covered."""
-    return _COVERED.sub(VEIL, text)
+    return _COVERED.sub(PLACEHOLDER, text)

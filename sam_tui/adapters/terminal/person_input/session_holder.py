@@ -30,7 +30,7 @@ _PASTED, _PASTE_OVER = b"\x1b[200~", b"\x1b[201~"
 class Hold:
     """What of a hand-over has to outlive the program.
 
-    Who holds it, why, what is to be veiled, whether what was typed may stand in an unfinished line,
+    Who holds it, why, what is to be redacted, whether what was typed may stand in an unfinished line,
     and the line that was set aside for the person.
     """
 
@@ -97,7 +97,7 @@ class SessionHolder:
     def resume(self, hold: Hold) -> None:
         """Go on where an earlier program stopped."""
         for line in hold.typed:
-            self.veil(line)
+            self.redact_line(line)
         self.holder, self.reason = hold.holder, hold.reason
         self.open = self.touched = hold.unfinished
         self.aside = hold.aside
@@ -118,7 +118,7 @@ class SessionHolder:
         if self.withheld:
             self._end_line()
             self._count += 1
-            self.handover = Handover(self._count, self.reason, self.veiled(changed))
+            self.handover = Handover(self._count, self.reason, self.redacted(changed))
         self.holder, self.reason = "agent", ""
 
     def typed(self, data: bytes) -> None:
@@ -151,15 +151,15 @@ class SessionHolder:
 
     def saw(self, line: str) -> None:
         """The screen, or the shell, showed this while the person held it."""
-        self.veil((self._known.without(line) if self._known is not None else line).strip())
+        self.redact_line((self._known.without(line) if self._known is not None else line).strip())
 
-    def veil(self, line: str) -> None:
+    def redact_line(self, line: str) -> None:
         """Take a text out of what the agent reads from now on."""
         if line and line not in self._typed:
             self._typed[line] = None
             self._redaction.add(line, self._known)
 
-    def veiled(self, text: str, part: tuple[int, int] | None = None) -> str:
+    def redacted(self, text: str, part: tuple[int, int] | None = None) -> str:
         """Text, or a part of it, without what the person typed."""
         for line in self._line.readings():
             self._redaction.add(line, self._known)
@@ -167,7 +167,7 @@ class SessionHolder:
 
     def _note(self) -> None:
         for line in self._line.readings():
-            self.veil(line)
+            self.redact_line(line)
 
     def _end_line(self) -> None:
         self._note()

@@ -128,9 +128,9 @@ def shell() -> str:
 
 
 def start(
-    launch: Launch, entrance: HeldStart | None, ready: Callable[[int], None]
+    launch: Launch, held_start: HeldStart | None, ready: Callable[[int], None]
 ) -> subprocess.Popen[bytes]:
-    """Start a command as the leader of its own session, in the sandbox unless ``entrance`` is None.
+    """Start a command as the leader of its own session, in the sandbox unless ``held_start`` is None.
 
     ``ready`` is called with its process id while it waits and has started nothing. Returns once the
     shell runs (a millisecond or two). Raises ``ToolError`` when it cannot.
@@ -141,9 +141,9 @@ def start(
         raise ToolError("The command holds a NUL character, which no shell can take.")
     spawn = functools.partial(_spawn_gated, launch)
     try:
-        if entrance is None:
+        if held_start is None:
             return _start_free(spawn, ready)
-        return entrance.start(spawn, lambda process: ready(process.pid))
+        return held_start.start(spawn, lambda process: ready(process.pid))
     except OSError as error:
         raise ToolError(f"The command could not be started: {error.strerror or error}.") from error
 

@@ -20,7 +20,7 @@ _PARTS = re.compile(
 class AgentView:
     """A second emulator: moved like the first, without the characters of what is the person's.
 
-    So it knows cell by cell what is veiled, through wraps, scrolling and redraws.
+    So it knows cell by cell what is redacted, through wraps, scrolling and redraws.
     """
 
     def __init__(self, size: tuple[int, int], printed: str) -> None:

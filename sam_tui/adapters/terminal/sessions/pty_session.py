@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sam_tui.adapters.terminal.holders.client import Born, HeldProcess
 from sam_tui.adapters.terminal.person_input.decoder import QUESTION
-from sam_tui.adapters.terminal.person_input.redaction import VEIL
+from sam_tui.adapters.terminal.person_input.redaction import PLACEHOLDER
 from sam_tui.adapters.terminal.person_input.session_holder import Hold
 from sam_tui.adapters.terminal.processes.output import OutputHistory
 from sam_tui.adapters.terminal.pty.pty import Child, Pty
@@ -123,7 +123,7 @@ class PtySession(Watchers):
     @property
     def commands(self) -> Sequence[CommandRecord]:
         """The newest commands of its shell, oldest first; the last one may still run."""
-        hide = self.turns.veiled
+        hide = self.turns.redacted
         records = self._log.records
         return tuple(replace(r, command=hide(r.command), cwd=hide(r.cwd)) for r in records)
 
@@ -271,7 +271,7 @@ class PtySession(Watchers):
             self._integration.discard()
         private = self.turns.private
         if private and mark.kind == "C":
-            self._log.began(VEIL, self._history.end)
+            self._log.began(PLACEHOLDER, self._history.end)
         elif mark.kind != "S":
             self._log.marked(mark, self._history.end)
         self.turns.marked(mark)

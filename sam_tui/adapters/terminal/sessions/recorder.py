@@ -111,7 +111,7 @@ class SessionRecording:
             self._at, code, text = self._waiting.popleft()
             if code == "o":
                 end = begin + len(text)
-                text = self._turns.veiled(whole, (begin, end))
+                text = self._turns.redacted(whole, (begin, end))
                 begin = end
             self._recorder.text(code, text)
         self._before = whole[max(0, begin - _AROUND) : begin]

@@ -132,7 +132,7 @@ class PtyTerminals:
     def _start(self, spec: SessionSpec) -> PtySession:
         # Before the sandbox: a folder that comes after it, beside secrets, could not be read in it.
         integration = integrate(_shell())
-        ask = _hushed(spec, integration)
+        ask = _ask_after_start(spec, integration)
         try:
             ruleset, prefix = None, ()
             if spec.confined:
@@ -157,7 +157,7 @@ class PtyTerminals:
         require_folder(start_folder(spec))
         integration = integrate(_shell())
         born = _born(spec, integration, self._sandbox.reached(spec.network))
-        ask = _hushed(spec, integration)
+        ask = _ask_after_start(spec, integration)
         folder = holders.make_folder(born.id)
         scratch = _scratch()
         entry = None
@@ -225,7 +225,7 @@ class PtyTerminals:
         return None
 
 
-def _hushed(spec: SessionSpec, integration: Integration) -> AskOutside | None:
+def _ask_after_start(spec: SessionSpec, integration: Integration) -> AskOutside | None:
     """Whom to ask, once the shell has told its first prompt; at once where it tells none."""
     return AskAfterStart(spec.ask) if spec.ask is not None and integration.nonce else spec.ask
 

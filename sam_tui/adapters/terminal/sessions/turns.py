@@ -90,18 +90,18 @@ class Turns(SessionHolder):
         """What the agent may see of the screen: all, until the person has held it."""
         screen = self._parts.emulator() if self.view is None else self.view.screen
         return AgentScreen(
-            self.veiled(screen.title),
+            self.redacted(screen.title),
             screen.columns,
             screen.rows,
             screen.cursor,
             screen.alternate,
-            self.veiled(uncovered(screen.scrollback.visible())),
+            self.redacted(uncovered(screen.scrollback.visible())),
         )
 
     def printed(self, start: int, end: int) -> str:
         """Output between two indexes, without what the person typed, though one may cut it in two."""
         around = self._parts.history.since(start - _AROUND, end + _AROUND)
-        return self.veiled(around.text, (start - around.start, end - around.start))
+        return self.redacted(around.text, (start - around.start, end - around.start))
 
     def resume(self, hold: Hold) -> None:
         """Go on where an earlier program stopped."""
@@ -226,7 +226,7 @@ class Turns(SessionHolder):
         self._told.set()
 
     def _changed(self, real: "EmulatedScreen") -> str:
-        """What of the screen is new to the agent; all else of it is veiled wherever it comes again."""
+        """What of the screen is new to the agent; all else of it is redacted wherever it comes again."""
         if self.view is None:
             return ""
         for line in self.view.covered_lines(real):

@@ -114,9 +114,9 @@ async def drive_fleet(
         ("--data-dir", data_dir, *fleet.settings.options),
         {**os.environ, **({"SAM_TUI_API_KEY": values["api_key"]} if values["api_key"] else {})},
     )
-    door = PatchDoor(runtime, fleet.settings.id, limits.answer_seconds)
+    intake = PatchIntake(runtime, fleet.settings.id, limits.answer_seconds)
     driver = Driver(
-        fleet, database, crew, door.apply, Progress(fleet).report, door.questions, door.answer
+        fleet, database, crew, intake.apply, Progress(fleet).report, intake.questions, intake.answer
     )
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
@@ -130,7 +130,7 @@ async def drive_fleet(
         await runtime.close()
 
 
-class PatchDoor:
+class PatchIntake:
     """Applies patches as a tool call, so the guard judges every path; its questions go to the inbox."""
 
     def __init__(self, runtime: "Runtime", fleet: str, seconds: float) -> None:

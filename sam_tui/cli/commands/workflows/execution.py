@@ -25,14 +25,14 @@ _UNANSWERED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class AttendedRuntime:
     """The agent that drives, and the person at the terminal whom it asks."""
 
     runtime: Runtime
     person: "TerminalPerson"
 
 
-def open_stand(values: Values, program: str) -> Stand:
+def open_attended(values: Values, program: str) -> AttendedRuntime:
     """The agent of these options; at a terminal the person there answers what ``--answers`` does not."""
     from sam_tui.headless.dialogue.terminal import TerminalPerson
 
@@ -41,14 +41,17 @@ def open_stand(values: Values, program: str) -> Stand:
     runtime = open_runtime(
         values, attended=attended, responder=responder_of(values), program=program
     )
-    return Stand(runtime, person)
+    return AttendedRuntime(runtime, person)
 
 
 async def drive(
-    stand: Stand, execution: str, interrupts: Interrupts, hand_out: "StepHandOut | None" = None
+    attended: AttendedRuntime,
+    execution: str,
+    interrupts: Interrupts,
+    hand_out: "StepHandOut | None" = None,
 ) -> int | None:
     """Let our agent drive an execution as far as it goes; the exit code of an interrupt, or None."""
-    runtime, person = stand.runtime, stand.person
+    runtime, person = attended.runtime, attended.person
     runner = runtime.open_runner(lambda line: click.echo(terminal_safe(line), err=True), hand_out)
     loop = asyncio.get_running_loop()
     try:

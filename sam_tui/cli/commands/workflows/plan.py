@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from sam_tui.cli.commands.fleets.driving import handed_out
-from sam_tui.cli.commands.workflows.execution import WAITS, drive, exit_code, open_stand
+from sam_tui.cli.commands.workflows.execution import WAITS, drive, exit_code, open_attended
 from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_console, workflow_options
 from sam_tui.cli.options import Values, agent_options, open_runtime
 from sam_tui.cli.streams import input_descriptor
@@ -168,8 +168,8 @@ def _tasks(workflows: "Workflows") -> "PlannedTasks":
 
 def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
     """Begin with our agent at hand, drive, and show what it came to."""
-    stand = open_stand(values, "sam-tui plan")
-    runtime, interrupts = stand.runtime, Interrupts()
+    attended = open_attended(values, "sam-tui plan")
+    runtime, interrupts = attended.runtime, Interrupts()
     interrupts.install()
     try:
         with open_console(values, runtime.workflows.workflows) as at:
@@ -181,7 +181,7 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
                 try:
                     with handed_out(values, runtime) as hand_out:
                         task = begin(tasks)
-                        stopped = await drive(stand, task, interrupts, hand_out)
+                        stopped = await drive(attended, task, interrupts, hand_out)
                     if stopped is None:
                         return _show(at, tasks, task)
                     click.echo(f"Interrupted. Go on: sam-tui plan run {task}", err=True)

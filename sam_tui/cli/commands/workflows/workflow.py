@@ -16,10 +16,10 @@ import click
 from sam_tui.cli.commands.workflows.execution import (
     DONE,
     FAILED,
-    Stand,
+    AttendedRuntime,
     drive,
     exit_code,
-    open_stand,
+    open_attended,
 )
 from sam_tui.cli.commands.workflows.lines import (
     advanced_lines,
@@ -264,22 +264,24 @@ def run_command(**values: object) -> int:
     At a terminal you are asked there what comes up; elsewhere it is denied, unless --answers says else.
     Ends with 0 when it is completed, 3 when it waits for a person, 1 when it failed.
     """
-    stand = open_stand(values, "sam-tui workflow run")
+    attended = open_attended(values, "sam-tui workflow run")
     interrupts = Interrupts()
     interrupts.install()
     try:
-        with open_console(values, stand.runtime.workflows.workflows) as at:
-            return asyncio.run(_run(at, stand, values, interrupts))
+        with open_console(values, attended.runtime.workflows.workflows) as at:
+            return asyncio.run(_run(at, attended, values, interrupts))
     finally:
         interrupts.restore()
 
 
-async def _run(at: WorkflowConsole, stand: Stand, values: Values, interrupts: Interrupts) -> int:
+async def _run(
+    at: WorkflowConsole, attended: AttendedRuntime, values: Values, interrupts: Interrupts
+) -> int:
     """Start or continue, drive, and print how it ended."""
     workflows = at.workflows
     try:
         execution = _started(workflows, values)
-        stopped = await drive(stand, execution, interrupts)
+        stopped = await drive(attended, execution, interrupts)
         if stopped is not None:
             click.echo(f"Interrupted. Go on: sam-tui workflow run {execution}", err=True)
             return stopped
@@ -287,7 +289,7 @@ async def _run(at: WorkflowConsole, stand: Stand, values: Values, interrupts: In
         at.show(execution_object(view, steps), execution_lines(view, steps))
         return exit_code(view)
     finally:
-        await stand.runtime.close()
+        await attended.runtime.close()
 
 
 def _started(workflows: "Workflows", values: Values) -> str:

@@ -199,10 +199,10 @@ NETWORK_STAGES: tuple[tuple[str, Stage], ...] = (*_ALIKE, ("own servers", _own_s
 
 
 def _refused_url(state: PolicyState, case: AccessCase) -> Judgement | None:
-    """What the door refuses whatever anybody allowed."""
+    """What the URL guard refuses whatever anybody allowed."""
     access = case.located.access
     assert isinstance(access, Fetch)
-    why = "" if access.configured else state.door(access.url)
+    why = "" if access.configured else state.url_refusal(access.url)
     return case.deny("not-public", why) if why else None
 
 
@@ -218,7 +218,7 @@ def _fetch_allowed_by_rule(state: PolicyState, case: AccessCase) -> Judgement | 
 
 
 FETCH_STAGES: tuple[tuple[str, Stage], ...] = (
-    ("the door", _refused_url),
+    ("URL guard", _refused_url),
     ("deny rules", denied_by_rule),
     ("bypass mode", bypassed),
     ("ask rules", asked_by_rule),

@@ -71,8 +71,8 @@ class PolicyState:
     unwatched: bool | Callable[[], bool] = False
     """Whether commands are held to a list of hosts that nothing here can watch while they run."""
 
-    door: Callable[[str], str] = lambda _: ""
-    """Why the door of the web tools refuses a URL as it stands; empty where it lets it through."""
+    url_refusal: Callable[[str], str] = lambda _: ""
+    """Why the URL guard of the web tools refuses a URL as it stands; empty where it lets it through."""
 
     modes: tuple[PermissionMode, ...] = PERMISSION_MODES
     """What may be chosen: less where an administrator says so."""

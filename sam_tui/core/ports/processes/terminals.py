@@ -268,7 +268,7 @@ class TurnTaking(Protocol):
         """Wait until nothing unfinished stands before the agent's keys; ``ToolError`` where it does."""
         ...
 
-    def veiled(self, text: str) -> str:
+    def redacted(self, text: str) -> str:
         """Text without what the person typed while they held it."""
         ...
 

@@ -2,7 +2,7 @@
 
 import re
 
-from sam_tui.core.text.invisible import UNSEEN, show_unseen
+from sam_tui.core.text.invisible import UNSEEN, show_invisible
 
 TAB = 4
 """Cells between tab stops."""
@@ -66,7 +66,7 @@ def expand(text: str) -> str:
 
 def one_line(text: str, limit: int = 400) -> str:
     """The text as one line of at most ``limit`` characters, joiners that hide written out as well."""
-    line = " ".join(clean(show_unseen(text[: limit * 4])[0]).split())
+    line = " ".join(clean(show_invisible(text[: limit * 4])[0]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

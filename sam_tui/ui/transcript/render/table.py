@@ -46,10 +46,10 @@ def widths(shape: Shape, room: int) -> list[int]:
     if sum(shape.natural) <= room:
         return list(shape.natural)
     least = list(shape.words) if sum(shape.words) <= room else [1] * count
-    spare = room - sum(least)
+    free = room - sum(least)
     excess = [n - m for n, m in zip(shape.natural, least, strict=True)]
     total = sum(excess) or 1
-    sizes = [m + spare * w // total for m, w in zip(least, excess, strict=True)]
+    sizes = [m + free * w // total for m, w in zip(least, excess, strict=True)]
     for index in sorted(range(count), key=lambda i: sizes[i] - shape.natural[i]):
         if sum(sizes) >= room:
             break
@@ -90,11 +90,11 @@ def _draw_row(canvas: Canvas, row: Sequence[Cell], shape: Shape, sizes: list[int
         canvas.line(line, wrapped=False)
 
 
-def _aligned(spans: list[Span], spare: int, side: str, style: Style, last: bool) -> list[Span]:
-    if spare <= 0:
+def _aligned(spans: list[Span], free: int, side: str, style: Style, last: bool) -> list[Span]:
+    if free <= 0:
         return spans
-    left = {"right": spare, "center": spare // 2}.get(side, 0)
-    right = 0 if last else spare - left
+    left = {"right": free, "center": free // 2}.get(side, 0)
+    right = 0 if last else free - left
     return [
         *([(" " * left, style)] if left else []),
         *spans,

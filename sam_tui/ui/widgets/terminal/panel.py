@@ -27,7 +27,7 @@ _BADGE = 8
 """As many are left of why the person types, at least."""
 _TITLE_AT = 3
 """Where the border's title begins: behind the corner, a line and a space."""
-_UNSEEN = {"output": "•", "bell": "!"}
+_NEWS_MARKS = {"output": "•", "bell": "!"}
 _WITH_KEYS, _WITHOUT_KEYS = "$background on $primary", "$foreground on $border-blurred"
 _CLOSE, _NEW = "×", " + "
 
@@ -287,7 +287,7 @@ class TerminalPanel(Vertical):
         for tab in tabs[first:last]:
             words = self._words(tab, tabs)
             current = tab is self._current
-            bell = tab.unseen == "bell"
+            bell = tab.news == "bell"
             style = self._shown_style if current else "$warning" if bell else "$text-muted"
             parts.append((words, style))
             end = at + cell_len(words)
@@ -308,9 +308,9 @@ class TerminalPanel(Vertical):
         return _WITH_KEYS if self._current.has_focus else _WITHOUT_KEYS
 
     def _words(self, view: TerminalView, tabs: list[TerminalView]) -> str:
-        """What the border says of a tab: number, name, what happened unseen, how to close it."""
+        """What the border says of a tab: number, name, news from while it was hidden, how to close it."""
         number = f"{tabs.index(view) + 1} " if len(tabs) > 1 else ""
-        mark = _UNSEEN.get(view.unseen, "")
+        mark = _NEWS_MARKS.get(view.news, "")
         close = f" {_CLOSE}" if view is self._current and len(tabs) > 1 else ""
         return f" {number}{self.name_of(view)}{mark}{close} "
 

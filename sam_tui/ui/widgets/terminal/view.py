@@ -62,7 +62,7 @@ class TerminalView(TerminalPast, can_focus=True):
         """What its tab is called, where that is neither a shell nor the agent's."""
         self.recording = False
         """Whether it is recorded."""
-        self.unseen = ""
+        self.news = ""
         """``output`` or ``bell`` where something happened while nobody looked."""
         self._restartable = restartable
         self._title = ""
@@ -133,13 +133,13 @@ class TerminalView(TerminalPast, can_focus=True):
 
     def mark_seen(self) -> None:
         """The person looks: what happened before is no news."""
-        if self.unseen:
-            self.unseen = ""
+        if self.news:
+            self.news = ""
             self.post_message(Relabelled())
 
     def _note(self, what: str) -> None:
-        if what != self.unseen and self.unseen != "bell":
-            self.unseen = what
+        if what != self.news and self.news != "bell":
+            self.news = what
             self.post_message(Relabelled())
 
     def _words(self) -> str:

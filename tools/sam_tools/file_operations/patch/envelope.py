@@ -47,7 +47,7 @@ def _file(verb: str, path: str, body: Sequence[str], first: int) -> FilePatch:
         for index, line in enumerate(body):
             if line.strip():
                 raise _wrong(first + index, "a deleted file has no content")
-        return FilePatch("delete", path, path, unseen=True)
+        return FilePatch("delete", path, path, unread=True)
     if verb == "Add":
         return FilePatch("create", path, path, (Hunk(1, _added(body, first)),))
     move = _MOVE.match(body[0]) if body else None

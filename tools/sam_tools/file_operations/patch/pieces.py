@@ -58,7 +58,7 @@ class Hunk:
 class FilePatch:
     """What happens to one file. ``target`` differs from ``path`` when it gets another name.
 
-    ``executable`` is None where the patch says nothing of it. ``unseen`` deletes whatever is there.
+    ``executable`` is None where the patch says nothing of it. ``unread`` deletes whatever is there.
     ``exact`` parts have git's header: they are placed as git and GNU patch place them, nothing is
     guessed.
     """
@@ -68,7 +68,7 @@ class FilePatch:
     target: str
     hunks: tuple[Hunk, ...] = ()
     executable: bool | None = None
-    unseen: bool = False
+    unread: bool = False
     exact: bool = False
     type: FileType = ""
     binary: Binary | None = None

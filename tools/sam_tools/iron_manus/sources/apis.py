@@ -51,7 +51,7 @@ class ApiTrials:
 
 
 class ApiTools:
-    """The three tools over the list and the guarded door."""
+    """The three tools over the list and the URL guard."""
 
     def __init__(
         self, apis: ApiList, fetcher: Fetcher, responses: ResponseStore, tried: ApiTrials

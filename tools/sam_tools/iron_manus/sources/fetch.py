@@ -1,4 +1,4 @@
-"""Fetching from APIs through the guarded door: what is tried again, whose headers go where."""
+"""Fetching from APIs through the URL guard: what is tried again, whose headers go where."""
 
 import asyncio
 import re
