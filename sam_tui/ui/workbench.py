@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from textual.message import Message
@@ -95,7 +96,7 @@ class Workbench:
         rewind = self._rewind
         return {
             "cancel": lambda _: screen_actions.cancel(turns.cancel, rewind.choose),
-            "interrupt": lambda _: screen_actions.interrupt(turns.cancel),
+            "interrupt": lambda _: screen_actions.interrupt(partial(turns.cancel, once=True)),
             "new": lambda _: self._when_idle(conversations.new),
             "resume": lambda title: self._when_idle(lambda: conversations.choose(title)),
             "fork": lambda _: self._when_idle(self._forks.whole),

@@ -208,3 +208,13 @@ def test_other_programs_list_what_is_granted_after_every_change_of_it(tmp_path: 
     assert listed() == [("/twice", 1)]
     grants.use(grants.current(ALICE)[0])
     assert listed() == []
+
+
+@pytest.mark.requirement("guard:outside-asks")
+async def test_what_becomes_of_a_link_is_a_matter_of_the_link_and_not_of_where_it_leads(
+    ward: Callable[..., Ward],
+) -> None:
+    here = ward()
+    (here.folder / "ws/way").symlink_to(here.folder / "out/x")
+    assert (await here.decide(Write("way", "path", follow=False))).rule == "inside-workspace"
+    assert not (await here.decide(Write("way", "path"))).allowed

@@ -231,3 +231,24 @@ async def test_a_running_command_is_watched_live_in_a_tab_without_its_secrets(
         await me.until(lambda: len(panel.tabs) == 2)
         me.bench.perform("new")
         await me.until(lambda: len(panel.tabs) == 1)
+
+
+@pytest.mark.requirement("ui:cancel")
+async def test_three_ctrl_c_quit_while_commands_that_ignore_term_are_being_ended(
+    stage: Stage,
+) -> None:
+    stubborn = f"trap '' TERM INT HUP; {LOOP}"
+    (stage.workspace / "gate").touch()
+    background = [command(stubborn, isBackground=True)["calls"][0] for _ in range(6)]
+    play(stage, {"calls": background}, command(stubborn))
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("go")
+        await waited_for(me, stage)
+        session = me.bench.current.session
+        assert session is not None
+        conversation = session.conversation
+        for _ in range(3):  # at once: pilot would wait until the turn has ended
+            me.app.post_message(events.Key("ctrl+c", None))
+        await me.until(lambda: me.app._exit)  # pyright: ignore[reportPrivateUsage]
+    assert all(run.result for run in stage.runtime.background.of(conversation))

@@ -33,6 +33,8 @@ class TurnRunner:
         self._conversations = conversations
         self._queue = queue
         self._worker: Worker[TurnFinished | None] | None = None
+        self._cancelled: object = None
+        """The worker that was cancelled last."""
         self._closed = False
         self._started: list[str] = []
         """The prompts that a turn has just taken; empty once they are stored."""
@@ -109,10 +111,16 @@ class TurnRunner:
             self._screen.status.show()
             self.pump()
 
-    def cancel(self) -> bool:
-        """Cancel the running turn; what was queued comes back to the prompt. False when idle."""
+    def cancel(self, *, once: bool = False) -> bool:
+        """Cancel the running turn; what was queued comes back to the prompt. False when idle.
+
+        With ``once`` False also for a turn that is being cancelled: its commands may take their time.
+        """
         if not self.running or self._worker is None:
             return False
+        if once and self._cancelled is self._worker:
+            return False
+        self._cancelled = self._worker
         self._queue.take_back()
         self._screen.status.activity.turn_to("cancelling")
         self._screen.status.show()
