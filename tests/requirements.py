@@ -18,6 +18,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:status-command": Requirement("A program of the person's own fills a part of the status bar, with a time limit, without secrets, as plain text; the first run says in three lines what the agent may do.", "issue 17.8"),
     "cli:completion": Requirement("bash, zsh and fish complete commands, options and settings with a script that the program prints.", "issue 17.10"),
     "cli:manual": Requirement("The manual page is made from the commands and names them all, with options, variables and exit codes.", "issue 17.10"),
+    "acp:buffers": Requirement("What is typed in the editor and not saved is what the agent reads, and no edit writes over it; where the editor does not answer, the disk counts, and it is asked for no secret.", "issue 18.3"),
     "acp:cancel": Requirement("A cancel ends a turn whatever it waits for, also right behind its prompt, and a later answer changes nothing.", "issue 18.3"),
     "acp:content": Requirement("Resources of an editor's prompt reach the model, neutralised; what it cannot be shown is refused in words.", "issue 18.3"),
     "acp:end": Requirement("When the editor hangs up, everything that the agent started ends.", "issue 18.3"),

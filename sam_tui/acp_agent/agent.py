@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from acp import PROTOCOL_VERSION, RequestError, schema
@@ -13,10 +13,11 @@ from acp.connection import Connection
 from acp.meta import AGENT_METHODS
 from pydantic import BaseModel, ValidationError
 
-from sam_tui.acp_agent.session import EditorSession, iso_time
+from sam_tui.acp_agent.session import ClientBuffers, EditorSession, iso_time
 from sam_tui.core.errors import SamError, UsageError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Inquiry, Question
+from sam_tui.core.ports.files import EditorBuffers
 from sam_tui.core.runtime import Opening, Runtime
 from sam_tui.core.todos.item import one_line
 from sam_tui.json_rpc import MessageWire
@@ -46,6 +47,8 @@ class SessionTerms:
     others: tuple[str, ...] = ()
     servers: str = ""
     """MCP servers, as a file of them has it; empty for none."""
+    buffers: EditorBuffers | None = None
+    """What the client has of files."""
 
 
 Openers = Callable[[SessionTerms, Callable[[Inquiry], bool]], Runtime]
@@ -250,7 +253,8 @@ class EditorAgent:
         assert self._client is not None
         async with self._opening:
             await self._set_aside(identifier if how == "continue" else "")
-            runtime = self._opens(terms, self._attends)
+            buffers = ClientBuffers(self._connection, self._client)
+            runtime = self._opens(replace(terms, buffers=buffers), self._attends)
             try:
                 if identifier and runtime.conversations.find(ConversationId(identifier)) is None:
                     raise UsageError(f"There is no conversation {identifier[:100]!r}.")
@@ -262,6 +266,7 @@ class EditorAgent:
             live = bool((self._client.field_meta or {}).get("terminal_output"))
             opened = EditorSession(runtime, session, self._connection, live_terminals=live)
             self._sessions[opened.id] = opened
+            buffers.begin(opened.id)
             if terms.servers:
                 runtime.servers.begin()
             return opened

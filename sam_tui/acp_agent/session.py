@@ -1,7 +1,9 @@
-"""One conversation of a client: its turns, what is told of them, and who is asked."""
+"""One conversation of a client: its turns, what is told of them, who is asked, and the client's files."""
 
 import asyncio
+import concurrent.futures
 import contextlib
+import threading
 from collections.abc import Coroutine, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final, TypeVar, cast
@@ -10,7 +12,7 @@ from acp import RequestError, schema
 from acp.connection import Connection
 from acp.helpers import update_agent_message_text
 from acp.meta import CLIENT_METHODS
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from sam_tui.acp_agent.person import (
     Blocks,
@@ -41,6 +43,9 @@ MODES: Final[dict[PermissionMode, str]] = {
     "bypass": "Nothing is asked and nothing is held.",
 }
 _UNASKABLE: Final = "The client could not ask its person."
+_BUFFER_SECONDS: Final = 5.0
+"""For what the editor has of a file. One that gave none in time is not asked again."""
+_LARGEST_BUFFER: Final = 10_000_000
 Result = TypeVar("Result")
 
 
@@ -278,6 +283,45 @@ class EditorSession:
                 method = CLIENT_METHODS["elicitation_create"]
                 reply = cast("object", await self._connection.send_request(method, form))
                 return reply_of(question, reply) or Approval("deny")
+
+
+class ClientBuffers:
+    """The ``EditorBuffers`` of one client; made on the loop that speaks to it."""
+
+    def __init__(self, connection: Connection, client: schema.ClientCapabilities) -> None:
+        self._connection = connection
+        self._offers = bool(client.fs and client.fs.read_text_file)
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._session = ""
+
+    def begin(self, session: str) -> None:
+        """Ask for this session from now on."""
+        self._session = session
+
+    @property
+    def reachable(self) -> bool:
+        """Whether it can be asked, in this thread."""
+        return self._offers and bool(self._session) and threading.get_ident() != self._thread
+
+    def read(self, path: str) -> str | None:
+        """The text of a file as the editor has it; None where it does not say."""
+        answer = asyncio.run_coroutine_threadsafe(self._read(path), self._loop)
+        try:
+            return answer.result(_BUFFER_SECONDS)
+        except concurrent.futures.TimeoutError:
+            self._offers = False
+            answer.cancel()
+        except (RequestError, ValidationError, OSError, concurrent.futures.CancelledError):
+            pass
+        return None
+
+    async def _read(self, path: str) -> str | None:
+        request = schema.ReadTextFileRequest(session_id=self._session, path=path)
+        method = CLIENT_METHODS["fs_read_text_file"]
+        reply = await self._connection.send_request(method, wire_form(request))
+        content = schema.ReadTextFileResponse.model_validate(reply).content
+        return content if len(content) <= _LARGEST_BUFFER else None
 
 
 def _begin(work: Coroutine[object, object, Result], name: str) -> asyncio.Task[Result]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sam_tui.adapters.llm.choice import Route
     from sam_tui.core.authorization.policy.policy import PermissionMode
     from sam_tui.core.inquiries import Attends, Responder
+    from sam_tui.core.ports.files import EditorBuffers
     from sam_tui.core.ports.processes.sandbox import Network, SandboxChoice
 
 DEFAULT_TIMEOUT = 300.0
@@ -86,6 +87,8 @@ class Options:
     """Whether no other file counts."""
     client_servers: str = ""
     """Servers that a client hands in, as a file of them has it; each is asked for."""
+    buffers: "EditorBuffers | None" = None
+    """What the editor has of files, where one runs this program."""
     browse: "Callable[[str], None] | None" = None
     """Opens the page of a login at an MCP server; None where nobody may log in now."""
     agent: str | None = None

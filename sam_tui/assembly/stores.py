@@ -194,7 +194,12 @@ class Stores(Lazy, ABC):
         """The file system, no link followed."""
         from sam_tui.adapters.files import LocalFiles
 
-        return LocalFiles()
+        buffers = self.configuration.options.buffers
+        if buffers is None:
+            return LocalFiles()
+        from sam_tui.adapters.files.buffered import BufferedFiles
+
+        return BufferedFiles(buffers)
 
     @property
     @once

@@ -301,6 +301,7 @@ def settings(
         strict_mcp_config=bool(values.get("strict_mcp_config")),
         agent=values.get("agent"),
         client_servers=values.get("client_servers", ""),
+        buffers=values.get("buffers"),
     )
 
 

@@ -34,7 +34,7 @@ def acp_command(**values: Any) -> int:
     def opens(terms: "SessionTerms", attends: "Callable[[Inquiry], bool]") -> "Runtime":
         more = (*values["add_dir"], *terms.others)
         folders = {"workspace": terms.root or values["workspace"], "add_dir": more}
-        changed = {**folders, "client_servers": terms.servers}
+        changed = {**folders, "client_servers": terms.servers, "buffers": terms.buffers}
         return open_runtime({**values, **changed}, attended=attends, program="sam-tui acp")
 
     from sam_tui.acp_agent.agent import serve

@@ -73,6 +73,19 @@ class Files(Protocol):
         ...
 
 
+class EditorBuffers(Protocol):
+    """Files as an editor has them open, saved or not."""
+
+    @property
+    def reachable(self) -> bool:
+        """Whether it can be asked, in this thread."""
+        ...
+
+    def read(self, path: str) -> str | None:
+        """The text of a file by its real path; None where the editor does not say."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class GrepHit:
     """One matching line. ``path`` is relative to the searched folder, ``line`` counts from 1."""
