@@ -18,22 +18,60 @@ Public = tuple[str, str]
 """Method and path of what is answered without the token."""
 
 
-class HttpAccess:
-    """Lets through what carries the token, for a name of ours, from no web page of others.
+Headers = Iterable[tuple[bytes, bytes]]
+Refusal = tuple[int, str]
+"""The status of an answer, and why."""
+
+
+class Addresses:
+    """The names that a server of this machine answers to, and the pages that may call it.
 
     A page in a browser can send requests to loopback, and can make its own name mean 127.0.0.1 (DNS
-    rebinding): the first is refused by ``Origin``, the second by ``Host``, and both by the token.
+    rebinding): the first is refused by ``Origin``, the second by ``Host``. ``public`` is one more address
+    that the person named, as ``https://host``: that of a tunnel which ends on this machine.
     """
+
+    def __init__(self, port: int, public: str = "") -> None:
+        names = ("127.0.0.1", "localhost", "[::1]")
+        origins = [f"http://{name}:{port}" for name in names]
+        if public:
+            origins.append(public.lower())
+        self._origins = frozenset(origin.encode() for origin in origins)
+        self._hosts = frozenset(origin.partition("://")[2].encode() for origin in origins)
+
+    def refusal(self, headers: Headers, *, from_page: bool = False) -> Refusal | None:
+        """Why a request is refused; ``from_page`` refuses one that no page of this server sent."""
+        hosts, origins = (_values(headers, name) for name in (b"host", b"origin"))
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return 421, "This server answers to 127.0.0.1 and localhost with its port alone."
+        if any(origin.lower() not in self._origins for origin in origins):
+            return 403, "Web pages may not call this server."
+        if from_page and len(origins) != 1:
+            return 403, "This is for the page of this server alone."
+        return None
+
+
+def bears(headers: Headers, token: str) -> bool:
+    """Whether a request carries a token as ``Authorization: Bearer``."""
+    values = _values(headers, b"authorization")
+    scheme, _, sent = values[0].partition(b" ") if len(values) == 1 else (b"", b"", b"")
+    return scheme.lower() == b"bearer" and hmac.compare_digest(sent.strip(), token.encode())
+
+
+def _values(headers: Headers, name: bytes) -> list[bytes]:
+    return [value for key, value in headers if key.lower() == name]
+
+
+class HttpAccess:
+    """Lets through what carries the token, for a name of ours, from no web page of others."""
 
     def __init__(
         self, app: App, token: str, port: int, public: frozenset[Public] = frozenset()
     ) -> None:
         self._app = app
-        self._token = token.encode()
+        self._token = token
         self._public = public
-        names = ("127.0.0.1", "localhost", "[::1]")
-        self._hosts = frozenset(f"{name}:{port}".encode() for name in names)
-        self._origins = frozenset(f"http://{name}:{port}".encode() for name in names)
+        self._addresses = Addresses(port)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -60,21 +98,12 @@ class HttpAccess:
 
         await self._app(scope, hear, tell)
 
-    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
-        named = [(name.lower(), value) for name, value in headers]
-        hosts, origins, tokens = (
-            [value for key, value in named if key == name]
-            for name in (b"host", b"origin", b"authorization")
-        )
-        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return 421, "This server answers to 127.0.0.1 and localhost with its port alone."
-        if any(origin.lower() not in self._origins for origin in origins):
-            return 403, "Web pages may not call this server."
-        if (scope["method"], scope["path"]) in self._public:
-            return None
-        scheme, _, token = tokens[0].partition(b" ") if len(tokens) == 1 else (b"", b"", b"")
-        if scheme.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self._token):
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        headers: list[tuple[bytes, bytes]] = list(scope["headers"])
+        refusal = self._addresses.refusal(headers)
+        if refusal is not None or (scope["method"], scope["path"]) in self._public:
+            return refusal
+        if not bears(headers, self._token):
             return 401, "Send the token of this server as Authorization: Bearer."
         return None
 

@@ -91,6 +91,9 @@ VIOLATIONS: dict[str, Violation] = {
     "a command serves HTTP itself": violation(
         "http-servers", sam_tui__cli__commands__planted="import uvicorn"
     ),
+    "a command serves WebSockets itself": violation(
+        "aiohttp", sam_tui__cli__commands__planted="import aiohttp"
+    ),
     "a command opens the queues itself": violation(
         "dbos", sam_tui__cli__commands__planted="import dbos"
     ),

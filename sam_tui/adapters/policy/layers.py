@@ -26,6 +26,7 @@ from sam_tui.core.authorization.paths.secrets import (
     KEYS_FILE,
     MCP_TOKEN,
     PLAN_TOKEN,
+    WEB_TOKEN,
     Secrets,
 )
 from sam_tui.core.authorization.policy.policy import PermissionMode, Policy, own_folders
@@ -186,7 +187,7 @@ def make_policy(
             folders.home,
             tuple(
                 os.path.join(folders.data_dir, n)
-                for n in (MCP_TOKEN, FLEET_KEY, PLAN_TOKEN, KEYS_FILE)
+                for n in (MCP_TOKEN, FLEET_KEY, PLAN_TOKEN, WEB_TOKEN, KEYS_FILE)
             ),
         ),
         rules=rules,

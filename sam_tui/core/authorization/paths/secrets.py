@@ -82,8 +82,9 @@ _SYSTEM_PLACES = (
 )  # fmt: skip
 MCP_TOKEN = "mcp-token"
 """In our data folder: what opens the MCP server over HTTP. Who reads it could approve for the person."""
-FLEET_KEY, PLAN_TOKEN = "fleet-key", "plan-token"
-"""In the same folder: what seals the messages of fleets, and what opens the plan API."""
+FLEET_KEY, PLAN_TOKEN, WEB_TOKEN = "fleet-key", "plan-token", "web-token"
+"""In the same folder: what seals the messages of fleets, what opens the plan API and the workbench in a
+browser."""
 KEYS_FILE = "keys.json"
 """In the same folder: keys of providers that a person typed."""
 ENVIRONMENT_FILE, PRIVATE_KEY = "an environment file", "a private key"

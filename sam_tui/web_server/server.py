@@ -1,0 +1,234 @@
+"""Serves the workbench to browsers on loopback until a signal comes."""
+
+import asyncio
+import json
+import mimetypes
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from sam_tui.loopback.access import Addresses
+from sam_tui.loopback.serving import MOST_CONNECTIONS, listen
+from sam_tui.stop_signals import signals_stop
+from sam_tui.web_server.entry import INVITATION, UNINVITED, Entrance, Handler, refused
+from sam_tui.web_server.workbenches import PageWorkbench, Size, started
+
+_OWN, _CLIENT = "sam_tui.web_server", "textual_serve"
+_FILES = {
+    "/": (_OWN, "page/page.html"),
+    "/page.js": (_OWN, "page/page.js"),
+    "/page.css": (_OWN, "page/page.css"),
+    "/client.js": (_CLIENT, "static/js/textual.js"),
+    "/xterm.css": (_CLIENT, "static/css/xterm.css"),
+    "/font.ttf": (_CLIENT, "static/fonts/RobotoMono-VariableFont_wght.ttf"),
+    "/italic.ttf": (_CLIENT, "static/fonts/RobotoMono-Italic-VariableFont_wght.ttf"),
+}
+"""All that is served without a login: nothing of the person's."""
+_MOST_TYPED = 1024 * 1024
+"""Bytes of one message of a page: a large paste."""
+_HEARTBEAT = 20.0
+"""Seconds between two looks whether a page is still there."""
+_SILENCE = 10.0
+"""Seconds that a connection may be open before it sends something."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrowserFace:
+    """What is served: on which port and to whom, and what each workbench is started with.
+
+    ``token`` makes invitations. ``public`` is an address beside loopback's own, ``most`` how many
+    workbenches may run at once. ``announce`` gets the port and an invitation, and one more whenever
+    one was used.
+    """
+
+    port: int
+    token: str = field(repr=False)
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str] = field(repr=False)
+    announce: Callable[[int, str], None]
+    public: str = ""
+    most: int = 8
+
+
+async def serve_workbenches(face: BrowserFace) -> None:
+    """Serve until a signal comes; the workbenches end with it. Raises ``UsageError`` for a port in use."""
+    listening = listen(face.port)
+    port: int = listening.getsockname()[1]
+    pages = _Pages(face, port)
+    runner = web.AppRunner(
+        pages.application(), access_log=None, handle_signals=False, shutdown_timeout=3.0
+    )
+    await runner.setup()
+    handlers = runner.server
+    assert handlers is not None
+
+    def protocol() -> asyncio.Protocol:
+        return _Visitor(handlers, full=len(handlers.connections) >= MOST_CONNECTIONS)
+
+    with signals_stop() as stopped:
+        server = await asyncio.get_running_loop().create_server(protocol, sock=listening)
+        try:
+            pages.entrance.announce()
+            await stopped.wait()
+        finally:
+            server.close()
+            await pages.close()
+            await runner.cleanup()
+
+
+class _Visitor(asyncio.Protocol):
+    """A connection until it sends something: one that does not is closed, and so is one too many."""
+
+    def __init__(self, handlers: Callable[[], asyncio.Protocol], *, full: bool) -> None:
+        self._handlers = handlers
+        self._full = full
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Wait for its request."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._waiting = asyncio.get_running_loop().call_later(_SILENCE, transport.abort)
+        if self._full:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Hand it over to who answers."""
+        self._waiting.cancel()
+        handler = self._handlers()
+        self._transport.set_protocol(handler)
+        handler.connection_made(self._transport)
+        handler.data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing was asked."""
+        self._waiting.cancel()
+
+
+class _Pages:
+    """The page, its login, and a workbench behind each that is open."""
+
+    def __init__(self, face: BrowserFace, port: int) -> None:
+        self._face = face
+        self.entrance = Entrance(
+            Addresses(port, face.public),
+            face.token,
+            partial(face.announce, port),
+            f"sam-tui-{port}",
+        )
+        self._open: set[web.WebSocketResponse] = set()
+        self._running = 0
+
+    def application(self) -> web.Application:
+        """All that is answered; anything else is not found."""
+        entrance = self.entrance
+        guard = entrance.guard(frozenset(_FILES))
+        app = web.Application(middlewares=[guard], client_max_size=4096)
+        for path, source in _FILES.items():
+            app.router.add_get(path, _sender(*source), allow_head=False)
+        app.router.add_post(INVITATION, entrance.invite)
+        app.router.add_post("/login", entrance.login)
+        app.router.add_post("/ticket", self._ticket)
+        app.router.add_get("/workbench/{ticket}", self._workbench, allow_head=False)
+        return app
+
+    async def close(self) -> None:
+        """End every page's workbench."""
+        for socket in list(self._open):
+            await socket.close(code=WSCloseCode.GOING_AWAY)
+
+    async def _ticket(self, request: web.Request) -> web.Response:
+        """Where the page's workbench can be reached, once."""
+        ticket = self.entrance.ticket(request)
+        if ticket is None:
+            return refused(401, UNINVITED)
+        return self._full() or web.json_response({"path": f"/workbench/{ticket}"})
+
+    def _full(self) -> web.Response | None:
+        if self._running < self._face.most:
+            return None
+        return refused(503, f"{self._face.most} workbenches run already: close a page.")
+
+    async def _workbench(self, request: web.Request) -> web.StreamResponse:
+        """A workbench, until its page goes away or it ends."""
+        if not self.entrance.admits(request):
+            return refused(401, "This page has to be loaded again.")
+        if (full := self._full()) is not None:
+            return full
+        self._running += 1
+        try:
+            socket = web.WebSocketResponse(
+                heartbeat=_HEARTBEAT, max_msg_size=_MOST_TYPED, compress=False
+            )
+            await socket.prepare(request)
+            self._open.add(socket)
+            try:
+                size = Size.of(request.query.get("width"), request.query.get("height"))
+                async with started(self._face.arguments, self._face.environment, size) as workbench:
+                    await _converse(socket, workbench)
+            finally:
+                self._open.discard(socket)
+        finally:
+            self._running -= 1
+        return socket
+
+
+async def _converse(socket: web.WebSocketResponse, workbench: PageWorkbench) -> None:
+    """Pass on what is printed and typed, until either side ends."""
+
+    async def show() -> None:
+        with suppress(ConnectionError):
+            async for data in workbench.output():
+                await socket.send_bytes(data)
+            await socket.close()
+
+    showing = asyncio.get_running_loop().create_task(show(), name="page-output")
+    try:
+        async for message in socket:
+            if message.type is not WSMsgType.TEXT or not await _heed(
+                socket, message.data, workbench
+            ):
+                await socket.close(code=WSCloseCode.POLICY_VIOLATION)
+    finally:
+        showing.cancel()
+        await asyncio.gather(showing, return_exceptions=True)
+
+
+async def _heed(socket: web.WebSocketResponse, text: str, workbench: PageWorkbench) -> bool:
+    """Do what one message of a page asks for; whether it can be one."""
+    try:
+        message: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    match message:
+        case ["stdin", str(typed)]:
+            return workbench.type(typed)
+        case ["resize", {"width": width, "height": height}]:
+            workbench.resize(Size.of(width, height))
+        case ["ping", str(sent)]:
+            await socket.send_json(["pong", sent[:32]])
+        case ["focus" | "blur", *_]:
+            pass  # its terminal tells the workbench itself
+        case _:
+            return False
+    return True
+
+
+def _sender(package: str, path: str) -> Handler:
+    """What answers with a file of a package, read once."""
+    file: Traversable = resources.files(package).joinpath(path)
+    kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
+    data: list[bytes] = []
+
+    async def send(_: web.Request) -> web.Response:
+        if not data:
+            data.append(file.read_bytes())
+        charset = "utf-8" if kind.startswith("text/") else None
+        return web.Response(body=data[0], content_type=kind, charset=charset)
+
+    return send

@@ -1,0 +1,172 @@
+"""Workbenches behind pages: each a program on a pseudo-terminal of its own, which ends with its page.
+
+The program draws on a terminal as it always does, and the page's terminal shows the bytes. So nothing that
+it or a program within it prints can be anything else but output, and a page that goes away is a terminal
+that hangs up.
+"""
+
+import asyncio
+import fcntl
+import os
+import signal
+import struct
+import sys
+import termios
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+MOST_BYTES = 64 * 1024
+"""Read from a workbench at once."""
+_MOST_TYPED = 4 * 1024 * 1024
+"""Bytes that may wait for a workbench which reads nothing."""
+_STAGES = ((None, 10.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
+"""What a workbench that was hung up is sent, and seconds until the next."""
+_FOREIGN = (
+    "TMUX", "TMUX_PANE", "STY", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERM_SESSION_ID", "VTE_VERSION",
+    "KITTY_WINDOW_ID", "KITTY_PID", "WEZTERM_PANE", "WT_SESSION", "KONSOLE_VERSION", "ITERM_SESSION_ID",
+    "LC_TERMINAL", "LC_TERMINAL_VERSION", "COLORFGBG", "COLUMNS", "LINES", "LC_ALL", "LC_CTYPE",
+)  # fmt: skip
+"""Variables that tell of the terminal that the server was started at."""
+_COLUMNS, _ROWS = (20, 500), (5, 200)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Columns and rows of a terminal, within what a workbench can be drawn at."""
+
+    columns: int
+    rows: int
+
+    @classmethod
+    def of(cls, columns: object, rows: object) -> "Size":
+        """What a page says, or 80 by 24."""
+        return cls(_within(columns, 80, _COLUMNS), _within(rows, 24, _ROWS))
+
+
+def _within(value: object, default: int, bounds: tuple[int, int]) -> int:
+    try:
+        number = int(value) if isinstance(value, int | str) else default
+    except ValueError:
+        number = default
+    return min(max(number, bounds[0]), bounds[1])
+
+
+def environment_of_page(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a workbench whose terminal is in a page: UTF-8, all colours, nothing of ours."""
+    return {
+        **{name: value for name, value in environ.items() if name not in _FOREIGN},
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "LC_CTYPE": "C.UTF-8",
+    }
+
+
+class PageWorkbench:
+    """One that runs, and the server's side of its terminal."""
+
+    def __init__(self, process: asyncio.subprocess.Process, terminal: int) -> None:
+        self._process = process
+        self._terminal = terminal
+        self._typed = bytearray()
+        self._readable = asyncio.Event()
+        self._loop = loop = asyncio.get_running_loop()
+        os.set_blocking(terminal, False)
+        loop.add_reader(terminal, self._arrived)
+
+    async def output(self) -> AsyncIterator[bytes]:
+        """What it prints, until it ends. While nobody takes it nothing is read: it drops frames."""
+        while True:
+            await self._readable.wait()
+            try:
+                data = os.read(self._terminal, MOST_BYTES)
+            except BlockingIOError:
+                self._readable.clear()
+                self._loop.add_reader(self._terminal, self._arrived)
+                continue
+            except OSError:  # EIO: nobody has the other side any more
+                return
+            if not data:
+                return
+            yield data
+
+    def _arrived(self) -> None:
+        # The loop would call this again and again until it is read.
+        self._loop.remove_reader(self._terminal)
+        self._readable.set()
+
+    def type(self, text: str) -> bool:
+        """Send what was typed; whether it could be taken."""
+        if len(self._typed) > _MOST_TYPED:
+            return False
+        if not self._typed:
+            self._loop.add_writer(self._terminal, self._write)
+        self._typed += text.encode("utf-8", "replace")
+        return True
+
+    def _write(self) -> None:
+        try:
+            del self._typed[: os.write(self._terminal, self._typed)]
+        except BlockingIOError:
+            return
+        except OSError:  # it has ended
+            self._typed.clear()
+        if not self._typed:
+            self._loop.remove_writer(self._terminal)
+
+    def resize(self, size: Size) -> None:
+        """Give its terminal another size."""
+        with suppress(OSError):
+            _set_size(self._terminal, size)
+
+    async def end(self) -> None:
+        """Hang up, and wait until it has ended; by force if it does not."""
+        self._loop.remove_reader(self._terminal)
+        self._loop.remove_writer(self._terminal)
+        os.close(self._terminal)
+        for number, seconds in _STAGES:
+            if number is not None:
+                with suppress(ProcessLookupError):
+                    self._process.send_signal(number)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), seconds)
+                return
+
+
+@asynccontextmanager
+async def started(
+    arguments: Sequence[str], environment: Mapping[str, str], size: Size
+) -> AsyncGenerator[PageWorkbench]:
+    """A workbench with these arguments of ``sam-tui``, on a new terminal; it ends with the block."""
+    ours, theirs = os.openpty()
+    try:
+        _set_size(ours, size)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "sam_tui", *arguments),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=environment_of_page(environment),
+            start_new_session=True,
+            preexec_fn=_take_terminal,
+        )
+    except BaseException:
+        os.close(ours)
+        raise
+    finally:
+        os.close(theirs)
+    workbench = PageWorkbench(process, ours)
+    try:
+        yield workbench
+    finally:
+        # Also where the page's request was cancelled: nothing is left behind.
+        await asyncio.shield(workbench.end())
+
+
+def _take_terminal() -> None:
+    """In the child: its terminal tells it of new sizes and of its end."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def _set_size(terminal: int, size: Size) -> None:
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", size.rows, size.columns, 0, 0))
