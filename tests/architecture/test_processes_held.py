@@ -50,6 +50,7 @@ HELD = {
     "sam_tui/adapters/search/run.py": "ripgrep of our own wheel, which runs nothing else",
     "sam_tui/adapters/worktrees.py": "git without hooks; repositories that name programs are refused",
     "sam_tui/cli/commands/mcp_servers.py": "the person's own browser, for a login they asked for",
+    "sam_tui/web_server/workbenches.py": "starts this program itself, whose commands are held",
     "sam_tui/ui/programs.py": "the person's own editor, pager and browser, at their key; what they set",
 }
 """Every module that may start processes, and why that is no way around the sandbox."""

@@ -36,6 +36,7 @@ OWNERS = {
     "sam_tui/stop_signals.py": "the work of a server and the wish to stop end together",
     "sam_tui/loopback/serving.py": "the server's, awaited when its time is over",
     "sam_tui/adapters/fleet/steps.py": "the questions of a step, in the TaskGroup of its call",
+    "sam_tui/web_server/server.py": "a page's output, awaited when the page is gone",
     "sam_tui/plan_server/tasks.py": "a TaskGroup of its server",
     "tools/sam_tools/terminal_operations/handing.py": "the question and the hand-over end together",
 }
