@@ -668,6 +668,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "plans:replan": Requirement("A step of a plan that fails in any way has its plan made anew, told of context, failure, what is done and the plan.", "issue 15.1, seed 002 4.1, E3"),
     "plans:reuse": Requirement("A new plan keeps a finished step whose text and inputs are the same, and does every other again.", "issue 15.1, E3"),
     "plans:review": Requirement("A plan that waits for approval can be changed, and is carried out when a person approves it.", "issue 15.2"),
+    "plans:server-tools": Requirement("Tools of MCP servers, and of a Context7 server that a file names, are there for planners and roles when a plan begins.", "issue 15.6"),
     "plans:stages": Requirement("Stages of sub-tasks become steps; every fault is named at once with its place; they are written back the same.", "issue 15.2, spec C1 and C2, E3"),
     "plans:summaries": Requirement("A long result is summarised once for the steps that are told of it, with its cut declared, found again by its SHA-256, and kept whole.", "issue 15.3, spec C5 and D7, E3"),
     "plans:synthesis": Requirement("Who writes the final answer is told what each step of the plan came to, and what failed.", "issue 15.4, seed 002 3.4"),

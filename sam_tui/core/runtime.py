@@ -355,6 +355,11 @@ class Runtime:
         )
         return Runner(self.workflows.workflows(), crew, self.bus)
 
+    async def gather_tools(self, conversation: ConversationId | None = None) -> None:
+        """Have the tools of MCP servers join the others, as they do before a message."""
+        if self.engine.arrivals is not None:
+            await self.engine.arrivals(conversation or ConversationId(""))
+
     async def _recall(self, conversation: ConversationId, task: str) -> str:
         """What memory has on a task: knowledge of this workspace, or of the topic in use."""
         remembered = self.parts.remembered

@@ -122,6 +122,7 @@ async def _serve(values: Values) -> None:
             click.echo(f"sam-tui serves plans at http://127.0.0.1:{port}", err=True)
             click.echo(f"The token for Authorization: Bearer is in {token.path}", err=True)
 
+        await runtime.gather_tools()
         with handed_out(values, runtime) as hand_out:
             face = PlanFace(values["port"], token.text, __version__, announce)
             await serve_plans(runtime, face, hand_out)

@@ -37,6 +37,8 @@ from sam_tui.headless.prompt_input import read_prompt
 
 _OWN = {"package": "sam-tui", "version": __version__, "api": API}
 DONE, FAILED, USAGE, NEEDS_APPROVAL = 0, 1, 2, 3
+_OF_SERVERS = (SERVERS, "Context7DocumentationTool")
+"""How tools begin that are there once the servers of MCP are."""
 _STARTERS = ("terminal_operations.", "build_and_version_control.")
 """Tools of operations that start what goes on after the call."""
 
@@ -216,8 +218,8 @@ def _running(runtime: Runtime, executed: Executed, conversation: ConversationId)
 
 async def _executed(runtime: Runtime, call: ToolCall, conversation: ConversationId) -> Executed:
     """The call; for a tool of a server once the servers have come."""
-    if call.name.startswith(SERVERS) and runtime.engine.arrivals is not None:
-        await runtime.engine.arrivals(conversation)
+    if call.name.startswith(_OF_SERVERS):
+        await runtime.gather_tools(conversation)
     runtime.conversations.claim(conversation)
     return await runtime.executor.execute(call, conversation)
 
@@ -225,7 +227,7 @@ async def _executed(runtime: Runtime, call: ToolCall, conversation: Conversation
 def _misuse(runtime: Runtime, call: ToolCall) -> SamError | None:
     """What is wrong with the command line itself: the name, or text that is no JSON object."""
     try:
-        if not call.name.startswith(SERVERS):
+        if not call.name.startswith(_OF_SERVERS):
             runtime.registry.resolve(call.name)
         parse_arguments(call.arguments)
     except ToolError as error:

@@ -121,8 +121,10 @@ class Registry:
         about: dict[str, str] = {}
         for offer in self._callable:
             function = json.loads(offer.advert.schema)["function"]
-            required = function["parameters"]["required"]
-            fields = [n if n in required else f"{n}?" for n in function["parameters"]["properties"]]
+            parameters = function["parameters"]
+            required = parameters.get("required", ())  # a server's may have neither
+            names = parameters.get("properties", ())
+            fields = [name if name in required else f"{name}?" for name in names]
             text = f"{function['description'][:_DESCRIBED]} Input: {', '.join(fields)}."
             about[offer.name] = text
             if offer.advert.consolidated:

@@ -122,6 +122,7 @@ def _step_runs(
             asyncio.run_coroutine_threadsafe(runtime.close(), loop).result(_CLOSE_SECONDS)
         shutil.rmtree(folder, ignore_errors=True)
 
+    asyncio.run_coroutine_threadsafe(runtime.gather_tools(), loop).result()
     capabilities = {c.role: c for c in runtime.workflows.workflows().capabilities()}
     if unknown := [role for role in roles if role not in capabilities]:
         close()

@@ -12,7 +12,7 @@ from sam_tui.cli.commands.fleets.driving import handed_out
 from sam_tui.cli.commands.workflows.execution import WAITS, drive, exit_code, open_attended
 from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_console, workflow_options
 from sam_tui.cli.options import Values, agent_options, open_runtime
-from sam_tui.cli.streams import input_descriptor
+from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.errors import StorageError, UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
 from sam_tui.core.text.nesting import plain_json
@@ -143,20 +143,24 @@ def capabilities_command(**values: Any) -> int:
     from sam_tui.adapters.workflows.saved_tasks import SavedTasks
     from sam_tui.core.workflow.definitions.roles import capabilities_json
 
-    runtime = open_runtime(values, program="sam-tui plan")
+    async def gathered() -> str:
+        runtime = open_runtime(values, program="sam-tui plan")
+        try:
+            await runtime.gather_tools()
+            return capabilities_json(runtime.workflows.workflows().capabilities())
+        finally:
+            await runtime.close()
+
+    text = asyncio.run(gathered())
+    if values["output"] is None:
+        with contract_output() as out:
+            out.write(f"{text}\n")
+        return 0
     try:
-        with open_console(values, runtime.workflows.workflows) as at:
-            text = capabilities_json(at.workflows.capabilities())
-            if values["output"] is None:
-                at.print(text)
-                return 0
-            try:
-                SavedTasks(".").save(values["output"], f"{text}\n")
-            except OSError as error:
-                why = f"{values['output']} cannot be written: {error.strerror}."
-                raise StorageError(why) from error
-    finally:
-        asyncio.run(runtime.close())
+        SavedTasks(".").save(values["output"], f"{text}\n")
+    except OSError as error:
+        why = f"{values['output']} cannot be written: {error.strerror}."
+        raise StorageError(why) from error
     return 0
 
 
@@ -179,6 +183,7 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
 
             async def work() -> int:
                 try:
+                    await runtime.gather_tools()  # what a planner is told is settled as it begins
                     with handed_out(values, runtime) as hand_out:
                         task = begin(tasks)
                         stopped = await drive(attended, task, interrupts, hand_out)
