@@ -125,6 +125,15 @@ async def test_a_rate_limit_is_waited_out_as_the_provider_said(kit: Kit) -> None
 
 
 @pytest.mark.requirement("retry:ours")
+async def test_what_the_limit_of_calls_leaves_no_try_for_ends_with_its_own_error(kit: Kit) -> None:
+    model = RawModel(*[[ModelUnavailable("down", status=500)]] * 3)
+    talk = open_talk(kit, model, max_steps=2)
+    finished = await talk.session.run("go")
+    assert (finished.steps, finished.exit_code, len(model.seen)) == (2, 75, 2)
+    assert len(talk.clock.waits) == 1
+
+
+@pytest.mark.requirement("retry:ours")
 @pytest.mark.parametrize(
     ("error", "tries", "exit_code"),
     [

@@ -134,6 +134,19 @@ def test_the_limits_of_an_answer_are_settings(
     assert "8 to 200" in json.dumps(wrong.result["error"])
 
 
+@pytest.mark.requirement("headless:answer-limits")
+def test_what_a_person_set_as_the_size_of_an_answer_bounds_the_response_as_well(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = program.folder / "settings"
+    settings.mkdir()
+    monkeypatch.setenv("SAM_TUI_CONFIG_DIR", str(settings))
+    (settings / "policy.toml").write_text("[limits]\nanswer_bytes = 65536\n", "utf-8")
+    ended, _ = ask(program, Reply(raw="", endless=b": still there\n\n" * 400))
+    assert (ended.code, ended.result["subtype"]) == (53, "error_max_answer")
+    assert f"more than {8 * 65536:,} bytes" in ended.result["error"]["message"]
+
+
 SECRET = "zk-Ab+c/d3f_Gh1jK=l"
 SPELLED: Mapping[str, str] = {
     "as it is": SECRET,
