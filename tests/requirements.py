@@ -1180,6 +1180,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:drawn-lines": Requirement("A key has the lines drawn that it changes and no other.", "issue 17.14"),
     "ui:layouts": Requirement("What comes and goes on a screen is drawn and told of, also where somebody looked at the layout meanwhile.", "issue 13 Show"),
     "ui:new-sizes": Requirement("The workbench is drawn for the size that its window has, however fast that changes and also where it is the same again.", "issue 13 Show"),
+    "ui:inline": Requirement("Inline, what is finished is ordinary text in the scrollback, questions and dialogs get rows below it and give them back, and the terminal is left clean however the program ends.", "issue 17.2"),
     "ui:late-timers": Requirement("What the workbench does after a while it does also where the loop was busy: a terminal never stops being drawn.", "issue 13.2"),
     "ui:mentions-many": Requirement("Where a workspace has hundred thousands of files, it is told that not all are listed, what is typed finds the others, and each key looks at those that still fit.", "issue 12 A19"),
     "ui:mentions": Requirement("An @ in the prompt offers the files of the workspace, the closest first and none that searches leave out; the chosen path goes to the model.", "peers 1 B"),

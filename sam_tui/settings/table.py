@@ -126,6 +126,10 @@ SETTINGS: tuple[Setting, ...] = (
             default="auto",
             choices=("auto", "sam", "sam-light", "night", "ember", "forest", "paper", "frost",
                      "contrast", "contrast-light")),
+    Setting("screen.inline", "switch",
+            "What is finished is printed as ordinary text, which the terminal keeps; only its last "
+            "rows are drawn in ([inline](terminal.md#inline))",
+            default=False, option="inline"),
     Setting("screen.reduced_motion", "switch",
             "Nothing turns while the agent works; the seconds in the status bar count on",
             default=False),

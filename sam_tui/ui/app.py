@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from textual import events, on
 from textual.app import App
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.driver import Driver
-from textual.filter import Monochrome
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.timer import Timer
@@ -35,10 +35,11 @@ from sam_tui.ui.actions import (
 from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.controllers.screen.attention import Attention
+from sam_tui.ui.controllers.screen.inline import InlineScreen
 from sam_tui.ui.controllers.screen_actions import ScreenActions
 from sam_tui.ui.controllers.window.settings import SettingActions
 from sam_tui.ui.driver.cells import cells_of
-from sam_tui.ui.driver.few_colours import Surface, few_colours, wants_no_colour
+from sam_tui.ui.driver.few_colours import use_few_colours
 from sam_tui.ui.driver.keys import GroundTold, name_alt_keys
 from sam_tui.ui.driver.output import lasting
 from sam_tui.ui.driver.sequences import clipboard_sequences
@@ -122,8 +123,9 @@ class SamApp(App[None], inherit_bindings=False):
         resume: bool = False,
         terms: ScreenTerms | None = None,
     ) -> None:
-        super().__init__()
         terms = terms or ScreenTerms()
+        self._inline = terms.inline
+        super().__init__()
         self._settings = settings = terms.settings
         self._action_keys = resolved_keys(ACTIONS, settings.settings.keys, FOCUSING)
         use_keys(self._action_keys)
@@ -139,10 +141,11 @@ class SamApp(App[None], inherit_bindings=False):
             terms.first_run,
         )
         standing = Standing(os.environ.get("HOME", ""), workspace)
-        layout = Layout.of(terms.preferences.read(SECTION))
+        layout = replace(Layout.of(terms.preferences.read(SECTION)), inline=terms.inline)
         self.chat = ChatScreen(
             standing, ActivityLine(), layout, self._action_keys.bindings(ACTIONS)
         )
+        self._below = InlineScreen(self, self.chat) if terms.inline else None
         self.queue = PromptQueue(self.chat.prompt)
         self._keyboard = Keyboard(self.PATIENCE)
         self._attention = Attention(self, self._keyboard, terms)
@@ -175,21 +178,7 @@ class SamApp(App[None], inherit_bindings=False):
         # Without its watcher, which has every style worked out anew before the first frame.
         self.set_reactive(App.theme, name)
         self.stylesheet = theme.ThemeStylesheet(self.get_css_variables())
-        self._have_few_colours()
-
-    def _have_few_colours(self) -> None:
-        """Draw with the colours that the terminal has, and with none where the person wants none."""
-        self.no_color = wants_no_colour(self._settings.environ)
-        system = self.console._color_system  # pyright: ignore
-        few = few_colours(system, colourless=self.no_color, surface=self._surface)
-        self._filters = [f for f in self._filters if not isinstance(f, Monochrome)]
-        if few is not None:
-            self._filters.append(few)
-
-    def _surface(self) -> Surface:
-        """The colours of plain text in the present look."""
-        look = self.current_theme
-        return look.foreground or "#ffffff", look.background or "#000000"
+        use_few_colours(self, self._settings.environ)
 
     def set_timer(self, *arguments: Any, **options: Any) -> Timer:
         """A timer that calls once, also late: Textual's own never would, and a new size is drawn by one."""
@@ -209,10 +198,17 @@ class SamApp(App[None], inherit_bindings=False):
         if (cells := cells_of(self._driver)) is not None:
             renderable = cells.difference(renderable, self.size)
         super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType]
+        if self._below is not None:
+            self._below.drawn()
 
     def get_driver_class(self) -> type[Driver]:
         """The driver of this system, which outlives its terminal until the app has ended."""
-        return lasting(super().get_driver_class())
+        driver = lasting(super().get_driver_class())
+        if not self._inline:
+            return driver
+        from sam_tui.ui.driver.inline import inline
+
+        return inline(driver)
 
     def get_default_screen(self) -> ChatScreen:
         """The screen to work in."""

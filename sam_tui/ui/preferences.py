@@ -44,6 +44,8 @@ class ScreenTerms:
     notify_command: str = ""
     """A command line that is started then, with a title and a text behind its own words."""
     settings: UserSettings = field(default_factory=UserSettings)
+    inline: bool = False
+    """Whether the terminal keeps its scrollback, and only its last rows are drawn in."""
     first_run: bool = False
     """Whether there is nothing of an earlier run."""
 

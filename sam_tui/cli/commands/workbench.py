@@ -20,7 +20,7 @@ from sam_tui.cli.options import (
     run_options,
     workspace_of,
 )
-from sam_tui.cli.settings import data_dir_of, is_given, overlay_settings, user_settings
+from sam_tui.cli.settings import data_dir_of, is_given, option, overlay_settings, user_settings
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
 
@@ -56,6 +56,7 @@ class MainCommand(click.Command):
 @click.command("workbench", cls=MainCommand, hidden=True)
 @click.argument("prompt", required=False)
 @click.option("-p", "--print", "headless", is_flag=True, help="As “run”: print the answer and end.")
+@option("--inline", is_flag=True, help="Keep the terminal's scrollback: draw in its last rows.")
 @agent_options
 @run_options
 def workbench_command(**values: object) -> int:
@@ -66,8 +67,8 @@ def workbench_command(**values: object) -> int:
         return run_once(values)
     option_name = next((n for n in RUN_ONLY if values[n] and is_given(n, values)), None)
     if option_name is not None:
-        option = {"wait_stdin": "stdin"}.get(option_name, option_name).replace("_", "-")
-        raise UsageError(f"--{option} goes with --print.", hint="Or use “sam-tui run”.")
+        word = {"wait_stdin": "stdin"}.get(option_name, option_name).replace("_", "-")
+        raise UsageError(f"--{word} goes with --print.", hint="Or use “sam-tui run”.")
     if not _on_a_terminal():
         raise UsageError(
             "The workbench needs a terminal on standard input and output.",
@@ -130,6 +131,7 @@ def _open(values: Values) -> int:
             settings.text("screen.notify"),
             settings.text("screen.notify_command"),
             UserSettings(os.environ, data_dir_of(values), overlay_settings()),
+            inline=values["inline"],
             first_run=not os.path.exists(os.path.join(data_dir_of(values), "sam.db")),
         ),
     )

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from rich.color import Color as RichColor
-from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
-from textual.filter import LineFilter
+from textual.filter import LineFilter, Monochrome
 
 from sam_tui.ui.driver.contrast import FAINT, contrast
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 Change = Callable[[Style, "Surface"], Style]
 Surface = tuple[str, str]
@@ -67,15 +70,20 @@ def wants_no_colour(environ: Mapping[str, str]) -> bool:
     return bool(environ.get("NO_COLOR"))
 
 
-def few_colours(
-    colours: ColorSystem | None, *, colourless: bool, surface: Callable[[], Surface]
-) -> FewColours | None:
-    """The filter for what a terminal has, None where it has at least 256 colours."""
-    if colourless:
-        return FewColours(without_colour, surface)
-    if colours is ColorSystem.STANDARD:
-        return FewColours(in_sixteen, surface)
-    return None
+def use_few_colours(app: "App[Any]", environ: Mapping[str, str]) -> None:
+    """Have an app draw with the colours that its terminal has, and with none where none are wanted."""
+
+    def surface() -> Surface:
+        look = app.current_theme
+        return look.foreground or "#ffffff", look.background or "#000000"
+
+    app.no_color = wants_no_colour(environ)
+    filters: list[LineFilter] = app._filters  # pyright: ignore[reportPrivateUsage]
+    filters[:] = [f for f in filters if not isinstance(f, Monochrome)]
+    if app.no_color:
+        filters.append(FewColours(without_colour, surface))
+    elif app.console.color_system == "standard":
+        filters.append(FewColours(in_sixteen, surface))
 
 
 @lru_cache(maxsize=4096)

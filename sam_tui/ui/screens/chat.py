@@ -108,7 +108,8 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     def on_resize(self, event: events.Resize) -> None:
         """Choose the layout for the size."""
-        small = event.size.width < _LEAST_WIDTH or event.size.height < _LEAST_HEIGHT
+        least = 1 if self._layout.inline else _LEAST_HEIGHT
+        small = event.size.width < _LEAST_WIDTH or event.size.height < least
         was_small = self.has_class("-too-small")
         self.set_class(small, "-too-small")
         if self.narrow and not self.has_class("-narrow"):
@@ -208,6 +209,11 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     def leads_on(self, key: str) -> bool:
         """Whether what has the keys leaves it to the workbench where a key leads."""
         return not self._asks or self._question is None or self._question.leaves(key)
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether there is more to show than a prompt and what is in work."""
+        return self._question is not None or self._search is not None or self.side_shown
 
     @property
     def _asks(self) -> bool:

@@ -35,6 +35,8 @@ class Layout:
     kind: LayoutKind = "auto"
     side: SideWish = "auto"
     width: int = 40
+    inline: bool = False
+    """Whether only the last rows of the terminal are drawn in; transcript and side column take turns."""
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Layout":
@@ -52,11 +54,13 @@ class Layout:
         return replace(self, width=min(max(width, _LEAST), _MOST))
 
     def as_json(self) -> Mapping[str, Any]:
-        """The inverse of ``of``."""
-        return asdict(self)
+        """The inverse of ``of``; how the program was started is not kept."""
+        return {name: value for name, value in asdict(self).items() if name != "inline"}
 
     def takes_turns(self, columns: int) -> bool:
         """Whether transcript and side column take turns in so many columns."""
+        if self.inline:
+            return True
         match self.kind:
             case "auto":
                 return columns < NARROW

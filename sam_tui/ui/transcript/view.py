@@ -6,7 +6,9 @@ from time import monotonic, thread_time
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from rich.segment import Segment
 from textual.notifications import SeverityLevel
+from textual.strip import Strip
 from textual.timer import Timer
 
 from sam_tui.core.errors import SamError
@@ -20,6 +22,7 @@ from sam_tui.ui.transcript.blocks import (
     Piece,
     Reasoning,
     ReminderContent,
+    TableRows,
     User,
     gap_between,
     plain,
@@ -40,6 +43,8 @@ SHARE = 4
 """A frame that took t seconds is followed by ``SHARE * t`` without one: the keyboard comes first."""
 OUTPUT_KEPT = 64_000
 """Characters kept of what a running call says."""
+MOST_PRINTED = 500
+"""Blocks that are taken at once: of a long conversation that is opened, the last."""
 _LATER = 1 << 24
 """Orders left free behind an open answer for its parts."""
 
@@ -65,6 +70,8 @@ class Transcript(CursorPane):
         self._step: set[int] = set()
         self._timer: Timer | None = None
         self._rest = 0.0
+        self._printed: set[int] = set()
+        """Groups of which something stands above as ordinary text."""
         self.at_rest = True
         """Whether the frame clock stands still."""
 
@@ -89,6 +96,8 @@ class Transcript(CursorPane):
                 self.remove_block(index)
         for group in self._step:
             self._sources.pop(group, None)
+        if self._step & self._printed:
+            self.add_notice("info", "The answer above was cut off; it begins again.")
         self._step = set()
         self.settle()
 
@@ -220,6 +229,28 @@ class Transcript(CursorPane):
         if answer is not None and answer.group == block.group:
             return "".join(answer.source)
         return self._sources.get(block.group) or plain(block.content)
+
+    def take_finished(self) -> "list[Strip]":
+        """The rows of the blocks that nothing can change any more; they are forgotten here."""
+        open_orders = [*self._calls.values(), self._order + 1]
+        open_orders += [part.order for part in (self._answer,) if part is not None]
+        open_orders += [part[0] for part in (self._thought,) if part is not None]
+        strips: list[Strip] = []
+        if (over := len(self.ledger) - MOST_PRINTED) > 0:
+            strips += [Strip([Segment(f"  … {over} earlier parts of the conversation")])]
+            for _ in range(over):
+                self.remove_block(0)
+        while len(self.ledger) and self.ledger[0].order < min(open_orders):
+            self.open_answer(0)
+            if isinstance(self.ledger[0].content, TableRows):  # nothing opens them any more
+                self.ledger.update(0, replace(self.ledger[0], expanded=True))
+            block = self.ledger[0]
+            strips += [Strip.blank(0)] * block.gap + [row.strip for row in self.rows_of(0)]
+            self._printed.add(block.group)
+            self.remove_block(0)
+        if strips:
+            self.settle()
+        return strips
 
     # -- blocks ----------------------------------------------------------------------------------
 

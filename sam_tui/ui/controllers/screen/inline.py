@@ -1,0 +1,102 @@
+"""Inline: what is finished is printed above as ordinary text, and only the rest is drawn below it."""
+
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import App
+from textual.color import Color
+from textual.events import Resize
+from textual.filter import ANSIToTruecolor
+from textual.geometry import Size
+from textual.strip import Strip
+
+from sam_tui.ui.driver.cells import draw_again
+from sam_tui.ui.screens.chat import ChatScreen
+
+if TYPE_CHECKING:
+    from sam_tui.ui.driver.inline import Region
+
+_LIVE = 10
+"""Rows of what is in work that are shown at most."""
+_ROOMY = 24
+"""Rows for a question, a dialog, the search or the side column."""
+
+
+class InlineTerminal(Protocol):
+    """What an inline driver can do besides drawing."""
+
+    region: "Region"
+    placed: bool
+    """Whether it is known where the region is."""
+
+    def print_above(self, lines: list[str]) -> None:
+        """Have lines stand above as ordinary text."""
+        ...
+
+    def take_rows(self, height: int) -> bool:
+        """Draw in so many rows from now on; False where it is so already."""
+        ...
+
+
+class InlineScreen:
+    """Keeps the rows below the text as few as they can be. ``settle`` is called after each frame."""
+
+    def __init__(self, app: App[None], chat: ChatScreen) -> None:
+        self._app = app
+        self._chat = chat
+        self._settling = False
+
+    def drawn(self) -> None:
+        """A frame was drawn: there may be something finished in it, or less to draw."""
+        if not self._settling:
+            self._settling = True
+            self._app.call_later(self._settle)
+
+    def _settle(self) -> None:
+        self._settling = False
+        driver = self._driver
+        if driver is None or not driver.placed:
+            return
+        transcript = self._chat.transcript
+        rows = transcript.take_finished() if transcript.size else []
+        if rows:
+            driver.print_above([self._line(row) for row in rows])
+        if driver.take_rows(self._wanted()):
+            size = Size(self._app.size.width, driver.region.height)
+            self._app.post_message(Resize(size, size))
+        elif rows:
+            draw_again(self._app)
+
+    @property
+    def _driver(self) -> InlineTerminal | None:
+        driver: Any = self._app._driver  # pyright: ignore[reportPrivateUsage]
+        return cast("InlineTerminal", driver) if hasattr(driver, "print_above") else None
+
+    def _wanted(self) -> int:
+        chat = self._chat
+        if self._app.screen is not chat or chat.needs_room:
+            return _ROOMY
+        live = max(1, min(chat.transcript.ledger.total, _LIVE))
+        return live + chat.bottom.virtual_size.height + chat.status.size.height
+
+    def _line(self, strip: Strip) -> str:
+        """A row as text for the terminal, on the terminal's own ground."""
+        plain = self._chat.transcript.palette.text
+        written = cell_len(strip.text.rstrip())
+        parts = strip.crop(0, written) if written else Strip.blank(0)
+        strip = Strip([Segment(s.text, _on_own_ground(s.style, plain)) for s in parts])
+        for line_filter in self._app.get_line_filters():
+            if not isinstance(line_filter, ANSIToTruecolor):
+                strip = strip.apply_filter(line_filter, Color(0, 0, 0, 0))
+        return strip.render(self._app.console)  # pyright: ignore
+
+
+def _on_own_ground(style: Style | None, plain: Style) -> Style:
+    """The style, where it is that of plain text without a colour, so that the terminal's own shows."""
+    if style is None:
+        return Style()
+    colour = None if style.color == plain.color else style.color
+    ground = None if style.bgcolor == plain.bgcolor else style.bgcolor
+    return style.without_color + Style(color=colour, bgcolor=ground)

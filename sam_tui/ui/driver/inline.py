@@ -1,0 +1,194 @@
+"""The workbench in the last rows of the terminal, which keeps what is finished in its scrollback."""
+
+import asyncio
+import re
+import shutil
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from textual.drivers.linux_driver import LinuxDriver
+from textual.events import CursorPosition
+
+from sam_tui.ui.driver.cells import DrawnCells
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
+    from textual.message import Message
+
+_BEGIN, _END = "\x1b[?1049h", "\x1b[?1049l"
+"""What opens and closes the other screen, which is not used here."""
+_PLACED = re.compile(r"\x1b\[(\d+);(\d+)([Hr])")
+"""Going to a cell, and the margins of a move of rows."""
+_ASK_CURSOR = "\x1b[6n"
+_ANSWER_SECONDS = 1.0
+"""In which a terminal says where its cursor is."""
+FEWEST = 3
+
+
+class Region:
+    """The rows that are drawn in: ``top`` is the first, from 0, of the ``rows`` of the terminal.
+
+    All above is ordinary text. The sequences that it returns are for the terminal, as all others.
+    """
+
+    def __init__(self, rows: int, height: int) -> None:
+        self.rows = rows
+        self.top = 0
+        self.height = min(height, rows)
+
+    def begin(self) -> str:
+        """Move all that there is into the scrollback, and begin on the first row."""
+        self.top = 0
+        return "\r" + "\n" * (self.rows - 1) + "\x1b[H"
+
+    def begin_at(self, column: int, row: int) -> str:
+        """Begin at the cursor, on a line of its own."""
+        return ("\r\n" if column else "") + self._make_room(min(row + bool(column), self.rows - 1))
+
+    def erase(self) -> str:
+        """Leave the rows empty, and the cursor on their first."""
+        return f"\x1b[0m\x1b[{self.top + 1};1H{self._blank()}\x1b[{self.top + 1};1H"
+
+    def erase_around(self, cursor_row: int) -> str:
+        """The same where only the row of them is known that the cursor is on, or was before a new size.
+
+        Rows that wrap at a new width are more now: then the first of them stay, and no text is lost.
+        """
+        up = f"\x1b[{cursor_row}A" if cursor_row else ""
+        # In two parts: some terminals take a screen that is erased whole into their scrollback.
+        return f"\x1b[0m{up}\r\x1b7\x1b[2K\x1b[B\x1b[J\x1b8"
+
+    def _blank(self) -> str:
+        """Row for row, for the same reason as above."""
+        return "\x1b[B".join(["\x1b[2K"] * self.height)
+
+    def resize(self, height: int) -> str:
+        """Take so many rows: where there are too few below, all moves up."""
+        erased = self.erase()
+        self.height = max(1, min(height, self.rows))
+        return erased + self._make_room(self.top)
+
+    def print_above(self, lines: list[str]) -> str:
+        """Lines as ordinary text; the rows stand below them from now on, and are empty."""
+        text = "".join(f"{line}\x1b[0m\r\n" for line in lines)
+        return self.erase() + text + self._make_room(min(self.top + len(lines), self.rows - 1))
+
+    def _make_room(self, row: int) -> str:
+        """Begin on a row, or as far above as it takes; the cursor is there."""
+        over = max(0, row + self.height - self.rows)
+        self.top = row - over
+        up = f"\x1b[{self.rows};1H" + "\n" * over if over else ""
+        return f"{up}\x1b[{self.top + 1};1H"
+
+    def shift(self, data: str) -> str:
+        """What is drawn on a screen of its own, for where the rows are."""
+        return _PLACED.sub(self._shifted, data) if "\x1b[" in data else data
+
+    def _shifted(self, match: re.Match[str]) -> str:
+        first, second, final = int(match[1]) + self.top, int(match[2]), match[3]
+        return f"\x1b[{first};{second + self.top if final == 'r' else second}{final}"
+
+
+class InlineDriver(LinuxDriver):
+    """Tells the app the size of the region as that of the terminal; it never takes the mouse."""
+
+    cells: DrawnCells
+    _behind: Callable[[], None]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._terminal_size = shutil.get_terminal_size()
+        self.region = Region(self._terminal_size.lines, FEWEST)
+        self._cursor_row = 0
+        """Of the region, where the terminal's cursor is."""
+        self._questions = 0
+        """How often the terminal was asked and did not answer yet."""
+        self._lost: asyncio.TimerHandle | None = None
+        """Runs while it is not known where the region is: nothing is drawn then."""
+        options["mouse"] = False
+        super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
+        self._loop = asyncio.get_running_loop()
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        size = shutil.get_terminal_size()
+        if size != self._terminal_size:
+            self._terminal_size = size
+            self._seek(self.region.erase_around(self._cursor_row))
+            self.region.rows = size.lines
+            self.region.height = min(self.region.height, size.lines)
+        return size.columns, self.region.height
+
+    def _query_in_band_window_resize(self) -> None:
+        """The size that the terminal would tell is another."""
+
+    def _disable_line_wrap(self) -> None:
+        """Without it some terminals cut the text above at a new width, instead of wrapping it anew."""
+
+    def _seek(self, before: str) -> None:
+        """Ask the terminal where its cursor is: there the region begins."""
+        if self._lost is not None:
+            self._lost.cancel()
+        self._lost = self._loop.call_later(_ANSWER_SECONDS, self._begin_anew)
+        self._questions += 1
+        self._send(before + _ASK_CURSOR)
+
+    def process_message(self, message: "Message") -> None:
+        """Take the answer; called by the thread that reads."""
+        if isinstance(message, CursorPosition) and self._lost is not None:
+            self._loop.call_soon_threadsafe(self._begin_at, message.x, message.y)
+            return
+        super().process_message(message)  # pyright: ignore
+
+    def _begin_at(self, column: int, row: int) -> None:
+        self._questions -= 1
+        if self._lost is not None and self._questions <= 0:
+            self._release(self.region.begin_at(column, row))
+
+    def _begin_anew(self) -> None:
+        self._release(self.region.begin())
+
+    def _release(self, sequence: str) -> None:
+        if self._lost is not None:
+            self._lost.cancel()
+            self._lost = None
+        self._questions = 0
+        self._send(sequence)
+        self._behind()
+
+    def _send(self, sequence: str) -> None:
+        self.cells.forget()
+        self._cursor_row = 0
+        file: Any = self._file
+        file.write(sequence)
+
+    def write(self, data: str) -> None:
+        """Write what is drawn, where the region is."""
+        if data == _BEGIN:
+            self._seek("")
+        elif data == _END:
+            self._send("" if self._lost is not None else self.region.erase())
+        elif self._lost is None or not _PLACED.search(data):
+            super().write(self.region.shift(data))  # pyright: ignore
+            for match in _PLACED.finditer(data):
+                self._cursor_row = int(match[1]) - 1 if match[3] == "H" else self._cursor_row
+
+    def print_above(self, lines: list[str]) -> None:
+        """Have lines stand above as ordinary text."""
+        self._send(self.region.print_above(lines))
+
+    @property
+    def placed(self) -> bool:
+        """Whether it is known where the region is."""
+        return self._lost is None
+
+    def take_rows(self, height: int) -> bool:
+        """Draw in so many rows from now on; False where it is so already."""
+        height = max(FEWEST, min(height, self.region.rows))
+        if height == self.region.height:
+            return False
+        self._send(self.region.resize(height))
+        return True
+
+
+def inline(driver: "type[Driver]") -> "type[Driver]":
+    """A driver that outlives its terminal, so that it draws in a region."""
+    return type("InlineDriver", (InlineDriver, driver), {})
