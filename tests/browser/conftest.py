@@ -25,6 +25,7 @@ from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 SECONDS = 30
 """For a program to start and draw on a machine with other work."""
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+SEES_PROGRAMS = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 WRITES = [
     {
         "text": "I write it down.",

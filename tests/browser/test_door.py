@@ -10,7 +10,7 @@ import pytest
 
 from sam_tui.web_server.entry import MOST_LOGINS, TICKET_SECONDS, PageLogins
 from sam_tui.web_server.workbenches import Size, environment_of_page
-from tests.browser.conftest import SECONDS, Server
+from tests.browser.conftest import SECONDS, SEES_PROGRAMS, Server
 
 pytestmark = pytest.mark.timeout(4 * SECONDS)
 ELSEWHERE = "http://evil.example"
@@ -182,6 +182,7 @@ async def test_a_workbench_that_ends_closes_its_page_and_a_server_that_ends_its_
     assert server.programs() == []
 
 
+@SEES_PROGRAMS
 @pytest.mark.requirement("browser:ends")
 async def test_workbenches_end_with_a_server_that_is_killed(server: Server) -> None:
     cookie, key = login(server)
@@ -195,6 +196,7 @@ async def test_workbenches_end_with_a_server_that_is_killed(server: Server) -> N
         pass
 
 
+@SEES_PROGRAMS
 @pytest.mark.requirement("browser:arguments")
 @pytest.mark.parametrize("server", [["--api-key", "sk-of-nobody-0123456789"]], indirect=True)
 async def test_a_page_adds_no_arguments_and_a_key_is_in_no_list(server: Server) -> None:

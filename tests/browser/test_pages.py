@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import CHROMIUM, SECONDS, Page, Server, opened
+from tests.browser.conftest import CHROMIUM, SECONDS, SEES_PROGRAMS, Page, Server, opened
 
 pytestmark = [
     pytest.mark.timeout(4 * SECONDS),
@@ -36,6 +36,7 @@ async def decided(page: Page, server: Server, answer: Callable[[], Awaitable[Non
     assert written(server).read_text() == "approved\n"
 
 
+@SEES_PROGRAMS
 @pytest.mark.requirement("browser:workbench", "browser:ends")
 async def test_from_the_first_key_to_an_approved_write(server: Server) -> None:
     async with opened(server.invitation(), (1200, 800)) as page:
