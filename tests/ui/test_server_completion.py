@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.core.ports.model import TextDelta
+from tests.fakes.engine_kit import RawModel
 from tests.servers import conftest as servers
 from tests.ui.driver import Driver, Stage, app_over, driven
 
@@ -53,3 +55,22 @@ async def test_what_servers_have_is_completed_as_they_propose_and_names_are_plai
         area.put("/sdk:greet x")
         await me.until(lambda: "loud" not in me.drawn())
         assert "\u202e" not in me.drawn() and "bad" not in me.drawn()
+
+
+@pytest.mark.requirement("plans:server-tools")
+async def test_a_plan_that_is_the_first_message_knows_the_tools_of_servers(
+    stage: Stage, model: RawModel
+) -> None:
+    settings = stage.workspace.parent / "settings"
+    (settings / "personas").mkdir(parents=True, mode=0o700)
+    named = {"mcpServers": {"lab": servers.raw()}}
+    (settings / "mcp.json").write_text(json.dumps(named), encoding="utf-8")
+    persona = "---\nname: Chemist\ndescription: Looks up.\ntools: [mcp__lab__echo]\n---\nYou.\n"
+    (settings / "personas" / "Chemist.md").write_text(persona, encoding="utf-8")
+    model.answers.append([TextDelta("[]")])
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.until(lambda: [r.standing for r in stage.runtime.servers.reports()] == ["ready"])
+        await me.send("/plan what water is")
+        await me.until(lambda: model.seen)
+        assert "Say it back." in str(model.seen[0]) + model.systems[0]  # what the tool is for

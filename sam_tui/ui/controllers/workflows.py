@@ -86,11 +86,17 @@ class WorkflowRuns:
 
     def plan(self, task: str = "") -> None:
         """Make a plan for a task and look at its run; the plan waits there for approval."""
-        from sam_tui.core.workflow.planned import PlannedTasks
-
         if not task.strip():
             self._say("Say what is to be planned: /plan TASK")
             return
+        self._app.run_worker(self._begin_plan(task), name="plan", group=_GROUP)
+
+    async def _begin_plan(self, task: str) -> None:
+        """Begin it once the tools of servers are there: what a planner is told is settled then."""
+        from sam_tui.core.workflow.planned import PlannedTasks
+
+        session = self._current.session
+        await self._runtime.gather_tools(session.conversation if session is not None else None)
         try:
             execution = PlannedTasks(self._workflows).begin(task, "PLAN_ONLY")
             self.open()
