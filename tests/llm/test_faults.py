@@ -1,13 +1,16 @@
 """One suite of faults for both adapters: answers that break off, end too early, or never end."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from sam_tui.adapters.llm.choice import Route, Wish, choose
+from sam_tui.adapters.llm.direct import DirectModel
 from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions
 from sam_tui.core import errors
 from sam_tui.core.ports.model import Model
@@ -183,3 +186,27 @@ async def test_what_never_ends_is_broken_off_at_the_limit(stage: Stage, kind: st
     assert "answer_bytes" in caught.value.hint
     await stage.server.gone.wait()
     assert stage.server.sent < 2**25  # what the system's buffers hold, and not what there is
+
+
+@pytest.mark.requirement("model:faults")
+async def test_a_server_that_only_ever_says_that_it_will_answer_is_silent() -> None:
+    gone = asyncio.Event()
+
+    async def promise(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while True:
+                writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                await writer.drain()
+        gone.set()
+        writer.close()
+
+    server = await asyncio.start_server(promise, "127.0.0.1", 0)
+    base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    made = choose(Wish("openai/x", base, "k", "direct", 0.2), {})
+    assert isinstance(made, DirectModel)
+    model = DirectModel(replace(made.endpoint, connect_timeout=0.5))
+    with pytest.raises(errors.ModelUnavailable, match="silent"):
+        await answer(model)
+    await gone.wait()
+    await model.close()
+    server.close()

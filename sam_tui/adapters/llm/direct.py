@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui import __version__, http_library
@@ -60,7 +60,7 @@ class DirectModel:
         httpx = http_library.load()
         answer = _Answer(self.endpoint, request.limits)
         try:
-            async with self._open(request) as response:
+            async with self._answering(request) as response:
                 await answer.accept(response)
                 pieces = response.aiter_bytes()
                 async for data in pieces:
@@ -82,6 +82,18 @@ class DirectModel:
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
+
+    @asynccontextmanager
+    async def _answering(self, request: ModelRequest) -> AsyncGenerator["httpx.Response"]:
+        """The response, once it began: what comes before its status line counts as silence."""
+        patience = self.endpoint.connect_timeout + self.endpoint.timeout
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(patience):
+                    response = await stack.enter_async_context(self._open(request))
+            except TimeoutError:
+                raise http_library.load().ReadTimeout("no status line") from None
+            yield response
 
     def _open(self, request: ModelRequest) -> Any:
         if self._client is None:
