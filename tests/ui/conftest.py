@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual._compositor import Compositor, CompositorUpdate
+from textual.app import active_app
 
 from sam_tui.ui.theme import ThemeStylesheet
 from sam_tui.ui.widgets.terminal import repeated_keys
@@ -37,6 +39,26 @@ def parsed_styles(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ThemeStylesheet, "__init__", make_parsed)
     monkeypatch.setattr(ThemeStylesheet, "set_variables", change)
+
+
+@pytest.fixture(autouse=True)
+def painted_for_who_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a terminal nothing is painted between two looks: Textual paints it, and throws it away.
+
+    A look has all that is on show painted (``Driver.drawn``). Apps in a terminal paint as ever, and so
+    do those of a module that has a fixture of this name in its stead.
+    """
+    paint = Compositor.render_update
+
+    def paint_in_a_terminal(
+        screen: Compositor, *given: Any, **named: Any
+    ) -> CompositorUpdate | None:
+        if not active_app.get().is_headless:
+            return paint(screen, *given, **named)
+        getattr(screen, "_dirty_regions").clear()  # noqa: B009
+        return None
+
+    monkeypatch.setattr(Compositor, "render_update", paint_in_a_terminal)
 
 
 @pytest.fixture

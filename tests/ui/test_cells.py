@@ -34,6 +34,11 @@ MOST_BYTES, MOST_ROWS = 40.0, 2.0
 TYPED, MOST_BYTES_KEY = "typedwithoutpause", 90.0
 
 
+@pytest.fixture
+def painted_for_who_looks() -> None:
+    """Here everything is painted: this is about what is."""
+
+
 def looks(screen: EmulatedScreen) -> list[list[tuple[object, ...]]]:
     """What can be seen of each cell: of a blank its ground, and what is drawn through it."""
     rows: list[list[tuple[object, ...]]] = []

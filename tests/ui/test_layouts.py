@@ -17,6 +17,11 @@ from tests.ui.test_chat import says
 _SIZE = (120, 40)
 
 
+@pytest.fixture
+def painted_for_who_looks() -> None:
+    """Here everything is painted: this is about what is."""
+
+
 class Drawing(QuickApp):
     """The app, drawn on a terminal of ours: as a driver gets it, only what changed."""
 
