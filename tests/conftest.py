@@ -20,7 +20,7 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
 from sam_tui import signals
-from tests.fakes import preloaded, programs, workers
+from tests.fakes import databases, preloaded, programs, workers
 
 # A deadline would assert seconds; a random seed would make a failure come and go.
 settings.register_profile("suite", deadline=None, derandomize=True, database=None)
@@ -66,6 +66,7 @@ LONG = (
 
 gc.disable()  # what is imported and collected stays: see pytest_collection_finish
 preloaded.install()
+databases.install()
 signals.keep_own()  # as the program does: shells that tests start in this process rely on it
 
 

@@ -891,6 +891,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "storage:fork": Requirement("A copy of a conversation goes on with its history and whole results while the original is at work.", "issue 12.10"),
     "storage:one-writer": Requirement("A conversation has one writer: a second program is told who has it, and what it can do.", "issue 12.10"),
     "storage:one-writer-dies": Requirement("A lease ends with its process, however that ended, and with no clock.", "issue 12.10"),
+    "storage:power-cut": Requirement("A power cut breaks no database; it may take back what was said last, but no step of a workflow.", "issue 2"),
     "storage:take-over": Requirement("A takeover ends what the first program does there; it is told, and writes nothing more.", "issue 12.10"),
     "storage:unused": Requirement("A conversation in which nothing was said or kept goes at the end with its empty folder; anything else stays.", "spec/sam.md 10.4"),
     "storage:watch": Requirement("A conversation that another program has open is read along as it grows, without writing.", "issue 12.10"),

@@ -8,14 +8,17 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.adapters.storage.migrations import STEPS
+from sam_tui.adapters.workflows import open_workflows
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import UserMessage
+from tests.fakes.databases import flushed
 from tests.fakes.preloaded import SCRIPT
 
 C = ConversationId("c1")
@@ -35,6 +38,31 @@ for number in range(count):
 def writer(data_dir: Path, conversation: str, count: int) -> "subprocess.Popen[str]":
     command = [*SCRIPT, WRITER, str(data_dir), conversation, str(count)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.requirement("storage:power-cut")
+def test_a_power_cut_breaks_no_file_and_takes_back_no_step_of_a_workflow(tmp_path: Path) -> None:
+    opened: list[sqlite3.Connection] = []
+
+    class Seen(sqlite3.Connection):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            opened.append(self)
+
+    with flushed(Seen):
+        stores = (open_storage(tmp_path), open_workflows(tmp_path))
+    modes = {
+        Path(connection.execute("PRAGMA database_list").fetchone()[2]).name: (
+            connection.execute("PRAGMA journal_mode").fetchone()[0],
+            connection.execute("PRAGMA synchronous").fetchone()[0],
+        )
+        for connection in opened
+    }
+    for store in stores:
+        store.close()
+    modes.pop("", None)  # what new files are copied from, in memory
+    # https://www.sqlite.org/pragma.html#pragma_synchronous: 1 is NORMAL, 2 FULL.
+    assert modes == {"sam.db": ("wal", 1), "workflows.db": ("wal", 2)}
 
 
 def mode_of(path: Path) -> int:

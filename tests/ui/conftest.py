@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual._compositor import Compositor, CompositorUpdate
-from textual.app import active_app
+from textual._compositor import Compositor
+from textual._context import active_app
 
 from sam_tui.ui.theme import ThemeStylesheet
 from sam_tui.ui.widgets.terminal import repeated_keys
@@ -48,11 +48,9 @@ def painted_for_who_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     A look has all that is on show painted (``Driver.drawn``). Apps in a terminal paint as ever, and so
     do those of a module that has a fixture of this name in its stead.
     """
-    paint = Compositor.render_update
+    paint: Any = vars(Compositor)["render_update"]
 
-    def paint_in_a_terminal(
-        screen: Compositor, *given: Any, **named: Any
-    ) -> CompositorUpdate | None:
+    def paint_in_a_terminal(screen: Compositor, *given: Any, **named: Any) -> Any:
         if not active_app.get().is_headless:
             return paint(screen, *given, **named)
         getattr(screen, "_dirty_regions").clear()  # noqa: B009
