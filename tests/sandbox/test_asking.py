@@ -4,18 +4,22 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Coroutine
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
+from tests.fakes.clocks import pass_time
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.programs import needs
 from tests.sandbox.hosts_kit import Person
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
+LIMIT = 90.0
 pytestmark = pytest.mark.confined("live")
 
 
@@ -165,15 +169,19 @@ async def test_a_flood_of_refusals_stays_bounded(run: Run, outside: Path) -> Non
 
 
 @pytest.mark.requirement("sandbox:asked-time")
-async def test_the_time_a_person_takes_does_not_count(run: Run, outside: Path) -> None:
+async def test_the_time_a_person_takes_does_not_count(
+    run: Run, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def slowly(_: OutsideAccess) -> bool:
-        await asyncio.sleep(3.5)
+        pass_time(2 * LIMIT, monkeypatch)
         return True
 
-    result = await run(f"echo x > {outside}/new; echo done", ask=slowly, limit=3)
-    assert (result.output, result.timed_out) == ("done\n", False)
-    result = await run("sleep 60", ask=slowly, limit=0.1)
-    assert result.timed_out
+    with closing(Sandbox()) as box:  # it remembers moments, which are not of this clock afterwards
+        line = f"echo x > {outside}/new; echo done"
+        result = await run(line, ask=slowly, limit=LIMIT, box=box)
+        assert (result.output, result.timed_out) == ("done\n", False)
+        result = await run("sleep 60", ask=slowly, limit=0.1, box=box)
+        assert result.timed_out
 
 
 @pytest.mark.requirement("sandbox:asked-withdrawn")

@@ -14,6 +14,7 @@ from sam_tui.adapters.terminal.commands.background import PortedCommands
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.prompt.reminders import TurnView
+from tests.fakes.clocks import pass_time
 
 ME = ConversationId("me")
 OTHER = ConversationId("other")
@@ -66,13 +67,15 @@ async def test_a_released_command_goes_on_and_is_read_from_where_it_was(
 
 @pytest.mark.requirement("terminal:release")
 async def test_a_released_command_has_no_time_limit_any_longer(
-    hand: Hand, background: PortedCommands
+    hand: Hand, background: PortedCommands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (hand.workspace / "gate").touch()
-    task = await begun(hand, "echo on; while [ -e gate ]; do sleep 0.01; done; echo off", timeout=3)
+    line = "echo on; while [ -e gate ]; do sleep 0.01; done; echo off"
+    task = await begun(hand, line, timeout=DEADLINE)
     background.release(ME)
     told = json.loads((await task).text)
-    waited = await hand.data("get_terminal_output", id=told["terminalId"], wait=4)
+    pass_time(2 * DEADLINE, monkeypatch)
+    waited = await hand.data("get_terminal_output", id=told["terminalId"], wait=0.1)
     assert waited["isRunning"]
     (hand.workspace / "gate").unlink()
     waited = await hand.data("get_terminal_output", id=told["terminalId"], wait=20)
