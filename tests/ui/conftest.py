@@ -45,18 +45,18 @@ def parsed_styles(monkeypatch: pytest.MonkeyPatch) -> None:
 def painted_for_who_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a terminal nothing is painted between two looks: Textual paints it, and throws it away.
 
-    A look has all that is on show painted (``Driver.drawn``). Apps in a terminal paint as ever, and so
-    do those of a module that has a fixture of this name in its stead.
+    A look has all that is on show painted (``Driver.drawn``, ``export_screenshot``). Apps in a terminal
+    paint as ever, and so do those of a module that has a fixture of this name in its stead.
     """
     paint: Any = vars(Compositor)["render_update"]
 
-    def paint_in_a_terminal(screen: Compositor, *given: Any, **named: Any) -> Any:
-        if not active_app.get().is_headless:
-            return paint(screen, *given, **named)
+    def paint_for_somebody(screen: Compositor, full: bool = False, **terms: Any) -> Any:
+        if full or not active_app.get().is_headless:
+            return paint(screen, full, **terms)
         getattr(screen, "_dirty_regions").clear()  # noqa: B009
         return None
 
-    monkeypatch.setattr(Compositor, "render_update", paint_in_a_terminal)
+    monkeypatch.setattr(Compositor, "render_update", paint_for_somebody)
 
 
 @pytest.fixture

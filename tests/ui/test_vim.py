@@ -1,5 +1,7 @@
 """Vim's keys in the prompt. Costs one bare text area for the table, and one app."""
 
+import time
+
 import pytest
 from textual.app import App, ComposeResult
 
@@ -72,7 +74,7 @@ async def test_vim_and_reduced_motion_are_settings_and_escape_still_cancels(stag
     async with driven(app, (80, 24)) as me:
         await me.ready()
         bar = me.app.chat.status
-        bar.activity.begin(0.0)
+        bar.activity.begin(time.monotonic())
         bar.show()
         await me.until(lambda: "● thinking" in me.drawn())
         bar.move(True)
