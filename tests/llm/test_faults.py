@@ -98,6 +98,16 @@ async def test_no_broken_answer_counts_as_one(stage: Stage, fault: str) -> None:
     assert type(caught.value) is kind
 
 
+@pytest.mark.requirement("model:no-redirect")
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_takes_no_request_elsewhere(stage: Stage, status: int) -> None:
+    async with FakeServer([Reply(text="Elsewhere.")]) as elsewhere:
+        there = {"location": f"{elsewhere.base}/chat/completions"}
+        with pytest.raises(errors.ModelRejected, match=f"redirects elsewhere .{status}"):
+            await stage.answer(Reply(status=status, body="", headers=there))
+        assert elsewhere.requests == []
+
+
 @pytest.mark.requirement("model:faults")
 @pytest.mark.parametrize("split", [0, 1])
 async def test_bytes_that_are_no_text_cost_one_character_each(stage: Stage, split: int) -> None:

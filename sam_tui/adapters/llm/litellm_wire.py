@@ -8,7 +8,7 @@ from sam_tui import http_library
 from sam_tui.adapters.llm.deltas import ThinkTags, read_finish
 from sam_tui.adapters.llm.response_bytes import Intake, may_begin_events, require_plain
 from sam_tui.adapters.llm.wire import OWNER
-from sam_tui.core.errors import ModelError
+from sam_tui.core.errors import ModelError, ModelRejected
 from sam_tui.core.ports.model import AnswerLimits, CallDelta, Delta, OpaqueDelta, ReasoningDelta
 from sam_tui.core.usage import Usage
 
@@ -125,6 +125,15 @@ class LiteLLMWire:
         finally:
             _current.reset(token)
 
+    def require_here(self, response: "httpx.Response") -> None:
+        """Raises ``ModelRejected`` for a redirect: litellm's clients follow it with the whole request."""
+        if response.has_redirect_location:
+            self.error = ModelRejected(
+                f"{self._where} redirects elsewhere ({response.status_code}).",
+                hint="Give the final address as --api-base.",
+            )
+            raise self.error
+
     async def pieces(
         self, stream: AsyncIterator[bytes], headers: "httpx.Headers"
     ) -> AsyncGenerator[bytes]:
@@ -196,6 +205,7 @@ def _hooks() -> dict[str, list[object]]:
     async def receive(response: "httpx.Response") -> None:
         wire = _current.get()
         if wire is not None:
+            wire.require_here(response)
             response.stream = Watched(wire, response)
 
     return {"request": [ask], "response": [receive]}
