@@ -130,6 +130,10 @@ SETTINGS: tuple[Setting, ...] = (
             "What is finished is printed as ordinary text, which the terminal keeps; only its last "
             "rows are drawn in ([inline](terminal.md#inline))",
             default=False, option="inline"),
+    Setting("screen.reader", "switch",
+            "For people who listen: plain lines with labels instead of frames, nothing moves, and "
+            "what happens is said ([screen readers](terminal.md#screen-readers))",
+            default=False, env="SAM_TUI_SCREEN_READER", option="screen_reader"),
     Setting("screen.reduced_motion", "switch",
             "Nothing turns while the agent works; the seconds in the status bar count on",
             default=False),

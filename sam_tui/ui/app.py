@@ -141,7 +141,9 @@ class SamApp(App[None], inherit_bindings=False):
             terms.first_run,
         )
         standing = Standing(os.environ.get("HOME", ""), workspace)
-        layout = replace(Layout.of(terms.preferences.read(SECTION)), inline=terms.inline)
+        layout = Layout.of(terms.preferences.read(SECTION))
+        layout = replace(layout, inline=terms.inline, reader=terms.reader)
+        self.set_class(terms.reader, "-reader")
         self.chat = ChatScreen(
             standing, ActivityLine(), layout, self._action_keys.bindings(ACTIONS)
         )
@@ -368,6 +370,14 @@ class SamApp(App[None], inherit_bindings=False):
         """Send a control sequence to the terminal around."""
         if self._driver is not None and not self.is_headless:
             self._driver.write(sequence)
+
+    def notify(self, message: str, **options: Any) -> None:
+        """Say something over the screen for a while; to people who listen as a line."""
+        if self.has_class("-reader"):
+            self.chat.transcript.add_notice("info", message)
+            self.chat.prompt.area.refresh()
+        else:
+            super().notify(message, **options)
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy by the terminal around, also from within tmux."""

@@ -38,6 +38,7 @@ from sam_tui.core.verdict import decision_words
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.inquiries import InquiryQueue
+from sam_tui.ui.controllers.screen.announcements import Announcer
 from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.controllers.terminals.commands import WatchedCommands
 from sam_tui.ui.controllers.turns import TurnRunner
@@ -93,6 +94,8 @@ class Bridge:
         self._workflows = workflows
         self._attention = attention
         self._commands = WatchedCommands(context)
+        reader = context.screen.layout_wish.reader
+        self._announcer = Announcer(context.screen) if reader else None
 
     async def run(self, subscription: Subscription) -> None:
         """Apply events until cancelled. Waits without a timer while nothing happens."""
@@ -102,6 +105,8 @@ class Bridge:
                 with self._context.app.batch_update():
                     for event in events:
                         self.apply(event)
+                        if self._announcer is not None:
+                            self._announcer.announce(event)
                     self._screen.status.show()
                 self._attention.title.of_state(
                     self._screen.status.activity, self._context.runtime.workspace.root

@@ -46,6 +46,8 @@ class ScreenTerms:
     settings: UserSettings = field(default_factory=UserSettings)
     inline: bool = False
     """Whether the terminal keeps its scrollback, and only its last rows are drawn in."""
+    reader: bool = False
+    """Whether the person listens: all is plain lines, and nothing moves. Goes with ``inline``."""
     first_run: bool = False
     """Whether there is nothing of an earlier run."""
 

@@ -57,6 +57,12 @@ class MainCommand(click.Command):
 @click.argument("prompt", required=False)
 @click.option("-p", "--print", "headless", is_flag=True, help="As “run”: print the answer and end.")
 @option("--inline", is_flag=True, help="Keep the terminal's scrollback: draw in its last rows.")
+@option(
+    "--screen-reader",
+    is_flag=True,
+    envvar="SAM_TUI_SCREEN_READER",
+    help="Plain lines with labels, nothing moves.",
+)
 @agent_options
 @run_options
 def workbench_command(**values: object) -> int:
@@ -131,7 +137,8 @@ def _open(values: Values) -> int:
             settings.text("screen.notify"),
             settings.text("screen.notify_command"),
             UserSettings(os.environ, data_dir_of(values), overlay_settings()),
-            inline=values["inline"],
+            inline=values["inline"] or values["screen_reader"],
+            reader=values["screen_reader"],
             first_run=not os.path.exists(os.path.join(data_dir_of(values), "sam.db")),
         ),
     )

@@ -19,6 +19,7 @@ _BEGIN, _END = "\x1b[?1049h", "\x1b[?1049l"
 """What opens and closes the other screen, which is not used here."""
 _PLACED = re.compile(r"\x1b\[(\d+);(\d+)([Hr])")
 """Going to a cell, and the margins of a move of rows."""
+_HIDE_CURSOR = "\x1b[?25l"
 _ASK_CURSOR = "\x1b[6n"
 _ANSWER_SECONDS = 1.0
 """In which a terminal says where its cursor is."""
@@ -164,6 +165,8 @@ class InlineDriver(LinuxDriver):
         """Write what is drawn, where the region is."""
         if data == _BEGIN:
             self._seek("")
+        elif data == _HIDE_CURSOR and self._app.has_class("-reader"):
+            return  # it is what a reader follows
         elif data == _END:
             self._send("" if self._lost is not None else self.region.erase())
         elif self._lost is None or not _PLACED.search(data):

@@ -57,7 +57,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self._layout = layout
         around = Binding("tab", "app.focus_next", show=False)
         self._bindings = BindingsMap([*keys, around])  # those of a class are the same for everybody
-        self.transcript = Transcript(id="transcript")
+        self.transcript = Transcript(id="transcript", classes="-said" if layout.reader else None)
         self.prompt = PromptBox()
         self.bottom = Vertical(self.prompt, id="bottom")
         self.todos = TodoPanel()

@@ -37,6 +37,8 @@ class Layout:
     width: int = 40
     inline: bool = False
     """Whether only the last rows of the terminal are drawn in; transcript and side column take turns."""
+    reader: bool = False
+    """Whether the person listens: frames, status bar and transcript are not drawn."""
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Layout":
@@ -55,7 +57,9 @@ class Layout:
 
     def as_json(self) -> Mapping[str, Any]:
         """The inverse of ``of``; how the program was started is not kept."""
-        return {name: value for name, value in asdict(self).items() if name != "inline"}
+        return {
+            name: value for name, value in asdict(self).items() if name not in ("inline", "reader")
+        }
 
     def takes_turns(self, columns: int) -> bool:
         """Whether transcript and side column take turns in so many columns."""

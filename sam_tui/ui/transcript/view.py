@@ -6,9 +6,7 @@ from time import monotonic, thread_time
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rich.segment import Segment
 from textual.notifications import SeverityLevel
-from textual.strip import Strip
 from textual.timer import Timer
 
 from sam_tui.core.errors import SamError
@@ -22,7 +20,6 @@ from sam_tui.ui.transcript.blocks import (
     Piece,
     Reasoning,
     ReminderContent,
-    TableRows,
     User,
     gap_between,
     plain,
@@ -43,8 +40,6 @@ SHARE = 4
 """A frame that took t seconds is followed by ``SHARE * t`` without one: the keyboard comes first."""
 OUTPUT_KEPT = 64_000
 """Characters kept of what a running call says."""
-MOST_PRINTED = 500
-"""Blocks that are taken at once: of a long conversation that is opened, the last."""
 _LATER = 1 << 24
 """Orders left free behind an open answer for its parts."""
 
@@ -70,7 +65,7 @@ class Transcript(CursorPane):
         self._step: set[int] = set()
         self._timer: Timer | None = None
         self._rest = 0.0
-        self._printed: set[int] = set()
+        self.printed: set[int] = set()
         """Groups of which something stands above as ordinary text."""
         self.at_rest = True
         """Whether the frame clock stands still."""
@@ -78,7 +73,7 @@ class Transcript(CursorPane):
     # -- what happens ----------------------------------------------------------------------------
 
     def add_user(self, text: str) -> None:
-        """Show what the person typed; the view goes to the end."""
+        """Show what the person typed, at the end."""
         self.end_answer()
         self.following = True
         self._append(User(text))
@@ -96,7 +91,7 @@ class Transcript(CursorPane):
                 self.remove_block(index)
         for group in self._step:
             self._sources.pop(group, None)
-        if self._step & self._printed:
+        if self._step & self.printed:
             self.add_notice("info", "The answer above was cut off; it begins again.")
         self._step = set()
         self.settle()
@@ -179,7 +174,7 @@ class Transcript(CursorPane):
         Where the side column stands over the transcript, it is told above that too.
         """
         self._append(Notice(level, text))
-        if self.is_attached and not self.display:
+        if self.is_attached and not (self.display or self.has_class("-said")):
             self.notify(text, severity=_SEVERITIES.get(level, "information"), markup=False)
 
     def add_error(self, error: SamError) -> None:
@@ -230,27 +225,13 @@ class Transcript(CursorPane):
             return "".join(answer.source)
         return self._sources.get(block.group) or plain(block.content)
 
-    def take_finished(self) -> "list[Strip]":
-        """The rows of the blocks that nothing can change any more; they are forgotten here."""
-        open_orders = [*self._calls.values(), self._order + 1]
-        open_orders += [part.order for part in (self._answer,) if part is not None]
-        open_orders += [part[0] for part in (self._thought,) if part is not None]
-        strips: list[Strip] = []
-        if (over := len(self.ledger) - MOST_PRINTED) > 0:
-            strips += [Strip([Segment(f"  … {over} earlier parts of the conversation")])]
-            for _ in range(over):
-                self.remove_block(0)
-        while len(self.ledger) and self.ledger[0].order < min(open_orders):
-            self.open_answer(0)
-            if isinstance(self.ledger[0].content, TableRows):  # nothing opens them any more
-                self.ledger.update(0, replace(self.ledger[0], expanded=True))
-            block = self.ledger[0]
-            strips += [Strip.blank(0)] * block.gap + [row.strip for row in self.rows_of(0)]
-            self._printed.add(block.group)
-            self.remove_block(0)
-        if strips:
-            self.settle()
-        return strips
+    @property
+    def first_open(self) -> int:
+        """The order of the first block that may still change."""
+        orders = [*self._calls.values(), self._order + 1]
+        orders += [part.order for part in (self._answer,) if part is not None]
+        orders += [part[0] for part in (self._thought,) if part is not None]
+        return min(orders)
 
     # -- blocks ----------------------------------------------------------------------------------
 

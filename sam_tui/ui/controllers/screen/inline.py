@@ -14,6 +14,7 @@ from textual.strip import Strip
 
 from sam_tui.ui.driver.cells import draw_again
 from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.transcript.scrollback import take_finished
 
 if TYPE_CHECKING:
     from sam_tui.ui.driver.inline import Region
@@ -60,7 +61,8 @@ class InlineScreen:
         if driver is None or not driver.placed:
             return
         transcript = self._chat.transcript
-        rows = transcript.take_finished() if transcript.size else []
+        spoken = self._chat.layout_wish.reader
+        rows = take_finished(transcript, spoken=spoken) if spoken or transcript.size else []
         if rows:
             driver.print_above([self._line(row) for row in rows])
         if driver.take_rows(self._wanted()):
@@ -78,6 +80,8 @@ class InlineScreen:
         chat = self._chat
         if self._app.screen is not chat or chat.needs_room:
             return _ROOMY
+        if chat.layout_wish.reader:
+            return chat.bottom.virtual_size.height
         live = max(1, min(chat.transcript.ledger.total, _LIVE))
         return live + chat.bottom.virtual_size.height + chat.status.size.height
 

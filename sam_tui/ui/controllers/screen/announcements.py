@@ -1,0 +1,75 @@
+"""What is otherwise seen at a glance, as plain lines: that work began and ended, what is asked, todos."""
+
+import time
+
+from sam_tui.core.events import (
+    Event,
+    InquiryOpened,
+    TerminalOpened,
+    TodosChanged,
+    TurnFinished,
+    TurnStarted,
+)
+from sam_tui.core.inquiry import ApprovalRequest, Inquiry
+from sam_tui.ui.screens.chat import ChatScreen
+from sam_tui.ui.widgets.inquiries.card import buttons_of
+
+_ENDINGS = {"finished": "Done", "cancelled": "Cancelled", "limit": "Stopped", "failed": "Failed"}
+_MOST_LINES = 60
+"""Lines of a change that are said with a question."""
+
+
+class Announcer:
+    """Adds notices to the transcript; each event is told once, behind what it changed there."""
+
+    def __init__(self, screen: ChatScreen) -> None:
+        self._screen = screen
+        self._since = time.monotonic()
+
+    def announce(self, event: Event) -> None:
+        """Say what an event is to somebody who does not see the screen."""
+        match event:
+            case TurnStarted():
+                self._since = time.monotonic()
+                self._say("Working.")
+            case TurnFinished():
+                seconds = round(time.monotonic() - self._since)
+                self._say(f"{_ENDINGS[event.reason]} in {seconds} s.")
+            case TodosChanged():
+                done = sum(item.status == "completed" for item in event.items)
+                self._say(f"Todos: {done} of {len(event.items)} done.")
+                for number, item in enumerate(event.items, 1):
+                    self._say(f"Todo {number} of {len(event.items)}, {item.status}: {item.title}")
+            case TerminalOpened():
+                self._say("The agent opened a terminal; Ctrl+] goes there.")
+            case InquiryOpened():
+                self._ask(event.inquiry)
+            case _:
+                return
+        # Nothing of it is drawn: what is finished is printed behind the next frame.
+        self._screen.prompt.area.refresh()
+
+    def _say(self, text: str) -> None:
+        self._screen.transcript.add_notice("info", text)
+
+    def _ask(self, inquiry: Inquiry) -> None:
+        request = inquiry.request
+        if not isinstance(request, ApprovalRequest):
+            self._say(f"The agent asks: {request.prompt}")
+            for number, choice in enumerate(request.choices, 1):
+                self._say(f"{number} {choice}")
+            return
+        self._say(f"Approval needed: {request.summary}, {request.operation}.")
+        for target in request.targets:
+            self._say(f"Target: {target}")
+        self._say(f"Why: {request.why}")
+        for diff in request.preview:
+            lines = diff.unified.rstrip("\n").split("\n")
+            more = [f"{len(lines) - _MOST_LINES} more lines; w reads all."]
+            shortened = lines[:_MOST_LINES] + (more if len(lines) > _MOST_LINES else [])
+            self._say("\n".join([f"Change of {diff.path}:", *shortened]))
+        words = [
+            f"{key} {button.words.removeprefix(key).strip()}"
+            for key, button in buttons_of(request).items()
+        ]
+        self._say(". ".join([*words, "Escape denies."]))
