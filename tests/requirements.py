@@ -1184,7 +1184,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:inline": Requirement("Inline, what is finished is ordinary text in the scrollback, questions and dialogs get rows below it and give them back, and the terminal is left clean however the program ends.", "issue 17.2"),
     "ui:late-timers": Requirement("What the workbench does after a while it does also where the loop was busy: a terminal never stops being drawn.", "issue 13.2"),
     "ui:mentions-many": Requirement("Where a workspace has hundred thousands of files, it is told that not all are listed, what is typed finds the others, and each key looks at those that still fit.", "issue 12 A19"),
-    "ui:mentions": Requirement("An @ in the prompt offers the files of the workspace, the closest first and none that searches leave out; the chosen path goes to the model.", "peers 1 B"),
+    "ui:mentions": Requirement("An @ in the prompt offers the files of the workspace, the closest first and none that searches leave out; the chosen one is attached to the message.", "peers 1 B"),
     "ui:mini-prompts": Requirement("A mini prompt is turned on with /prompts and reaches the model from the second message on.", "issue 3.9"),
     "ui:mode": Requirement("The permission mode changes by command, picker and key, and the status bar shows it.", "architecture 4"),
     "ui:model-facts": Requirement("The picker of models says what each takes, can and costs where that is known, what a switch costs this conversation, and keeps favourites and the model that a folder begins with.", "issue 17.1"),

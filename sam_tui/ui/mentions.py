@@ -97,6 +97,6 @@ def dropped_image(text: str) -> str:
     return path if os.path.isabs(path) and '"' not in path and os.path.isfile(path) else ""
 
 
-def written(path: str) -> str:
-    """A path as it is put into a prompt: in quotes where a blank would cut it."""
-    return f'"{path}" ' if re.search(r"\s", path) else f"{path} "
+def written(name: str) -> str:
+    """A file, or a resource of a server, as a prompt names it: in quotes where the name would be cut."""
+    return f'@"{name}" ' if re.search(r"[\s`)\]]", name) else f"@{name} "

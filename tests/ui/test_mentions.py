@@ -73,7 +73,7 @@ def test_of_many_files_each_key_looks_at_those_alone_that_still_fit() -> None:
 
 
 @pytest.mark.requirement("ui:mentions")
-async def test_a_file_is_offered_and_its_path_goes_to_the_model(
+async def test_a_file_is_offered_and_what_it_says_goes_to_the_model(
     stage: Stage, model: RawModel
 ) -> None:
     fill(stage, "src/engine.py", "src/engine_test.py", "notes with blanks.md", ".env")
@@ -86,15 +86,16 @@ async def test_a_file_is_offered_and_its_path_goes_to_the_model(
         await me.pilot.press(*"see @eng")
         await offered(me, "src/engine.py")
         await me.pilot.press("down", "tab")
-        await me.until(lambda: area.text == "see src/engine_test.py ")
+        await me.until(lambda: area.text == "see @src/engine_test.py ")
         await me.pilot.press(*"and @bla")
         await offered(me, "notes with blanks.md")
         await me.pilot.press("enter")
-        assert area.text == 'see src/engine_test.py and "notes with blanks.md" '
+        assert area.text == 'see @src/engine_test.py and @"notes with blanks.md" '
         assert area.files.marked is None and not me.bench.turns.running
         await me.pilot.press("enter")
         await me.until(lambda: "the answer" in me.transcript())
-        assert any('engine_test.py and "notes' in m.text for m in model.seen[0])
+        (attached,) = (m.text for m in model.seen[0] if "<attached_files>" in m.text)
+        assert "src/engine_test.py" in attached and "notes with blanks.md" in attached
 
 
 @pytest.mark.requirement("ui:mentions")
@@ -123,7 +124,7 @@ async def test_a_click_takes_a_file(stage: Stage) -> None:
         await offered(me, "a.py")
         await me.until(lambda: "b.py" in me.drawn())  # where it is laid out is known from then on
         await me.pilot.click(me.app.chat.prompt.area.files, offset=(4, 1))
-        await me.until(lambda: me.app.chat.prompt.area.text == "b.py ")
+        await me.until(lambda: me.app.chat.prompt.area.text == "@b.py ")
 
 
 @pytest.mark.requirement("ui:mentions-many")

@@ -37,7 +37,7 @@ async def test_what_servers_have_is_completed_as_they_propose_and_names_are_plai
         area = me.app.chat.prompt.area
         await me.ready()
         await me.until(lambda: [r.standing for r in stage.runtime.servers.reports()] == ["ready"])
-        await see(me, "See @sdk:notes://f", "@sdk:notes://first")
+        await see(me, "See @sdk:notes://f", "sdk:notes://first")
         await me.pilot.press("tab")
         await me.until(lambda: area.text == "See @sdk:notes://first ")
         await see(me, "@sdk:notes://by/a", "sdk:notes://by/Alan")

@@ -140,10 +140,10 @@ class ServerCompletion:
             self._context.app.run_worker(self._list(), group="server-names", exclusive=True)
 
     def resources(self, part: str) -> Sequence[str]:
-        """The resources that fit what is typed behind an @, as ``@SERVER:URI``."""
+        """The resources that fit what is typed behind an @, as ``SERVER:URI``."""
         self._propose(list(_of_templates(self._names.templates, part))[:_MOST_TEMPLATES])
         names = dict.fromkeys([*self._names.resources, *self._proposed])
-        return [f"@{name}" for name in fitting(names, part)[0] if name != part]
+        return [name for name in fitting(names, part)[0] if name != part]
 
     def prompts(self) -> Sequence[WorkbenchAction]:
         """The prompts, to be called like commands."""

@@ -122,7 +122,7 @@ class FileMenu(HintMenu[str]):
 
 
 def _file_row(path: str, entries: Sequence[str], marked: bool) -> Content:
-    is_resource = path.startswith("@") and ":" in path
+    is_resource = path.count(":") > 1  # SERVER:SCHEME:REST
     folder, _, name = ("", "", path) if is_resource else path.rpartition("/")
     return Content.assemble(
         (visible_line(name), "bold $primary" if marked else "$primary"),
