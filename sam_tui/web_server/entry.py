@@ -107,7 +107,7 @@ class PageLogins:
         return None
 
 
-class Entrance:
+class PageAccess:
     """The same over HTTP: checks of every request, and the answers that make invitations and logins.
 
     ``token`` makes invitations. ``on_invitation`` gets one, and another whenever one was used.

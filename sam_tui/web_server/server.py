@@ -16,7 +16,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from sam_tui.loopback.access import Addresses
 from sam_tui.loopback.serving import MOST_CONNECTIONS, listen
 from sam_tui.stop_signals import signals_stop
-from sam_tui.web_server.entry import INVITATION, UNINVITED, Entrance, Handler, refused
+from sam_tui.web_server.entry import INVITATION, UNINVITED, PageAccess, Handler, refused
 from sam_tui.web_server.workbenches import PageWorkbench, Size, started
 
 _OWN, _CLIENT = "sam_tui.web_server", "textual_serve"
@@ -115,7 +115,7 @@ class _Pages:
 
     def __init__(self, face: BrowserFace, port: int) -> None:
         self._face = face
-        self.entrance = Entrance(
+        self.entrance = PageAccess(
             Addresses(port, face.public),
             face.token,
             partial(face.announce, port),
