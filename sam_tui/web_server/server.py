@@ -16,7 +16,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from sam_tui.loopback.access import Addresses
 from sam_tui.loopback.serving import MOST_CONNECTIONS, listen
 from sam_tui.stop_signals import signals_stop
-from sam_tui.web_server.entry import INVITATION, UNINVITED, PageAccess, Handler, refused
+from sam_tui.web_server.entry import INVITATION, UNINVITED, Handler, PageAccess, refused
 from sam_tui.web_server.workbenches import PageWorkbench, Size, started
 
 _OWN, _CLIENT = "sam_tui.web_server", "textual_serve"
@@ -74,7 +74,7 @@ async def serve_workbenches(face: BrowserFace) -> None:
     with signals_stop() as stopped:
         server = await asyncio.get_running_loop().create_server(protocol, sock=listening)
         try:
-            pages.entrance.announce()
+            pages.access.announce()
             await stopped.wait()
         finally:
             server.close()
@@ -115,7 +115,7 @@ class _Pages:
 
     def __init__(self, face: BrowserFace, port: int) -> None:
         self._face = face
-        self.entrance = PageAccess(
+        self.access = PageAccess(
             Addresses(port, face.public),
             face.token,
             partial(face.announce, port),
@@ -126,13 +126,13 @@ class _Pages:
 
     def application(self) -> web.Application:
         """All that is answered; anything else is not found."""
-        entrance = self.entrance
-        guard = entrance.guard(frozenset(_FILES))
+        access = self.access
+        guard = access.guard(frozenset(_FILES))
         app = web.Application(middlewares=[guard], client_max_size=4096)
         for path, source in _FILES.items():
             app.router.add_get(path, _sender(*source), allow_head=False)
-        app.router.add_post(INVITATION, entrance.invite)
-        app.router.add_post("/login", entrance.login)
+        app.router.add_post(INVITATION, access.invite)
+        app.router.add_post("/login", access.login)
         app.router.add_post("/ticket", self._ticket)
         app.router.add_get("/workbench/{ticket}", self._workbench, allow_head=False)
         return app
@@ -144,7 +144,7 @@ class _Pages:
 
     async def _ticket(self, request: web.Request) -> web.Response:
         """Where the page's workbench can be reached, once."""
-        ticket = self.entrance.ticket(request)
+        ticket = self.access.ticket(request)
         if ticket is None:
             return refused(401, UNINVITED)
         return self._full() or web.json_response({"path": f"/workbench/{ticket}"})
@@ -156,7 +156,7 @@ class _Pages:
 
     async def _workbench(self, request: web.Request) -> web.StreamResponse:
         """A workbench, until its page goes away or it ends."""
-        if not self.entrance.admits(request):
+        if not self.access.admits(request):
             return refused(401, "This page has to be loaded again.")
         if (full := self._full()) is not None:
             return full
