@@ -214,6 +214,7 @@ async def test_how_long_a_call_took_leaves_out_how_long_a_person_thought(tmp_pat
 
     kit = open_kit(tmp_path, allow, clock)
     note = call("voice.note", {"filePath": str(tmp_path / "outside"), "text": "t"})
-    done = await kit.executor.execute(note, kit.conversation)
+    with kit.storage:
+        done = await kit.executor.execute(note, kit.conversation)
     assert done.decision is not None and done.decision.elapsed >= 3600
     assert done.finished.ok and done.finished.seconds < 3600
