@@ -122,10 +122,9 @@ def _numbered(value: str) -> bool:
 
 
 def _cookies(value: str) -> bool:
-    return any(
-        len(cookie) >= 16 and _random(cookie)
-        for cookie in (part.partition("=")[2].strip() for part in value.split(";"))
-    )
+    # A blank ends a cookie's value (RFC 6265): what follows it is no part of that.
+    values = (part.partition("=")[2].split() for part in value.split(";"))
+    return any(words and len(words[0]) >= 16 and _random(words[0]) for words in values)
 
 
 @dataclass(frozen=True, slots=True)
