@@ -1,6 +1,7 @@
 """One suite of faults for both adapters: answers that break off, end too early, or never end."""
 
 import asyncio
+import itertools
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
@@ -14,6 +15,7 @@ from sam_tui.adapters.llm.direct import DirectModel
 from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions
 from sam_tui.core import errors
 from sam_tui.core.ports.model import Model
+from tests.fakes.clocks import pass_time
 from tests.fakes.openai_server import Call, FakeServer, Reply
 from tests.llm.folding import LITELLM_WARNINGS, Folded, answer, request
 
@@ -199,22 +201,27 @@ async def test_what_never_ends_is_broken_off_at_the_limit(stage: Stage, kind: st
 
 
 @pytest.mark.requirement("model:faults")
-async def test_a_server_that_only_ever_says_that_it_will_answer_is_silent() -> None:
+async def test_a_server_that_only_ever_says_that_it_will_answer_is_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     gone = asyncio.Event()
 
     async def promise(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
-            while True:
+            for second in itertools.count():
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                 await writer.drain()
+                if second < 100:  # no two of them are far apart
+                    pass_time(1, monkeypatch)
+                await asyncio.sleep(0)
         gone.set()
         writer.close()
 
     server = await asyncio.start_server(promise, "127.0.0.1", 0)
     base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-    made = choose(Wish("openai/x", base, "k", "direct", 0.2), {})
+    made = choose(Wish("openai/x", base, "k", "direct", 30), {})
     assert isinstance(made, DirectModel)
-    model = DirectModel(replace(made.endpoint, connect_timeout=0.5))
+    model = DirectModel(replace(made.endpoint, connect_timeout=30))
     with pytest.raises(errors.ModelUnavailable, match="silent"):
         await answer(model)
     await gone.wait()
