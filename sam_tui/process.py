@@ -1,6 +1,7 @@
 """Facts about the process that this program runs in."""
 
 import os
+import signal
 import sys
 from contextlib import suppress
 
@@ -18,6 +19,40 @@ def peak_memory() -> int | None:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def stop_group() -> None:
+    """Stop this process and its group but for its own children, as Ctrl+Z in a shell does.
+
+    A launcher such as ``uv run`` is the shell's job, and so are the others of a pipeline. A child that is
+    being started would stop before it runs its program: on Linux the thread that starts it waits for that
+    by vfork(2), cannot be stopped meanwhile, and the shell never hears of a stop.
+    """
+    if sys.platform != "linux":
+        os.killpg(os.getpgrp(), signal.SIGTSTP)
+        return
+    for process in _group_without_children():
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(process, signal.SIGTSTP)
+    os.kill(os.getpid(), signal.SIGTSTP)
+
+
+def _group_without_children() -> list[int]:
+    """The other processes of our group that do not descend from this one."""
+    parents: dict[int, int] = {}
+    groups: dict[int, int] = {}
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        with suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as stat:
+            _, parent, group = stat.read().rpartition(b") ")[2].split()[:3]
+            parents[int(name)], groups[int(name)] = int(parent), int(group)
+    ours, own = os.getpgrp(), os.getpid()
+
+    def descends(process: int) -> bool:
+        while process in parents and process != own:
+            process = parents[process]
+        return process == own
+
+    return [p for p, group in groups.items() if group == ours and not descends(p)]
 
 
 def hide_argument(secret: str) -> None:

@@ -1,11 +1,11 @@
 """The actions that need nothing but the screen: they work from the first frame on."""
 
 import os
-import signal
 from collections.abc import Callable
 
 from textual.app import App
 
+from sam_tui.process import stop_group
 from sam_tui.ui import programs
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.controllers.screen.layout import LayoutActions
@@ -132,8 +132,7 @@ class ScreenActions:
             words = "No shell started this: nothing to go to."
             self._screen.transcript.add_notice("warning", words)
             return
-        # All of the group, as the terminal does it: a launcher such as “uv run” is the shell's job.
-        os.killpg(os.getpgrp(), signal.SIGTSTP)
+        stop_group()
 
     # ---- the side column
 
