@@ -90,7 +90,9 @@ def test_what_is_not_seen_within_a_secret_does_not_hide_it(within: str, text: st
      '<add key="password" value="{}"/>', "name: PASSWORD\n      value: {}",
      '"name": "DB_PASSWORD", "value": "{}"', '"key": "API_TOKEN",\n "value": "{}"',
      'const char *password = "{}";', "spring.datasource.password={}", "-password={}",
-     "//registry.test/:_authToken={}", "Cookie: theme=dark; session={}1f9a8b7c6d"],
+     "//registry.test/:_authToken={}", "Cookie: theme=dark; session={}1f9a8b7c6d",
+     "Cookie: session={}1f9a8b7c6d and more", "Set-Cookie: a={}1f9a8b7c6d; Path=/; HttpOnly",
+     "set-cookie: theme=dark mode; session=  {}1f9a8b7c6d"],
 )  # fmt: skip
 def test_the_many_ways_to_say_what_a_password_is(line: str) -> None:
     shield, text = Shield(), line.format(PASSWORD)

@@ -58,6 +58,9 @@ access_token_url = "https://example.com/oauth2/v2/token"
 token_endpoint: https://login.example.com/oauth2/v2.0/token
 "token_type": "bearer"
 "csrfTokenName": "csrf_token_2"
+Cookie: theme=dark; note=the value that 4 people gave in 2024
+cookie: Mapping[str, str] = header_of(request, 2024)
+cookie: session= ; lang=en-GB; seen=yes and 31f9a8b7c6d later
 key = "user:1234:profile:v2"
 cache_key = f"{{user_id}}:{{version}}"
 key: node-modules-v3-{HEX[:12]}
