@@ -1206,6 +1206,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:pins": Requirement("What the person pinned stands before the model after a compaction, until they take it back.", "issue 16.2"),
     "ui:question": Requirement("A question of the agent is answered in as many lines as it takes; Esc cancels the turn instead.", "seed 004 user_collaboration"),
     "ui:question-choices": Requirement("A question may come with choices, of which one or, where it says so, several are taken by keys or clicks, or other words written; its Markdown is drawn, nothing in it is hidden, and the call's card shows the answer.", "issue 17.6"),
+    "ui:conversation-tabs": Requirement("Several conversations have a tab each in one window: turns go on behind, each tab says how it stands, a question waits in the tab of who asks, and prompt, queue, todos and figures are each one's own.", "issue 17.2"),
     "ui:steering": Requirement("A prompt sent while the agent works joins the turn at its next step, stored behind the results; Tab or Alt+Enter let it wait for the end.", "issue 16.5"),
     "ui:queue": Requirement("Prompts typed while a turn runs wait visibly, go out in order, and can be taken back for editing.", "issue 2.1"),
     "ui:queue-kept": Requirement("Prompts that wait outlive the program; opened again they wait on, and are sent only by the person.", "README"),

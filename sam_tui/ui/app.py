@@ -33,6 +33,7 @@ from sam_tui.ui.actions import (
     use_keys,
 )
 from sam_tui.ui.activity import ActivityLine
+from sam_tui.ui.controllers.current_conversation import ConversationTab, CurrentConversation
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.controllers.screen.inline import InlineScreen
@@ -144,20 +145,21 @@ class SamApp(App[None], inherit_bindings=False):
         layout = Layout.of(terms.preferences.read(SECTION))
         layout = replace(layout, inline=terms.inline, reader=terms.reader)
         self.set_class(terms.reader, "-reader")
-        self.chat = ChatScreen(
-            standing, ActivityLine(), layout, self._action_keys.bindings(ACTIONS)
-        )
+        activity = ActivityLine()
+        self.chat = ChatScreen(standing, activity, layout, self._action_keys.bindings(ACTIONS))
         self._below = InlineScreen(self, self.chat) if terms.inline else None
-        self.queue = PromptQueue(self.chat.prompt)
+        self.queue = queue = PromptQueue(self.chat.prompt)
+        tab = ConversationTab(1, self.chat.transcript, queue, activity, standing.figures)
+        current = CurrentConversation(tab)
         self._keyboard = Keyboard(self.PATIENCE)
         self._attention = Attention(self, self._keyboard, terms)
-        actions = ScreenActions(self, self.chat, self.queue, terms.preferences)
+        actions = ScreenActions(self, self.chat, current, terms.preferences)
         actions.table |= SettingActions(self, self.chat, settings, self._learn).table
         self._front = Front(
             self,
             self.chat,
             self._keyboard,
-            self.queue,
+            current,
             actions,
             self.emit,
             self._attention,

@@ -36,12 +36,12 @@ from sam_tui.core.events import (
 from sam_tui.core.ids import CallId
 from sam_tui.core.verdict import decision_words
 from sam_tui.ui.controllers.context import Context
-from sam_tui.ui.controllers.current_conversation import CurrentConversation
+from sam_tui.ui.controllers.conversation.tabs import ConversationTabs
+from sam_tui.ui.controllers.current_conversation import ConversationTab, CurrentConversation
 from sam_tui.ui.controllers.inquiries import InquiryQueue
 from sam_tui.ui.controllers.screen.announcements import Announcer
 from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.controllers.terminals.commands import WatchedCommands
-from sam_tui.ui.controllers.turns import TurnRunner
 from sam_tui.ui.controllers.window.meter import cache_miss, cache_share, context_share
 from sam_tui.ui.controllers.workflows import WorkflowRuns
 from sam_tui.ui.plain import one_line
@@ -82,7 +82,7 @@ class Bridge:
         context: Context,
         current: CurrentConversation,
         inquiries: InquiryQueue,
-        turns: TurnRunner,
+        tabs: ConversationTabs,
         workflows: WorkflowRuns,
         attention: Attention,
     ) -> None:
@@ -90,7 +90,7 @@ class Bridge:
         self._screen = context.screen
         self._current = current
         self._inquiries = inquiries
-        self._turns = turns
+        self._tabs = tabs
         self._workflows = workflows
         self._attention = attention
         self._commands = WatchedCommands(context)
@@ -108,6 +108,7 @@ class Bridge:
                         if self._announcer is not None:
                             self._announcer.announce(event)
                     self._screen.status.show()
+                    self._tabs.draw()
                 self._attention.title.of_state(
                     self._screen.status.activity, self._context.runtime.workspace.root
                 )
@@ -124,58 +125,62 @@ class Bridge:
                 self._workflows.moved()
             case Noticed():
                 self._screen.transcript.add_notice(event.level, event.text)
-            case _ if event.conversation == self._current.id:
-                self._apply_shown(event)
             case _:
-                return
+                if (tab := self._current.tab_of(event.conversation)) is not None:
+                    self._apply_to(tab, event)
 
-    def _apply_shown(self, event: _ConversationEvent) -> None:
-        """An event of the conversation on show."""
-        self._screen.status.activity.news = time.monotonic()
+    def _apply_to(self, tab: ConversationTab, event: _ConversationEvent) -> None:
+        """An event of a conversation of this window."""
+        tab.activity.news = time.monotonic()
         match event:
             case ToolStarted() | ToolProgressed() | ToolFinished() | DecisionMade():
-                self._apply_tool(event)
+                self._apply_tool(tab, event)
             case HookStarted() | HookFinished():
-                self._apply_hook(event)
+                _apply_hook(tab, event)
             case TodosChanged():
-                self._screen.todos.show(event.items)
-                self._screen.status.standing.todos = done_of(event.items)
+                self._show_todos(tab, event)
             case Reminded():
-                self._screen.transcript.add_reminder(event.name, event.text)
+                tab.transcript.add_reminder(event.name, event.text)
                 if event.name == "repeated_calls":
                     words = "The agent repeats a call that changes nothing. Esc ends the turn."
                     self._context.notify(words, warning=True)
             case HistoryShortened():
                 words = f"{event.dropped} old messages went to the archive"
                 sizes = f"{event.before:,} to {event.after:,} tokens"
-                self._screen.transcript.add_notice("info", f"{words} ({sizes})")
+                tab.transcript.add_notice("info", f"{words} ({sizes})")
             case TerminalOpened() | TerminalPassed() | TerminalClosed():
-                self._apply_terminal(event)
+                self._apply_terminal(tab, event)
             case _ if not isinstance(event, SubagentStarted):
-                self._apply_turn(event)
+                self._apply_turn(tab, event)
             case _:
                 return  # its call is on show already, and /agents opens what it does
 
-    def _count(self, event: Answered) -> None:
-        """What the answer used, in the status bar; a notice where the cache was missed."""
-        standing = self._screen.status.standing
-        standing.usage = standing.usage.plus(event.usage)
-        standing.context = context_share(self._context.runtime, self._current.session, event.usage)
-        standing.cache = cache_share(event.usage)
-        if words := cache_miss(event.prefix, event.usage):
-            self._screen.transcript.add_notice("info", words)
+    def _show_todos(self, tab: ConversationTab, event: TodosChanged) -> None:
+        tab.figures.todos = done_of(event.items)
+        if tab is self._current.tab:
+            self._screen.todos.show(event.items)
 
-    def _apply_turn(self, event: _TurnEvent) -> None:
-        transcript, activity = self._screen.transcript, self._screen.status.activity
+    def _count(self, tab: ConversationTab, event: Answered) -> None:
+        """What the answer used, in the status bar; a notice where the cache was missed."""
+        figures = tab.figures
+        figures.usage = figures.usage.plus(event.usage)
+        figures.context = context_share(self._context.runtime, tab.session, event.usage)
+        figures.cache = cache_share(event.usage)
+        if words := cache_miss(event.prefix, event.usage):
+            tab.transcript.add_notice("info", words)
+
+    def _apply_turn(self, tab: ConversationTab, event: _TurnEvent) -> None:
+        transcript, activity = tab.transcript, tab.activity
         match event:
             case TurnStarted():
+                tab.begin(event.text)
                 activity.begin(time.monotonic())
                 transcript.add_user(event.text)
             case Steered():
                 transcript.end_answer()
                 transcript.add_user(event.text)
             case RequestSent():
-                self._turns.stored()
+                self._tabs.turns_of(tab).stored()
                 activity.turn_to("thinking")
                 transcript.begin_step()
             case TextStreamed():
@@ -187,18 +192,20 @@ class Bridge:
             case Answered():
                 activity.turn_to("thinking")
                 transcript.end_answer()
-                self._count(event)
+                self._count(tab, event)
             case ModelRetried():
                 activity.retry(time.monotonic() + event.delay, event.reason)
                 transcript.void_step()
             case TurnFinished():
-                self._finish(event)
+                self._finish(tab, event)
             case _:
                 assert_never(event)
 
-    def _finish(self, event: TurnFinished) -> None:
-        self._screen.status.activity.end()
-        transcript = self._screen.transcript
+    def _finish(self, tab: ConversationTab, event: TurnFinished) -> None:
+        tab.activity.end()
+        if tab is not self._current.tab:
+            tab.ended = event.reason
+        transcript = tab.transcript
         transcript.end_answer()
         match event.reason:
             case "finished":
@@ -213,15 +220,17 @@ class Bridge:
             case _:
                 assert_never(event.reason)
 
-    def _apply_tool(self, event: _ToolEvent) -> None:
-        transcript, running = self._screen.transcript, self._screen.status.activity.running
+    def _apply_tool(self, tab: ConversationTab, event: _ToolEvent) -> None:
+        transcript, running = tab.transcript, tab.activity.running
         match event:
             case ToolStarted():
                 running[event.call] = one_line(event.summary or event.operation, 80)
-                self._commands.started(event)
+                if tab is self._current.tab:
+                    self._commands.started(event)
                 transcript.start_tool(event.call, event.operation, event.summary, event.arguments)
             case ToolProgressed():
-                self._commands.progressed(event)
+                if tab is self._current.tab:
+                    self._commands.progressed(event)
                 transcript.tool_output(event.call, event.text)
             case ToolFinished():
                 running.pop(event.call, None)
@@ -234,28 +243,33 @@ class Bridge:
             case _:
                 assert_never(event)
 
-    def _apply_hook(self, event: HookStarted | HookFinished) -> None:
-        """What the agent waits for is said; how it ended is in the decision that it brought."""
-        running, run = self._screen.status.activity.running, CallId(event.run)
-        if isinstance(event, HookStarted):
-            running[run] = one_line(f"hook: {event.command}", 80)
-        else:
-            running.pop(run, None)
-
     def _apply_inquiry(self, event: InquiryOpened | InquiryClosed) -> None:
-        waiting = self._screen.status.activity.waiting
+        """The conversation that asks waits; for one that has no tab the one on show does."""
         match event:
             case InquiryOpened():
-                waiting.add(event.inquiry.id)
+                asking = self._current.tab_of(event.inquiry.conversation) or self._current.tab
+                asking.activity.waiting.add(event.inquiry.id)
                 self._inquiries.opened(event.inquiry)
             case InquiryClosed():
-                waiting.discard(event.inquiry)
+                for tab in self._current.tabs:
+                    tab.activity.waiting.discard(event.inquiry)
                 self._inquiries.closed(event.inquiry)
             case _:
                 assert_never(event)
 
-    def _apply_terminal(self, event: _TerminalEvent) -> None:
+    def _apply_terminal(self, tab: ConversationTab, event: _TerminalEvent) -> None:
         """An ended session stays on show, with how it ended, until the agent opens another."""
         session = self._context.runtime.terminals.find(event.session)
-        if session is not None and self._screen.terminals.agent.session is not session:
+        if session is None or tab is not self._current.tab:
+            return
+        if self._screen.terminals.agent.session is not session:
             self._screen.terminals.show_agent(session)
+
+
+def _apply_hook(tab: ConversationTab, event: HookStarted | HookFinished) -> None:
+    """What the agent waits for is said; how it ended is in the decision that it brought."""
+    running, run = tab.activity.running, CallId(event.run)
+    if isinstance(event, HookStarted):
+        running[run] = one_line(f"hook: {event.command}", 80)
+    else:
+        running.pop(run, None)

@@ -9,7 +9,7 @@ from textual.message import Message
 
 from sam_tui.settings.user import UserSettings
 from sam_tui.ui import slash
-from sam_tui.ui.controllers.prompt_queue import PromptQueue
+from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.controllers.screen_actions import ScreenActions
 from sam_tui.ui.key_guard import Keyboard
@@ -34,7 +34,7 @@ class Front:
     app: App[None]
     screen: ChatScreen
     keyboard: Keyboard
-    queue: PromptQueue
+    current: CurrentConversation
     actions: ScreenActions
     emit: Callable[[str], None]
     """Sends a control sequence to the terminal around."""
@@ -90,7 +90,7 @@ class Starting:
         command = slash.parse(text)
         if command is None:
             self._front.screen.transcript.jump_to_end()
-            self._front.queue.add(text)
+            self._front.current.tab.queue.add(text)
         elif command.action is not None and command.action.name in self._front.actions.table:
             self.perform(command.action.name, command.argument)
         else:

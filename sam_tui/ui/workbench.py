@@ -20,9 +20,9 @@ from sam_tui.ui.controllers.conversation.block_files import BlockEditor
 from sam_tui.ui.controllers.conversation.drafts import PromptDrafts
 from sam_tui.ui.controllers.conversation.forks import Forks
 from sam_tui.ui.controllers.conversation.review import ConversationReview
+from sam_tui.ui.controllers.conversation.tabs import ConversationTabs
 from sam_tui.ui.controllers.conversation_actions import ConversationActions
 from sam_tui.ui.controllers.conversations import Conversations
-from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.inquiries import InquiryQueue
 from sam_tui.ui.controllers.models import ModelChoice
 from sam_tui.ui.controllers.rewind import Rewind
@@ -33,7 +33,7 @@ from sam_tui.ui.controllers.terminals.escape import ShellEscape
 from sam_tui.ui.controllers.terminals.requests import TerminalRequests
 from sam_tui.ui.controllers.terminals.shells import Shells
 from sam_tui.ui.controllers.terminals.status import TerminalStatus
-from sam_tui.ui.controllers.turns import GROUP, TurnRunner
+from sam_tui.ui.controllers.turns import TurnRunner
 from sam_tui.ui.controllers.window.calls import show_calls
 from sam_tui.ui.controllers.window.compaction import CompactionActions
 from sam_tui.ui.controllers.window.reminders import show_reminders
@@ -65,10 +65,10 @@ class Workbench:
         self._front = front
         self._context = context = Context(front.app, front.screen, runtime, front.settings)
         patience = front.keyboard.patience
-        self.current = CurrentConversation()
+        self.current = current = front.current
         self._models = ModelChoice(context, self.current, patience, front.preferences)
-        self.conversations = Conversations(context, self.current, self._models, front.queue)
-        self.turns = TurnRunner(context, self.conversations, self._models, front.queue)
+        self.conversations = conversations = Conversations(context, current, self._models)
+        self._tabs = tabs = ConversationTabs(context, current, conversations, self._models)
         self._workflows = WorkflowRuns(context, self.current, self.conversations, patience)
         self._authorization = Authorization(context, patience)
         self._background = Background(context, self.current)
@@ -77,13 +77,13 @@ class Workbench:
         self._rewind = Rewind(context, self.current, self.conversations)
         self._review = ConversationReview(context, self.current, self._submit)
         self._forks = Forks(context, self.conversations)
-        self._beside = BesideTurns(context, self.conversations, self.turns)
+        self._beside = BesideTurns(context, conversations, lambda: tabs.turns)
         self._shells = Shells(context)
         self._requests = TerminalRequests(context, front.attention.title)
         self.terminal_status = TerminalStatus(front.screen)
-        self.inquiries = InquiryQueue(front.screen, front.keyboard, front.attention)
+        self.inquiries = InquiryQueue(front.screen, current, front.keyboard, front.attention)
         self._bridge = Bridge(
-            context, self.current, self.inquiries, self.turns, self._workflows, front.attention
+            context, current, self.inquiries, tabs, self._workflows, front.attention
         )
         front.screen.prompt.area.offer_from(Completion(context))
         self._drafts = PromptDrafts(context, self.current, front.preferences)
@@ -92,11 +92,11 @@ class Workbench:
     def _own_actions(self) -> dict[str, Callable[[str], object]]:
         """What needs a runtime, and what does more with one."""
         screen_actions, conversations = self._front.actions, self.conversations
-        authorization, about, turns = self._authorization, self._about, self.turns
+        authorization, about = self._authorization, self._about
         rewind = self._rewind
         return {
-            "cancel": lambda _: screen_actions.cancel(turns.cancel, rewind.choose),
-            "interrupt": lambda _: screen_actions.interrupt(partial(turns.cancel, once=True)),
+            "cancel": lambda _: screen_actions.cancel(self.turns.cancel, rewind.choose),
+            "interrupt": lambda _: screen_actions.interrupt(partial(self.turns.cancel, once=True)),
             "new": lambda _: self._when_idle(conversations.new),
             "resume": lambda title: self._when_idle(lambda: conversations.choose(title)),
             "fork": lambda _: self._when_idle(self._forks.whole),
@@ -104,7 +104,8 @@ class Workbench:
             "side_question": self._beside.ask,
             "goal": lambda check: self._when_idle(lambda: self._beside.pursue(check)),
             "take_over": lambda _: conversations.take_over(),
-            "model": lambda name: self._when_idle(lambda: self._models.choose(name)),
+            "model": self._choose_model,
+            **self._tabs.actions,
             "next_mode": lambda _: authorization.next_mode(),
             "mode": authorization.mode,
             "trust": lambda _: authorization.trust(),
@@ -134,6 +135,11 @@ class Workbench:
         }
 
     @property
+    def turns(self) -> TurnRunner:
+        """Who runs the turns of the conversation on show."""
+        return self._tabs.turns
+
+    @property
     def actions(self) -> frozenset[str]:
         """The names of all that can be performed."""
         return frozenset(self._actions)
@@ -155,14 +161,14 @@ class Workbench:
             self.obey(command)
         if runtime.model is None:
             self._models.choose()
-        elif not self._front.queue.waiting and not invocation.resume:
+        elif not self.current.tab.queue.waiting and not invocation.resume:
             self._authorization.ask_again()
         screen.status.activity.end()
         screen.status.show()
         self.turns.pump()
         self._drafts.begin()
         self._follow_status_command()
-        if invocation.first and not self._front.queue.waiting:
+        if invocation.first and not self.current.tab.queue.waiting:
             for line in welcome(runtime):
                 self._context.notice(line)
 
@@ -241,10 +247,11 @@ class Workbench:
                 return
 
     def _end_turn(self, worker: Worker[object]) -> None:
-        if worker.group == GROUP and worker.is_finished:
+        turns = self._tabs.runner_of(worker) if worker.is_finished else None
+        if turns is not None:
             self._authorization.look()
-            self.turns.end()
-            self._beside.go_on(worker)
+            turns.end()
+            self._beside.go_on(turns, worker)
 
     def _take(self, text: str, *, later: bool) -> None:
         command, memory = slash.parse(text), slash.memory(text)
@@ -261,9 +268,21 @@ class Workbench:
         self._front.screen.transcript.jump_to_end()
         self.turns.submit(text, later=later)
 
+    def _choose_model(self, name: str) -> None:
+        """The model is the window's: no turn of any tab may be amid an answer."""
+        if self._tabs.working and not self.turns.running:
+            self._context.notify(
+                "A turn is running in another tab: let it end first.", warning=True
+            )
+        else:
+            self._when_idle(lambda: self._models.choose(name))
+
     def _when_idle(self, action: Callable[[], None]) -> None:
         if self.turns.running:
-            self._context.notify("A turn is running: Esc cancels it first.", warning=True)
+            self._context.notify(
+                "A turn is running: Esc cancels it first, Alt+N begins another conversation.",
+                warning=True,
+            )
         else:
             action()
 
@@ -278,5 +297,5 @@ class Workbench:
         self._front.attention.title.restore()
         self._drafts.keep()
         self._shells.close()
-        await self.turns.close()
+        await self._tabs.close()
         await self._workflows.close()

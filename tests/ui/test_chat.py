@@ -312,10 +312,10 @@ async def test_an_earlier_conversation_is_picked_and_goes_on(stage: Stage, model
         await me.ready()
         await me.send("remember [this]")
         await me.until(lambda: "first answer" in me.transcript() and not me.bench.turns.running)
-        await me.until(lambda: me.app.chat.status.standing.usage.cost == 0.5)
+        await me.until(lambda: me.app.chat.status.standing.figures.usage.cost == 0.5)
         await me.send("/new")
         assert me.transcript() == ""
-        assert me.app.chat.status.standing.usage == Usage()
+        assert me.app.chat.status.standing.figures.usage == Usage()
         await me.send("something else")
         await me.until(lambda: "elsewhere" in me.transcript() and not me.bench.turns.running)
         await me.send("/resume")
@@ -325,7 +325,7 @@ async def test_an_earlier_conversation_is_picked_and_goes_on(stage: Stage, model
         assert "you: remember [this]" in me.drawn()
         await me.pilot.press("enter")
         await me.until(lambda: "the first answer" in me.transcript())
-        assert me.app.chat.status.standing.usage.cost == 0.5
+        assert me.app.chat.status.standing.figures.usage.cost == 0.5
         await me.pilot.press("up")
         assert me.app.chat.prompt.area.text == "remember [this]"
         me.app.chat.prompt.area.put("")
@@ -375,7 +375,7 @@ async def test_the_todo_list_follows_the_agent(stage: Stage, model: RawModel) ->
         panel = me.app.chat.todos
         await me.until(lambda: "0 of 2" in str(panel.border_subtitle))
         assert "◐ Read [it]" in str(panel.query_one(Static).render())
-        assert me.app.chat.status.standing.todos == (0, 2)
+        assert me.app.chat.status.standing.figures.todos == (0, 2)
         await me.until(lambda: not me.bench.turns.running)
         await me.send("/new")
         assert panel.items == ()

@@ -24,16 +24,16 @@ async def test_the_share_of_the_window_is_the_providers_or_a_marked_estimate(
     async with driven(app_over(stage), (120, 40)) as me:
         standing = me.app.chat.status.standing
         await me.ready()
-        assert standing.context == ""
+        assert standing.figures.context == ""
         await me.send("make a file")
-        await me.until(lambda: standing.context == "ctx 17%")
-        assert standing.cache == "cache 50%"
+        await me.until(lambda: standing.figures.context == "ctx 17%")
+        assert standing.figures.cache == "cache 50%"
         go_on.set()
         await me.until(lambda: "made it" in me.transcript() and not me.bench.turns.running)
         activity = me.app.chat.status.activity
         assert activity.news > activity.since, "each piece ends a silence"
-        assert standing.context.startswith("ctx ~")
-        assert standing.context in me.drawn()
+        assert standing.figures.context.startswith("ctx ~")
+        assert standing.figures.context in me.drawn()
         await me.send("/context")
         await me.until(lambda: isinstance(me.app.screen, Reader))
         await me.until(lambda: "200,000" in me.drawn())
@@ -48,7 +48,7 @@ async def test_the_share_of_the_window_is_the_providers_or_a_marked_estimate(
         await me.until(lambda: "bytes" in me.drawn() and "call 2" in me.drawn())
         await me.pilot.press("escape")
         await me.send("/new")
-        await me.until(lambda: standing.context == "")
+        await me.until(lambda: standing.figures.context == "")
 
 
 @pytest.mark.requirement("ui:compact", "ui:pins")

@@ -11,7 +11,7 @@ from sam_tui.ui.activity import ActivityLine
 from sam_tui.ui.bridge import decision_words
 from sam_tui.ui.key_guard import KeyGuard, Patience
 from sam_tui.ui.plain import one_line, short_path, visible, visible_line
-from sam_tui.ui.widgets.status_bar import Standing, counted, fitted, segments, spent
+from sam_tui.ui.widgets.status_bar import Figures, Standing, counted, fitted, segments, spent
 
 
 @pytest.mark.requirement("ui:nothing-hidden")
@@ -116,10 +116,9 @@ def test_the_bar_drops_what_matters_least_and_never_the_mode() -> None:
         home="/root",
         workspace="/root/x",
         model="openai/gpt-4o",
-        usage=Usage(9000, 8000, 0, 9),
+        figures=Figures(Usage(9000, 8000, 0, 9), todos=(1, 3)),
         mode="plan",
         sandbox="none",
-        todos=(1, 3),
     )
     assert [text for _, text, _ in fitted(standing, 500)] == [t for _, t, _ in segments(standing)]
     assert "no sandbox" in [text for _, text, _ in segments(standing)]

@@ -3,6 +3,32 @@
 from sam_tui.ui.action_tables.action import WorkbenchAction
 
 CONVERSATION_ACTIONS: tuple[WorkbenchAction, ...] = (
+    WorkbenchAction(
+        "conversation",
+        "Conversation tab",
+        "Show the next conversation of this window, or the one named; a click on its name does, too",
+        (),
+        "conversation",
+        "new|close|NUMBER",
+    ),
+    WorkbenchAction(
+        "conversation_new",
+        "New conversation tab",
+        "Begin another conversation in a tab of its own; turns of the others go on",
+        ("alt+n",),
+    ),
+    WorkbenchAction(
+        "conversation_next",
+        "Next conversation tab",
+        "Show the next conversation of this window",
+        ("f12",),
+    ),
+    WorkbenchAction(
+        "conversation_previous",
+        "Previous conversation tab",
+        "Show the conversation of this window before",
+        ("shift+f12",),
+    ),
     WorkbenchAction("fork", "Fork", "Go on in a copy of this conversation", (), "fork"),
     WorkbenchAction(
         "fork_block",
@@ -28,4 +54,4 @@ CONVERSATION_ACTIONS: tuple[WorkbenchAction, ...] = (
         "COMMAND",
     ),
 )
-"""Copies, side questions, goals."""
+"""Tabs, copies, side questions, goals."""

@@ -10,7 +10,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "Turn": ("cancel", "interrupt", "background", "jobs", "next_mode", "mode"),
     "Conversation": (
-        "new", "resume", "fork", "take_over", "rewind", "undo", "copy", "copy_block", "clear", "agents",
+        "new", "conversation", "conversation_new", "conversation_next", "conversation_previous",
+        "resume", "fork", "take_over", "rewind", "undo", "copy", "copy_block", "clear", "agents",
         "topic", "prompts",
     ),
     "Model and context": ("model", "key", "context", "compact", "xray", "reminders", "pin"),

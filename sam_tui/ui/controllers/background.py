@@ -46,6 +46,7 @@ class Background:
         """When the agent began to wait for a command."""
         context.screen.status.offer_from(self._offer)
         context.runtime.background.watch(self._changed)
+        current.arrived.watch(self._count)
 
     def release(self) -> None:
         """Let the commands that the agent, or a subagent, waits for go on in the background."""
@@ -141,16 +142,21 @@ class Background:
 
     def _changed(self, changed: "BackgroundCommand") -> None:
         """A command came to the background, or ended there."""
-        conversation, screen = self._current.id, self._context.screen
-        if conversation is None or not self._context.app.is_running:
+        if not self._context.app.is_running:
             return
-        commands = self._context.runtime.background.of(conversation)
-        count = sum(command.running for command in commands)
-        screen.status.standing.beside = f"{count} in background" if count else ""
-        if changed.conversation == conversation and not changed.running:
+        tab = self._current.tab_of(changed.conversation)
+        if tab is not None and not changed.running:
             words = f"In the background: {one_line(changed.command, 60)} · {state_of(changed)}"
-            self._context.notice(words)
-        screen.status.show()
+            tab.transcript.add_notice("info", words)
+        self._count()
+
+    def _count(self) -> None:
+        """Say how many run beside the conversation on show."""
+        conversation, status = self._current.id, self._context.screen.status
+        commands = self._context.runtime.background.of(conversation) if conversation else ()
+        count = sum(command.running for command in commands)
+        status.standing.beside = f"{count} in background" if count else ""
+        status.show()
 
     def _conversations(self) -> "list[ConversationId]":
         """The conversation on show, and those of subagents at work."""

@@ -5,16 +5,14 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.worker import Worker
-
 from sam_tui.core.errors import ConversationInUse, SamError, UsageError
-from sam_tui.core.usage import Usage
 from sam_tui.ui.controllers.context import Context
-from sam_tui.ui.controllers.current_conversation import CurrentConversation
+from sam_tui.ui.controllers.current_conversation import ConversationTab, CurrentConversation
 from sam_tui.ui.controllers.models import ModelChoice
-from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Choice
+from sam_tui.ui.transcript import Transcript
+from sam_tui.ui.widgets.status_bar import Figures
 from sam_tui.ui.widgets.todo_panel import done_of
 
 if TYPE_CHECKING:
@@ -31,7 +29,6 @@ _FORK = Choice("Fork", "go on in a copy with the same history")
 _TAKE_OVER = Choice("Take over", "the other program is told, and writes nothing more")
 """What can be done with a conversation that another program has open."""
 _READ_ALONG = "You read this conversation along. /fork goes on in a copy, /takeover takes it over."
-_GROUP = "writer"
 _LISTED = 100
 _PREVIEWED = 5
 """Messages shown of a conversation before it is opened."""
@@ -54,45 +51,44 @@ def record_choice(record: "ConversationRecord", now: float) -> Choice:
     return Choice(title, f"{age(now - record.updated_at)} · {record.messages} messages")
 
 
+def _warn(transcript: Transcript, messages: "Sequence[Message]", queued: Sequence[str]) -> None:
+    """Say what of a conversation was left undone."""
+    last = next((m.kind for m in reversed(messages) if m.kind != "reminder"), "")
+    if last in ("user", "tool"):
+        transcript.add_notice("info", _UNFINISHED)
+    if queued:
+        transcript.add_notice("info", _UNSENT)
+
+
 class Conversations:
     """Opens sessions. A conversation comes to be with its first prompt, not before."""
 
-    def __init__(
-        self,
-        context: Context,
-        current: CurrentConversation,
-        models: ModelChoice,
-        queue: PromptQueue,
-    ) -> None:
+    def __init__(self, context: Context, current: CurrentConversation, models: ModelChoice) -> None:
         self._context = context
         self._runtime = context.runtime
         self._screen = context.screen
         self._current = current
         self._models = models
-        self._queue = queue
-        self._worker: Worker[None] | None = None
-        """Reads along, or looks whether another program took the conversation over."""
-        self._watched: ConversationId | None = None
-        """The conversation on show that another program writes to."""
-        self._queued: list[str] = []
-        """The prompts that are kept for the conversation on show."""
+        current.arrived.watch(self._arrive)
 
-    def session_for_prompt(self) -> "Session | None":
+    def session_for_prompt(self, tab: ConversationTab | None = None) -> "Session | None":
         """The session a prompt runs in, made if needed; None while there is no model."""
-        if self._watched is not None:
+        tab = tab or self._current.tab
+        if tab.watched is not None:
             raise UsageError(_READ_ALONG)
         if self._runtime.model is None:
             self._models.choose()
             return None
-        if self._current.session is None:
-            self._take(self._runtime.open_session())
-        return self._current.session
+        if tab.session is None:
+            self._take(tab, self._runtime.open_session())
+        return tab.session
 
     def new(self) -> None:
         """Begin anew; the old conversation stays stored."""
-        self._leave()
-        self._empty()
-        self._queue.hold(())
+        tab = self._current.tab
+        self.leave(tab)
+        self._empty(tab)
+        tab.queue.hold(())
 
     def open(
         self,
@@ -105,8 +101,13 @@ class Conversations:
 
         What cannot be opened is said in the transcript.
 
-        For one that another program has open the person chooses what to do.
+        For one that another program has open the person chooses what to do; one that another tab has
+        comes on show there.
         """
+        tab, other = self._current.tab, self._current.tab_of(conversation)
+        if how != "fork" and other not in (None, tab):
+            self._current.switch(other)
+            return
         try:
             session = self._runtime.open_session(conversation, how=how, at=at)
             conversation = session.conversation
@@ -119,24 +120,24 @@ class Conversations:
             self._offer(conversation, error)
             return
         except SamError as error:
-            self._screen.transcript.add_error(error)
+            tab.transcript.add_error(error)
             return
-        self._empty()
-        self._take(session)
+        self._empty(tab)
+        self._take(tab, session)
         screen = self._screen
-        screen.transcript.load(messages, display)
-        last = next((m.kind for m in reversed(messages) if m.kind != "reminder"), "")
-        if last in ("user", "tool"):
-            screen.transcript.add_notice("info", _UNFINISHED)
-        if queued:
-            screen.transcript.add_notice("info", _UNSENT)
+        tab.transcript.load(messages, display)
+        _warn(tab.transcript, messages, queued)
         screen.todos.show(todos)
-        screen.status.standing.todos = done_of(todos)
-        screen.status.standing.usage = record.usage if record is not None else Usage()
+        tab.figures.todos = done_of(todos)
+        if record is not None:
+            tab.figures.usage, tab.title = record.usage, record.title
         screen.prompt.area.begin_past([m.text for m in messages if m.kind == "user"])
         screen.status.show()
-        self._queued = list(queued)
-        self._queue.hold(queued)
+        tab.stored_queue = list(queued)
+        tab.queue.hold(queued)
+        self._show_terminal(conversation)
+
+    def _show_terminal(self, conversation: "ConversationId") -> None:
         self._context.app.run_worker(
             self._resume_terminal(conversation),
             name="resume terminal",
@@ -144,68 +145,82 @@ class Conversations:
             exclusive=True,
         )
 
+    def _arrive(self) -> None:
+        """Another tab is on show: its todos and the terminal of its agent come along."""
+        screen, conversation = self._screen, self._current.tab.conversation
+        screen.terminals.forget_agent()
+        if conversation is None:
+            screen.todos.show(())
+            return
+        self._context.attempt(lambda: screen.todos.show(self._runtime.todos.items(conversation)))
+        self._show_terminal(conversation)
+
     @property
     def on_show(self) -> "ConversationId | None":
         """The conversation on show, whoever writes to it."""
-        return self._watched or self._current.id
+        return self._current.tab.conversation
 
     def take_over(self) -> None:
         """Write to the conversation that is read along."""
-        if self._watched is not None:
-            self.open(self._watched, "take over")
+        if (watched := self._current.tab.watched) is not None:
+            self.open(watched, "take over")
 
     def _offer(self, conversation: "ConversationId", error: ConversationInUse) -> None:
         """Another program has it: watch, fork or take over."""
         ways: dict[Choice, Callable[[], object]] = {
-            _WATCH: lambda: self._watch(conversation, _READ_ALONG),
+            _WATCH: lambda: self._watch(self._current.tab, conversation, _READ_ALONG),
             _FORK: lambda: self.open(conversation, "fork"),
             _TAKE_OVER: lambda: self.open(conversation, "take over"),
         }
         self._context.pick("open elsewhere", list(ways.items()), hint=str(error))
 
-    def _watch(self, conversation: "ConversationId", why: str) -> None:
+    def _watch(self, tab: ConversationTab, conversation: "ConversationId", why: str) -> None:
         """Show a conversation as another program goes on with it."""
-        self._leave()
-        self._watched = conversation
-        self._empty()
-        self._queue.hold(())
-        self._follow(partial(self._read_along, conversation, why))
+        self.leave(tab)
+        tab.watched = conversation
+        self._empty(tab)
+        tab.queue.hold(())
+        self._follow(tab, partial(self._read_along, tab, conversation, why))
 
-    async def _read_along(self, conversation: "ConversationId", why: str) -> None:
+    async def _read_along(
+        self, tab: ConversationTab, conversation: "ConversationId", why: str
+    ) -> None:
         from sam_tui.core.agent.lease import followed
 
         read: list[Message] = []
         try:
             async for messages in followed(self._runtime.conversations, conversation):
                 read += messages
-                self._screen.transcript.load(
-                    read, self._runtime.conversations.call_displays(conversation)
-                )
-                self._screen.transcript.add_notice("info", why)
-                self._screen.todos.show(self._runtime.todos.items(conversation))
+                tab.transcript.load(read, self._runtime.conversations.call_displays(conversation))
+                tab.transcript.add_notice("info", why)
+                if tab is self._current.tab:
+                    self._screen.todos.show(self._runtime.todos.items(conversation))
         except SamError as error:
-            self._screen.transcript.add_error(error)
+            tab.transcript.add_error(error)
 
-    async def _stay_writer(self, conversation: "ConversationId") -> None:
+    async def _stay_writer(self, tab: ConversationTab, conversation: "ConversationId") -> None:
         """Once another program takes the conversation over, read along."""
         from sam_tui.core.agent.lease import taken_over
 
         try:
             lost = await taken_over(self._runtime.conversations, conversation)
         except SamError as error:
-            self._screen.transcript.add_error(error)
+            tab.transcript.add_error(error)
             return
-        self._context.app.call_later(self._watch, conversation, f"{lost}\n{_READ_ALONG}")
+        self._context.app.call_later(self._watch, tab, conversation, f"{lost}\n{_READ_ALONG}")
 
-    def _follow(self, work: "Callable[[], Coroutine[None, None, None]]") -> None:
-        self._worker = self._context.app.run_worker(work, name=_GROUP, group=_GROUP, exclusive=True)
+    def _follow(
+        self, tab: ConversationTab, work: "Callable[[], Coroutine[None, None, None]]"
+    ) -> None:
+        group = f"writer {tab.number}"
+        tab.follower = self._context.app.run_worker(work, name=group, group=group, exclusive=True)
 
-    def _leave(self) -> None:
-        """Others may write to the conversation that was on show."""
-        if self._worker is not None:
-            self._worker.cancel()
-        session, self._watched = self._current.session, None
-        self._current.show(None)
+    def leave(self, tab: ConversationTab) -> None:
+        """Others may write to the conversation that a tab had."""
+        if tab.follower is not None:
+            tab.follower.cancel()
+        session, tab.watched = tab.session, None
+        self._current.show(None, tab)
         if session is not None:
             self._context.attempt(session.close)
 
@@ -247,30 +262,31 @@ class Conversations:
             return [error.explain()]
         return ["", *(one_line(f"{_WHO[m.kind]} {m.text}", 160) for m in messages)]
 
-    def keep_queued(self, prompts: Sequence[str]) -> None:
+    def keep_queued(self, tab: ConversationTab, prompts: Sequence[str]) -> None:
         """Keep the prompts that wait, for whoever opens the conversation after a crash."""
-        conversation = self._current.id
-        if conversation is None or prompts == self._queued:
+        session = tab.session
+        if session is None or prompts == tab.stored_queue:
             return
-        self._queued = list(prompts)
+        tab.stored_queue = list(prompts)
         self._context.attempt(
-            lambda: self._runtime.conversations.keep_queued(conversation, prompts)
+            lambda: self._runtime.conversations.keep_queued(session.conversation, prompts)
         )
 
-    def _take(self, session: "Session") -> None:
-        if self._current.id != session.conversation:
-            self._leave()
-        self._queued, self._watched = [], None
-        self._current.show(session)
-        self._follow(partial(self._stay_writer, session.conversation))
+    def _take(self, tab: ConversationTab, session: "Session") -> None:
+        if tab.session is None or tab.session.conversation != session.conversation:
+            self.leave(tab)
+        tab.stored_queue, tab.watched = [], None
+        self._current.show(session, tab)
+        self._follow(tab, partial(self._stay_writer, tab, session.conversation))
 
-    def _empty(self) -> None:
+    def _empty(self, tab: ConversationTab) -> None:
+        tab.transcript.clear()
+        tab.title, tab.past, tab.figures = "", [], Figures()
+        if tab is not self._current.tab:
+            return
         screen = self._screen
-        screen.transcript.clear()
         screen.todos.show(())
         screen.terminals.forget_agent()
         screen.prompt.area.begin_past(())
-        screen.status.standing.todos = (0, 0)
-        standing = screen.status.standing
-        standing.usage, standing.context, standing.cache = Usage(), "", ""
+        screen.status.standing.figures = tab.figures
         screen.status.show()

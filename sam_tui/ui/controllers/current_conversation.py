@@ -1,32 +1,101 @@
-"""Which conversation is on show."""
+"""The conversations of the window, each in a tab of its own, and which of them is on show."""
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sam_tui.ui.activity import ActivityLine
+from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.messages import Signal
+from sam_tui.ui.transcript import Transcript
+from sam_tui.ui.widgets.status_bar import Figures
 
 if TYPE_CHECKING:
+    from textual.worker import Worker
+
     from sam_tui.core.agent.session import Session
     from sam_tui.core.ids import ConversationId
+
+
+@dataclass(slots=True, eq=False)
+class ConversationTab:
+    """One conversation of the window, or the place for one that has not begun.
+
+    All that goes on with it while another is on show. ``number`` is never given twice.
+    """
+
+    number: int
+    transcript: Transcript
+    queue: PromptQueue
+    activity: ActivityLine = field(default_factory=ActivityLine)
+    figures: Figures = field(default_factory=Figures)
+    session: "Session | None" = None
+    """None before the first prompt, and while the conversation is only read along."""
+    watched: "ConversationId | None" = None
+    """The conversation of another program that is read along."""
+    follower: "Worker[None] | None" = None
+    """Reads along, or looks whether another program took the conversation over."""
+    stored_queue: list[str] = field(default_factory=list[str])
+    """The prompts that are kept for the conversation."""
+    past: list[str] = field(default_factory=list[str])
+    """What was asked in it, while it is not on show."""
+    draft: str = ""
+    """What was written and not sent when another came on show."""
+    title: str = ""
+    ended: str = ""
+    """How its last turn ended, until somebody looks."""
+
+    def begin(self, prompt: str) -> None:
+        """A turn begins; the first prompt is the title."""
+        self.title = self.title or prompt
+
+    @property
+    def conversation(self) -> "ConversationId | None":
+        """The conversation, whoever writes to it."""
+        return self.watched or (self.session.conversation if self.session is not None else None)
 
 
 class CurrentConversation:
     """Everybody looks here for it; whoever opens conversations says which it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, tab: ConversationTab) -> None:
+        self.tabs = [tab]
+        self.tab = tab
+        """The one on show."""
         self.changed = Signal()
         """Sent whenever another conversation is on show."""
-        self.session: Session | None = None
-        """None before the first prompt, and while it is only read along."""
+        self.leaving = Signal()
+        """Sent before another tab comes on show, and ``arrived`` once it is."""
+        self.arrived = Signal()
+
+    @property
+    def session(self) -> "Session | None":
+        """None before the first prompt, and while the conversation is only read along."""
+        return self.tab.session
 
     @property
     def id(self) -> "ConversationId | None":
         """The id of the session's conversation."""
         return self.session.conversation if self.session is not None else None
 
-    def show(self, session: "Session | None") -> None:
-        """This one is on show now."""
-        self.session = session
+    def show(self, session: "Session | None", tab: ConversationTab | None = None) -> None:
+        """A tab, by itself the one on show, has this conversation now."""
+        tab = tab or self.tab
+        tab.session = session
+        if tab is self.tab:
+            self.changed.send()
+
+    def switch(self, tab: ConversationTab) -> None:
+        """Another tab is on show now."""
+        if tab is self.tab:
+            return
+        self.leaving.send()
+        self.tab = tab
+        self.arrived.send()
         self.changed.send()
+
+    def tab_of(self, conversation: "ConversationId") -> ConversationTab | None:
+        """The tab that has a conversation."""
+        return next((tab for tab in self.tabs if tab.conversation == conversation), None)
 
     def last_answer(self) -> str:
         """The newest answer of the model, as it wrote it; empty when there is none."""

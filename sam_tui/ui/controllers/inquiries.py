@@ -1,9 +1,10 @@
-"""Questions to the person, one at a time, in the order asked."""
+"""Questions to the person, one at a time, in the order asked, each in its own conversation's tab."""
 
 from asyncio import TimerHandle
 
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry, alike
+from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.key_guard import Keyboard
 from sam_tui.ui.screens.chat import ChatScreen
@@ -17,21 +18,37 @@ from sam_tui.ui.widgets.terminal.view import TerminalView
 
 
 class InquiryQueue:
-    """Shows the oldest open question in place of the prompt, once the person pauses typing."""
+    """Shows the oldest open question in place of the prompt, once the person pauses typing.
 
-    def __init__(self, screen: ChatScreen, keyboard: Keyboard, attention: Attention) -> None:
+    One that a conversation behind asks waits until that is on show: nobody answers for the wrong one.
+    """
+
+    def __init__(
+        self,
+        screen: ChatScreen,
+        current: CurrentConversation,
+        keyboard: Keyboard,
+        attention: Attention,
+    ) -> None:
         self._screen = screen
+        self._current = current
         self._attention = attention
         self._keyboard = keyboard
         self._row: list[Inquiry] = []
         self._panel: InquiryPanel | None = None
         self._timer: TimerHandle | None = None
         self._answered = 0
+        self._behind: dict[InquiryId, InquiryPanel] = {}
+        """Questions that were on show, with what was written there, while their tab is not."""
+        current.arrived.watch(self._arrive)
 
     def opened(self, inquiry: Inquiry) -> None:
         """A question waits."""
         self._row.append(inquiry)
         self._count()
+        if not self._here(inquiry):
+            self._screen.status.flash("Another conversation asks: F12")
+            self._attention.call(_words_of(inquiry))
         self._screen.call_later(self.consider)
 
     def closed(self, inquiry: InquiryId) -> None:
@@ -39,6 +56,8 @@ class InquiryQueue:
         if all(entry.id != inquiry for entry in self._row):
             return
         self._row = [entry for entry in self._row if entry.id != inquiry]
+        if (behind := self._behind.pop(inquiry, None)) is not None:
+            behind.remove()
         if self._panel is not None and self._panel.inquiry == inquiry:
             self._answered += 1
             self._take_down(self._panel)
@@ -55,17 +74,31 @@ class InquiryQueue:
     def consider(self) -> None:
         """Show the next question if nothing speaks against it; else look again when it may."""
         self._stop()
-        if self._panel is not None or not self._row or not self._screen.is_active:
+        row = list(filter(self._here, self._row))
+        if self._panel is not None or not row or not self._screen.is_active:
             return
         wait = self._keyboard.wait
         if wait > 0:
             self._timer = after(self._screen, wait, self.consider)
             return
-        self._show(self._row[0])
+        self._show(row[0])
+
+    def _here(self, inquiry: Inquiry) -> bool:
+        """Whether a question is of the conversation on show, or of none that has a tab."""
+        return self._current.tab_of(inquiry.conversation) in (None, self._current.tab)
+
+    def _arrive(self) -> None:
+        """Another tab is on show: its questions are asked there, the others wait behind."""
+        panel, self._panel = self._panel, None
+        if panel is not None:
+            self._behind[panel.inquiry] = panel
+            self._screen.put_question_behind(panel)
+        self._stop()
+        self._screen.call_later(self.consider)
 
     def _show(self, inquiry: Inquiry) -> None:
         patience = self._keyboard.patience
-        self._panel = panel_for(
+        self._panel = self._behind.pop(inquiry.id, None) or panel_for(
             inquiry,
             InquirySurroundings(patience, self._grabs, lambda: self._screen.transcript.palette),
         )
@@ -83,15 +116,15 @@ class InquiryQueue:
         self._screen.remove_question(panel)
 
     def _count(self) -> None:
-        if self._panel is not None:
-            self._panel.number_among(
-                self._answered + 1, self._answered + len(self._row), alike(self._row)
-            )
+        row = list(filter(self._here, self._row))
+        if self._panel is not None and row:
+            self._panel.number_among(self._answered + 1, self._answered + len(row), alike(row))
 
     def _remind(self) -> None:
         self._timer = None
-        if self._panel is not None:
-            self._attention.call(_words_of(self._row[0]))
+        row = list(filter(self._here, self._row))
+        if self._panel is not None and row:
+            self._attention.call(_words_of(row[0]))
 
     def _stop(self) -> None:
         if self._timer is not None:

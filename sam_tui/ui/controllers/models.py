@@ -175,9 +175,9 @@ class ModelChoice:
         if key:
             self._runtime.executor.shield.learn({"api-key": key})
         self._runtime.use_model(model)
-        session = self._current.session
-        if session is not None:
-            session.model = model
+        for tab in self._current.tabs:
+            if tab.session is not None:
+                tab.session.model = model
         self._screen.status.standing.model = model.name
         self._screen.status.show()
         if before is not None:

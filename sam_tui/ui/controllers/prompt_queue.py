@@ -7,10 +7,11 @@ from sam_tui.ui.widgets.prompt import PromptBox
 
 
 class PromptQueue:
-    """Shows what waits, and gives it back to be edited."""
+    """Shows what waits, and gives it back to be edited. ``on_show`` says whether its conversation is."""
 
-    def __init__(self, box: PromptBox) -> None:
+    def __init__(self, box: PromptBox, *, on_show: bool = True) -> None:
         self._box = box
+        self._on_show = on_show
         self.waiting: list[str] = []
         """To be delivered at the next step of the running turn, else sent one after the other."""
         self.later: list[str] = []
@@ -43,9 +44,15 @@ class PromptQueue:
         self._show()
 
     def take_back(self) -> bool:
-        """Put everything into the prompt, before what is written there; whether anything waited."""
+        """Put everything into the prompt, before what is written there; whether anything did.
+
+        While another conversation is on show it stays here, unsent.
+        """
         texts, area = self.all, self._box.area
-        if not texts:
+        if not self._on_show:
+            self.waiting, self.later = [], []
+            self.hold(texts)
+        if not texts or not self._on_show:
             return False
         area.put("\n".join([*texts, area.text] if area.text else texts))
         self._unsent, self.waiting, self.later = [], [], []
@@ -59,6 +66,12 @@ class PromptQueue:
             self._box.area.put(texts.pop())
             self._show()
 
+    def show(self, on_show: bool) -> None:
+        """Stand above the prompt from now on, or no longer."""
+        self._on_show = on_show
+        self._show()
+
     def _show(self) -> None:
-        self._box.show_queue([*self._unsent, *self.waiting], self.later)
+        if self._on_show:
+            self._box.show_queue([*self._unsent, *self.waiting], self.later)
         self.changed.send()

@@ -7,7 +7,7 @@ from textual.app import App
 
 from sam_tui.process import stop_group
 from sam_tui.ui import programs
-from sam_tui.ui.controllers.prompt_queue import PromptQueue
+from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.screen.layout import LayoutActions
 from sam_tui.ui.controllers.terminals.tabs import Tabs
 from sam_tui.ui.driver.cells import draw_again
@@ -25,11 +25,15 @@ class ScreenActions:
     """Shows, hides, scrolls, and moves the keys. ``table`` has what each action does, by its name."""
 
     def __init__(
-        self, app: App[None], screen: ChatScreen, queue: PromptQueue, preferences: Preferences
+        self,
+        app: App[None],
+        screen: ChatScreen,
+        current: CurrentConversation,
+        preferences: Preferences,
     ) -> None:
         self._app = app
         self._screen = screen
-        self._queue = queue
+        self._current = current
         self._quit_armed = self._rewind_armed = False
         self._captures_mouse = True
         self._side_for_todos = False
@@ -58,7 +62,7 @@ class ScreenActions:
             "bottom": lambda _: screen.transcript.jump_to_end(),
             "redraw": lambda _: draw_again(app),
             "palette": lambda _: app.action_command_palette(),
-            "unqueue": lambda _: queue.take_last(),
+            "unqueue": lambda _: current.tab.queue.take_last(),
             "suspend": lambda _: self._suspend(),
             "quit": lambda _: app.exit(),
         }
@@ -70,7 +74,7 @@ class ScreenActions:
     ) -> None:
         """Cancel the turn, else take queued prompts back, else go to the prompt; twice there: rewind."""
         screen = self._screen
-        if cancel_turn() or self._queue.take_back():
+        if cancel_turn() or self._current.tab.queue.take_back():
             return
         if screen.focused is not screen.prompt.area or screen.prompt.area.text:
             screen.focus_bottom()

@@ -8,43 +8,54 @@ from textual.worker import Worker
 from sam_tui.core.errors import SamError
 from sam_tui.ui.controllers.context import Context, ended
 from sam_tui.ui.controllers.conversations import Conversations
+from sam_tui.ui.controllers.current_conversation import ConversationTab, CurrentConversation
 from sam_tui.ui.controllers.models import ModelChoice
-from sam_tui.ui.controllers.prompt_queue import PromptQueue
 
 if TYPE_CHECKING:
     from sam_tui.core.agent.session import Session
     from sam_tui.core.events import TurnFinished
 
-GROUP = "turn"
-
 
 class TurnRunner:
-    """Sends prompts one after the other; each is kept until it is stored as part of the conversation."""
+    """Sends the prompts of one tab, one after the other; each is kept until it is stored as part of
+    the conversation."""
 
     def __init__(
         self,
         context: Context,
+        tab: ConversationTab,
+        current: CurrentConversation,
         conversations: Conversations,
         models: ModelChoice,
-        queue: PromptQueue,
     ) -> None:
         self._app = context.app
         self._screen = context.screen
+        self._tab = tab
+        self._current = current
         self._conversations = conversations
-        self._queue = queue
+        self._queue = tab.queue
         self._worker: Worker[TurnFinished | None] | None = None
         self._cancelled: object = None
         """The worker that was cancelled last."""
         self._closed = False
         self._started: list[str] = []
         """The prompts that a turn has just taken; empty once they are stored."""
-        queue.changed.watch(self._keep)
+        tab.queue.changed.watch(self._keep)
         models.chosen.watch(self.pump)  # prompts may have waited for a model
 
     @property
     def running(self) -> bool:
         """Whether a turn runs."""
         return self._worker is not None and not self._worker.is_finished
+
+    def owns(self, worker: Worker[object]) -> bool:
+        """Whether a worker runs, or ran, the newest turn."""
+        return worker is self._worker
+
+    def steer(self) -> None:
+        """Have the prompt say what becomes of what is sent, where this conversation is on show."""
+        if self._current.tab is self._tab:
+            self._screen.prompt.area.steer(self.running)
 
     def submit(self, text: str, *, later: bool = False) -> None:
         """Deliver this prompt at the running turn's next step, or run it once nothing else runs.
@@ -57,7 +68,7 @@ class TurnRunner:
     def pump(self) -> None:
         """Start the next turn if there is one and it can start."""
         waits = self._queue.waiting or self._queue.later
-        session = self._ready() if waits and not self.running else None
+        session = self._ready() if waits and not (self.running or self._closed) else None
         if session is None:
             self._keep()
             return
@@ -65,9 +76,9 @@ class TurnRunner:
         self._started = [text]
         self._queue.take_first()
         self._worker = self._app.run_worker(
-            self._run(session, text), name="turn", group=GROUP, exclusive=True
+            self._run(session, text), name="turn", group=f"turn {self._tab.number}", exclusive=True
         )
-        self._screen.prompt.area.steer(True)
+        self.steer()
 
     def _steering(self) -> Iterator[str]:
         """What the running turn takes between two steps, one after the other."""
@@ -83,14 +94,14 @@ class TurnRunner:
 
     def _keep(self) -> None:
         """Keep what waits and what has just begun, for whoever opens the conversation after a crash."""
-        self._conversations.keep_queued([*self._started, *self._queue.all])
+        self._conversations.keep_queued(self._tab, [*self._started, *self._queue.all])
 
     def _ready(self) -> "Session | None":
         """The session to run in. Where none can be opened that is said, and nothing typed is lost."""
         try:
-            return self._conversations.session_for_prompt()
+            return self._conversations.session_for_prompt(self._tab)
         except SamError as error:
-            self._screen.transcript.add_error(error)
+            self._tab.transcript.add_error(error)
             self._queue.take_back()
             return None
 
@@ -98,16 +109,23 @@ class TurnRunner:
         try:
             return await session.run(text, self._steering)
         except SamError as error:
-            self._screen.transcript.add_error(error)
-            self._screen.prompt.area.remember(text)
+            self._tab.transcript.add_error(error)
+            self._remember(text)
             return None
+
+    def _remember(self, text: str) -> None:
+        """Offer a prompt that failed among the earlier ones of its conversation."""
+        if self._current.tab is self._tab:
+            self._screen.prompt.area.remember(text)
+        else:
+            self._tab.past.append(text)
 
     def end(self) -> None:
         """The worker is done, whether or not the turn could tell of its end: the next may begin."""
         if not self.running and not self._closed:
             self._started = []
-            self._screen.prompt.area.steer(False)
-            self._screen.status.activity.end()
+            self.steer()
+            self._tab.activity.end()
             self._screen.status.show()
             self.pump()
 
@@ -122,14 +140,18 @@ class TurnRunner:
             return False
         self._cancelled = self._worker
         self._queue.take_back()
-        self._screen.status.activity.turn_to("cancelling")
+        self._tab.activity.turn_to("cancelling")
         self._screen.status.show()
         self._worker.cancel()
         return True
 
+    def retire(self) -> None:
+        """Begin no turn any more."""
+        self._closed = True
+
     async def close(self) -> None:
         """Cancel, and wait until the turn has put everything in order. What waits stays kept."""
-        self._closed = True
+        self.retire()
         if self._worker is None or self._worker.is_finished:
             return
         self._worker.cancel()

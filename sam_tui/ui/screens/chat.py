@@ -26,6 +26,7 @@ from sam_tui.ui.widgets.todo_panel import TodoPanel
 if TYPE_CHECKING:
     from sam_tui.ui.widgets.inquiries.panel import InquiryPanel
     from sam_tui.ui.widgets.search_bar import SearchBar
+    from sam_tui.ui.widgets.tab_strip import TabLabel, TabStrip
 
 _LEAST_WIDTH, _LEAST_HEIGHT = 40, 10
 
@@ -60,6 +61,9 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.transcript = Transcript(id="transcript", classes="-said" if layout.reader else None)
         self.prompt = PromptBox()
         self.bottom = Vertical(self.prompt, id="bottom")
+        self.left = Vertical(self.transcript, self.bottom, id="left")
+        self.strip: TabStrip | None = None
+        """Names the conversations of the window, where there are several."""
         self.todos = TodoPanel()
         self.terminals = TerminalPanel()
         self.side = Vertical(self.todos, self.terminals, id="side")
@@ -78,7 +82,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         too_small = f"sam needs at least {_LEAST_WIDTH} columns and {_LEAST_HEIGHT} rows."
         yield Static(Content(too_small), markup=False, id="too-small")
         with Container(id="body"):
-            yield Vertical(self.transcript, self.bottom, id="left")
+            yield self.left
             yield self.side
         yield self.status
 
@@ -243,6 +247,28 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             self.transcript.mark_matches(None, None)
             self.set_focus(self.transcript)
 
+    def put_transcript(self, transcript: Transcript) -> None:
+        """Show another conversation's transcript in place of the one there is, which goes on behind."""
+        self.leave_search()
+        focused = self.focused is self.transcript
+        if not transcript.is_attached:
+            self.left.mount(transcript, before=self.bottom)
+        self.transcript.add_class("-behind")
+        transcript.remove_class("-behind")
+        self.transcript = transcript
+        if focused:
+            self.focus_bottom()
+
+    def name_tabs(self, labels: "Sequence[TabLabel]") -> None:
+        """Name the conversations of the window above the transcript; one alone needs no name."""
+        if self.strip is None:
+            from sam_tui.ui.widgets.tab_strip import TabStrip  # no first frame has one
+
+            self.strip = TabStrip()
+            self.left.mount(self.strip, before=0)
+        self.strip.display = len(labels) > 1
+        self.strip.show_tabs(labels)
+
     def show_transcript(self) -> None:
         """Where the side column stands over the transcript, that gives way."""
         if self.narrow and self.side_shown:
@@ -257,10 +283,22 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             self.set_focus(self.prompt.area)
 
     def show_question(self, panel: "InquiryPanel") -> None:
-        """Show a question in place of the prompt."""
+        """Show a question in place of the prompt, where it may have stood before."""
         self._question = panel
         self.prompt.display = False
-        self.bottom.mount(panel)
+        if panel.is_attached:
+            panel.display = True
+        else:
+            self.bottom.mount(panel)
+
+    def put_question_behind(self, panel: "InquiryPanel") -> None:
+        """Show the prompt again; the question keeps what was written there."""
+        focused = self.focused is not None and panel in self.focused.ancestors_with_self
+        self._question = None
+        panel.display = False
+        self.prompt.display = True
+        if focused:
+            self.set_focus(self.prompt.area)
 
     def remove_question(self, panel: "InquiryPanel") -> None:
         """Show the prompt again; it gets the keys that the question had."""

@@ -36,8 +36,20 @@ _LEAST_SESSION = 16
 
 
 @dataclass(slots=True)
+class Figures:
+    """What the bar counts of one conversation."""
+
+    usage: Usage = field(default_factory=Usage)
+    context: str = ""
+    """The share of the model's window that the last request and its answer took."""
+    cache: str = ""
+    """The share of the last request that the provider had in its cache."""
+    todos: tuple[int, int] = (0, 0)
+
+
+@dataclass(slots=True)
 class Standing:
-    """What the bar tells besides the activity.
+    """What the bar tells besides the activity. ``figures`` are of the conversation on show.
 
     ``sandbox`` is the kind of confinement or empty; ``trust`` says that the folder is not believed.
     """
@@ -45,14 +57,9 @@ class Standing:
     home: str = ""
     workspace: str = ""
     model: str = ""
-    usage: Usage = field(default_factory=Usage)
-    context: str = ""
-    """The share of the model's window that the last request and its answer took."""
-    cache: str = ""
-    """The share of the last request that the provider had in its cache."""
+    figures: Figures = field(default_factory=Figures)
     mode: str = "ask"
     sandbox: str = ""
-    todos: tuple[int, int] = (0, 0)
     phase: str = ""
     """The phase of a workflow and what it allows."""
     trust: str = ""
@@ -96,7 +103,7 @@ def spent(usage: Usage, *, brief: bool = False) -> str:
 
 def segments(standing: Standing, *, brief: bool = False) -> list[tuple[int, str, str]]:
     """(rank, text, style) from left to right; when room is short the highest rank goes first."""
-    done, total = standing.todos
+    done, total = standing.figures.todos
     sandbox = {"": "", "none": "no sandbox"}.get(standing.sandbox, f"sandbox: {standing.sandbox}")
     unsafe = standing.sandbox == "none"
     parts = [
@@ -114,9 +121,9 @@ def segments(standing: Standing, *, brief: bool = False) -> list[tuple[int, str,
             "$foreground" if standing.model else "$warning",
         ),
         (3, standing.custom, "$foreground"),
-        (3, standing.context, "$text-muted"),
-        (6, standing.cache, "$text-muted"),
-        (_SPENT, spent(standing.usage, brief=brief), "$text-muted"),
+        (3, standing.figures.context, "$text-muted"),
+        (6, standing.figures.cache, "$text-muted"),
+        (_SPENT, spent(standing.figures.usage, brief=brief), "$text-muted"),
         (5, short_path(standing.workspace, standing.home), "$text-muted"),
         (3, sandbox, "$warning" if unsafe else "$text-muted"),
     ]

@@ -1,5 +1,6 @@
 """/btw and /goal: a question beside the conversation, and work that goes on until a command passes."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual.worker import Worker
@@ -21,10 +22,17 @@ TURNS = 10
 class BesideTurns:
     """Asks aside, and begins the next turn of a goal where the one before has ended."""
 
-    def __init__(self, context: Context, conversations: Conversations, turns: TurnRunner) -> None:
+    def __init__(
+        self,
+        context: Context,
+        conversations: Conversations,
+        turns: Callable[[], TurnRunner],
+    ) -> None:
         self._context = context
         self._conversations = conversations
-        self._turns = turns
+        self._turns_here = turns
+        self._turns = turns()
+        """Where the goal is pursued."""
         self._goal: Goal | None = None
 
     def ask(self, question: str) -> None:
@@ -42,8 +50,8 @@ class BesideTurns:
             except SamError as error:
                 self._context.screen.transcript.add_error(error)
                 return
-            standing = self._context.screen.status.standing
-            standing.usage = standing.usage.plus(answer.usage)
+            figures = self._context.screen.status.standing.figures
+            figures.usage = figures.usage.plus(answer.usage)
             self._context.screen.status.show()
             self._context.app.push_screen(Reader(f"aside: {question}", whole(answer.text)))
 
@@ -61,12 +69,13 @@ class BesideTurns:
             self._context.notice(
                 f"Goal: until {one_line(check, 60)} passes, {TURNS} turns at most. Esc leaves it."
             )
+            self._turns = self._turns_here()
             self._turns.submit(self._goal.opening)
 
-    def go_on(self, worker: Worker[object]) -> None:
+    def go_on(self, turns: TurnRunner, worker: Worker[object]) -> None:
         """A turn has ended: check the goal, and begin the next turn where it is not reached."""
         goal, finished = self._goal, worker.result
-        if goal is None or self._turns.running:
+        if goal is None or turns is not self._turns or turns.running:
             return  # what the person typed meanwhile runs first
         if not isinstance(finished, TurnFinished):
             self._goal = None
@@ -78,7 +87,7 @@ class BesideTurns:
             if self._goal is not goal:
                 return
             if prompt:
-                self._turns.submit(prompt)
+                turns.submit(prompt)
                 return
             self._goal = None
             self._context.notice(goal.outcome, "info" if goal.passed else "warning")

@@ -28,6 +28,8 @@ class PromptDrafts:
         self._left: str | None = None
         """What stood in the prompt when the conversation changed, until that was looked at."""
         current.changed.watch(self._changed)
+        current.leaving.watch(self._leave)
+        current.arrived.watch(self._arrive)
 
     def begin(self) -> None:
         """Put in what was left here the last time, unless something was typed since the start."""
@@ -44,6 +46,16 @@ class PromptDrafts:
             drafts[self._key] = text[:LONGEST]
         with contextlib.suppress(ConfigurationError):  # a draft is worth no interruption
             self._preferences.write(SECTION, dict(list(drafts.items())[-MOST:]))
+
+    def _leave(self) -> None:
+        """Another tab comes on show: what stands in the prompt stays with this one."""
+        self._current.tab.draft = self._area.whole
+        self.keep()
+        self._area.put("")
+
+    def _arrive(self) -> None:
+        self._key = self._current.id or self._begin
+        self._area.put(self._current.tab.draft)
 
     @property
     def _stored(self) -> dict[str, str]:

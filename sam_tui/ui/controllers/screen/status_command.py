@@ -38,15 +38,15 @@ class StatusCommand:
 
 def state_of(standing: Standing, busy: bool) -> str:
     """What the program is told, as JSON."""
-    usage = standing.usage
+    usage = standing.figures.usage
     state = {
         "workspace": standing.workspace,
         "model": standing.model,
         "mode": standing.mode,
         "sandbox": standing.sandbox,
         "busy": busy,
-        "context": standing.context,
-        "todos": {"done": standing.todos[0], "total": standing.todos[1]},
+        "context": standing.figures.context,
+        "todos": {"done": standing.figures.todos[0], "total": standing.figures.todos[1]},
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "cost": usage.cost,

@@ -44,8 +44,8 @@ class CompactionActions:
                 self._context.notice(error.explain())
                 self._ask(session, leaving, None)
                 return
-            standing = self._context.screen.status.standing
-            standing.usage = standing.usage.plus(usage)
+            figures = self._context.screen.status.standing.figures
+            figures.usage = figures.usage.plus(usage)
             self._ask(session, leaving, planned)
 
         self._work(plan)
@@ -116,8 +116,8 @@ class CompactionActions:
     def _show_share(self, session: "Session") -> None:
         from sam_tui.core.usage import Usage
 
-        standing = self._context.screen.status.standing
-        standing.context = context_share(self._runtime, session, Usage())
+        figures = self._context.screen.status.standing.figures
+        figures.context = context_share(self._runtime, session, Usage())
         self._context.screen.status.show()
 
     def pin(self, text: str = "") -> None:
