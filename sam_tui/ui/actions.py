@@ -308,8 +308,11 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
 )
 
 BY_SLASH = {action.slash: action for action in ACTIONS if action.slash}
-FOCUSING = ("terminal", "zoom", "look_back", "take", "tab_new", "edit_todos")
-"""The actions that give the keys to the terminal or the list."""
+FOCUSING = (
+    "terminal", "zoom", "look_back", "take", "tab_new", "edit_todos",
+    "conversation_new", "conversation_next", "conversation_previous",
+)  # fmt: skip
+"""The actions that give the keys to the terminal, the list or another conversation."""
 
 
 def palette_actions() -> list[WorkbenchAction]:

@@ -78,16 +78,15 @@ async def test_a_question_waits_in_the_tab_of_who_asks_and_keeps_what_was_writte
         await me.pilot.press("c")
         await me.pilot.pause()
         await me.pilot.press("b", "e", "c")
-        await me.pilot.press("f12")
-        me.bench.perform("conversation_new")
+        await me.pilot.press("alt+n")
         await me.until(lambda: "1 write outside ? asks" in strip(me))
         assert "Deny" not in me.drawn() and me.app.chat.prompt.display
         await me.pilot.press("1", "escape")
         assert me.app.chat.prompt.area.text == "1", "what is typed here answers nothing there"
         assert me.bench.current.tabs[0].activity.waiting
-        me.bench.perform("conversation", "1")
+        await me.pilot.press("f12")
         await me.until(lambda: "bec" in me.drawn())
-        await me.pilot.press("escape", "escape")
+        await me.pilot.press("escape", "f12", "f12", "escape")
         await me.until(lambda: "after the answer" in me.transcript())
         assert not (stage.workspace.parent / "outside.txt").exists()
 

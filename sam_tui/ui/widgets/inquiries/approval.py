@@ -38,7 +38,9 @@ _SHORT, _SHORT_GRID = 20, 30
 the buttons stand in columns, as there it takes more rows."""
 _SCROLLBAR = 2
 """Columns for it beside the text."""
-_PASSED_ON = frozenset({"f1", "f2", "f3", "f4", "ctrl+right_square_bracket", "ctrl+q"})
+_PASSED_ON = frozenset({
+    "f1", "f2", "f3", "f4", "f12", "shift+f12", "alt+n", "ctrl+right_square_bracket", "ctrl+q",
+})  # fmt: skip
 """Keys that show other things and answer nothing."""
 _HINTS = {
     "choices": "w whole · ? why asked · c comment{edit} · Esc denies",
