@@ -110,7 +110,7 @@ class Bridge:
                     self._screen.status.show()
                     self._tabs.draw()
                 self._attention.title.of_state(
-                    self._screen.status.activity, self._context.runtime.workspace.root
+                    self._current.foremost, self._context.runtime.workspace.root
                 )
                 await asyncio.sleep(_INTERVAL)
         finally:

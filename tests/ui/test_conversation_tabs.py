@@ -9,7 +9,7 @@ from sam_tui.core.ports.model import TextDelta
 from sam_tui.ui.controllers.turns import TurnRunner
 from tests.fakes.engine_kit import Piece, RawModel, calls
 from tests.transcript.hosting import source_text
-from tests.ui.driver import Driver, Stage, app_over, driven
+from tests.ui.driver import Driver, Heard, Stage, app_over, driven
 from tests.ui.test_chat import says
 
 
@@ -71,7 +71,9 @@ async def test_a_question_waits_in_the_tab_of_who_asks_and_keeps_what_was_writte
     stage: Stage, model: RawModel
 ) -> None:
     model.answers += [outside(stage), says("after the answer"), says("undisturbed")]
-    async with driven(app_over(stage)) as me:
+    app = app_over(stage, Heard)
+    assert isinstance(app, Heard)
+    async with driven(app) as me:
         await me.ready()
         await me.send("write outside")
         await me.until(lambda: "Deny" in me.drawn())
@@ -81,6 +83,7 @@ async def test_a_question_waits_in_the_tab_of_who_asks_and_keeps_what_was_writte
         await me.pilot.press("alt+n")
         await me.until(lambda: "1 write outside ? asks" in strip(me))
         assert "Deny" not in me.drawn() and me.app.chat.prompt.display
+        assert "? waiting" in [text for text in app.sent if "\x1b]2;" in text][-1]
         await me.pilot.press("1", "escape")
         assert me.app.chat.prompt.area.text == "1", "what is typed here answers nothing there"
         assert me.bench.current.tabs[0].activity.waiting

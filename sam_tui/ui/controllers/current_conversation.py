@@ -97,6 +97,12 @@ class CurrentConversation:
         """The tab that has a conversation."""
         return next((tab for tab in self.tabs if tab.conversation == conversation), None)
 
+    @property
+    def foremost(self) -> ActivityLine:
+        """What goes on that a person should know of first: a question, else work, wherever it is."""
+        lines = [self.tab.activity, *(tab.activity for tab in self.tabs)]
+        return max(lines, key=lambda line: (bool(line.waiting), line.busy))
+
     def last_answer(self) -> str:
         """The newest answer of the model, as it wrote it; empty when there is none."""
         messages = self.session.messages if self.session is not None else ()
