@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from sam_tui.core.ids import CallId
 
@@ -89,9 +89,10 @@ Message = UserMessage | ReminderMessage | AssistantMessage | ToolMessage
 @cache
 def _adapter() -> "TypeAdapter[Message]":
     """Built on first use: only who reads a stored conversation needs pydantic."""
-    from pydantic import TypeAdapter
+    from pydantic import Discriminator, TypeAdapter
 
-    return TypeAdapter(Message)
+    # Without it every message is tried as each kind: four times the work for a long conversation.
+    return TypeAdapter(Annotated[Message, Discriminator("kind")])
 
 
 def dump_message(message: Message) -> str:

@@ -264,7 +264,9 @@ class SqliteConversations:
             entries = [_Entry(row[0], row[1], _message(row[2:]), has_row=True) for row in rows]
             if after:
                 return _coherent(entries)
-            self._read = (state, entries)
+            self._read = (state, _coherent(entries))
+        if not after:
+            return self._read[1]
         return _coherent(entry for entry in self._read[1] if entry.position > after)
 
     def queued(self, conversation: ConversationId) -> list[str]:

@@ -1,7 +1,6 @@
 """A stored conversation as blocks."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -82,26 +81,30 @@ def _call_blocks(
     call: ToolCall, result: ToolMessage | None, extra: "CallDisplay | None"
 ) -> Iterator[Content]:
     """A call with its result; before it what was decided about it."""
-    card = _card(call, result)
-    if extra is not None:
-        if extra.decision:
-            yield Decided(extra.decision, extra.allowed)
-        if card.state != "unanswered":
-            parts = extra.displays or card.displays
-            card = replace(card, seconds=extra.seconds, displays=parts)
-    yield card
-
-
-def _card(call: ToolCall, result: ToolMessage | None) -> Card:
-    raw = f"{call.name} {one_line(call.arguments, 80)}".strip()
-    card = Card(call.id, call.name, raw, call.arguments, state="unanswered")
+    if extra is not None and extra.decision:
+        yield Decided(extra.decision, extra.allowed)
     if result is None:
-        return card
-    card = replace(
-        card, operation=result.operation or call.name, summary=result.summary or card.summary
+        yield Card(call.id, call.name, _raw(call), call.arguments, state="unanswered")
+        return
+    displays = extra.displays if extra is not None else ()
+    yield Card(
+        call.id,
+        result.operation or call.name,
+        result.summary or _raw(call),
+        call.arguments,
+        state="done" if result.ok else "failed",
+        displays=displays or _text_of(result),
+        seconds=extra.seconds if extra is not None else None,
     )
-    displays = (Text(result.text),) if result.text.strip() else ()
-    return replace(card, state="done" if result.ok else "failed", displays=displays)
+
+
+def _raw(call: ToolCall) -> str:
+    """A call as the model wrote it, where nobody put it into words."""
+    return f"{call.name} {one_line(call.arguments, 80)}".strip()
+
+
+def _text_of(result: ToolMessage) -> tuple[Text, ...]:
+    return (Text(result.text),) if result.text.strip() else ()
 
 
 def _span(content: Content) -> int:
