@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard, cast
 
-from sam_tui.adapters.llm import transport
 from sam_tui.adapters.llm.choice import (
     OWN_KEY,
     Wish,
@@ -18,7 +17,7 @@ from sam_tui.adapters.llm.choice import (
     speaks_own_wire,
     with_tidy_address,
 )
-from sam_tui.adapters.llm.endpoint import host_of
+from sam_tui.adapters.llm.endpoint import host_of, model_list
 from sam_tui.adapters.llm.providers import (
     DIRECT,
     THROUGH_LITELLM,
@@ -169,7 +168,7 @@ class ProviderCatalog:
         names: list[str] = []
         with suppress(SamError, OSError, TimeoutError, ValueError, RecursionError):
             async with asyncio.timeout(_GIVEN_SECONDS):
-                listed = await transport.model_list(endpoint_for(wish, self._environment))
+                listed = await model_list(endpoint_for(wish, self._environment))
                 names = _names(listed, _MOST_OF_GIVEN)
         return [
             ModelOffer(name, model_string(name, own_wish.model), f"at {where}", own_wish.api_base)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import urlunsplit
 
-from sam_tui.adapters.llm import litellm_model, transport
+from sam_tui.adapters.llm import litellm_model
 from sam_tui.adapters.llm.direct import DirectModel
-from sam_tui.adapters.llm.endpoint import Endpoint, host_of, is_loopback, split
+from sam_tui.adapters.llm.endpoint import Endpoint, host_of, is_loopback, split, warm_http
 from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions
 from sam_tui.adapters.llm.providers import (
     OWN_WIRE,
@@ -99,7 +99,7 @@ def warm(model: Model) -> threading.Thread | None:
         return litellm_model.warm()
     if not isinstance(model, DirectModel):
         return None
-    thread = threading.Thread(target=transport.warm, name="warm-httpx", daemon=True)
+    thread = threading.Thread(target=warm_http, name="warm-httpx", daemon=True)
     thread.start()
     return thread
 

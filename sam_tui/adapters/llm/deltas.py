@@ -1,7 +1,6 @@
 """Chat completion chunks as deltas, forgiving about what servers leave out or repeat."""
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -21,7 +20,10 @@ from sam_tui.core.text.nesting import Nesting
 from sam_tui.core.usage import Usage
 
 _OPEN, _CLOSE = "<think>", "</think>"
-_TRUNCATED = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+_TRUNCATED = frozenset({
+    *("length", "max_tokens", "max_output_tokens", "model_length"),
+    "model_context_window_exceeded",
+})
 """Finish reasons that mean that there would be more."""
 _WITHHELD = frozenset({"content_filter", "safety", "refusal"})
 
@@ -228,21 +230,35 @@ def read_finish(reason: str, where: str, *, started: bool) -> list[Delta]:
     return [TruncatedDelta()] if reason.lower() in _TRUNCATED else []
 
 
+_MOST_TOKENS, _MOST_DOLLARS = 10**12, 10**6
+"""More than any answer has: a provider that says so does not count."""
+
+
+def plausible(usage: Usage) -> Usage:
+    """The usage, without the numbers that no answer can have."""
+    return Usage(
+        _count(usage.input_tokens),
+        _count(usage.cached_tokens),
+        _count(usage.cache_write_tokens),
+        _count(usage.output_tokens),
+        _count(usage.reasoning_tokens),
+        _dollars(usage.cost),
+    )
+
+
 def read_usage(raw: Mapping[str, Any]) -> Usage:
     """Usage as OpenAI, DeepSeek and OpenRouter write it; the cost only where the server says it."""
     prompt = _mapping(raw.get("prompt_tokens_details"))
     completion = _mapping(raw.get("completion_tokens_details"))
     cached = prompt.get("cached_tokens") or raw.get("prompt_cache_hit_tokens")
     written = prompt.get("cache_write_tokens") or prompt.get("cache_creation_tokens")
-    cost = raw.get("cost")
-    usable = isinstance(cost, int | float) and math.isfinite(cost) and cost >= 0
     return Usage(
         input_tokens=_count(raw.get("prompt_tokens")),
         cached_tokens=_count(cached),
         cache_write_tokens=_count(written or raw.get("cache_creation_input_tokens")),
         output_tokens=_count(raw.get("completion_tokens")),
         reasoning_tokens=_count(completion.get("reasoning_tokens")),
-        cost=float(cost) if usable and cost is not None else None,
+        cost=_dollars(raw.get("cost")),
     )
 
 
@@ -280,4 +296,10 @@ def _dumped(value: object) -> str:
 def _count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
-    return int(value) if math.isfinite(value) and value > 0 else 0
+    return int(value) if 0 < value <= _MOST_TOKENS else 0
+
+
+def _dollars(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= _MOST_DOLLARS else None

@@ -7,9 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui import __version__, http_library
-from sam_tui.adapters.llm import transport
 from sam_tui.adapters.llm.deltas import ChunkReader, read_finish, read_usage
-from sam_tui.adapters.llm.endpoint import Endpoint
+from sam_tui.adapters.llm.endpoint import Endpoint, client_for
 from sam_tui.adapters.llm.failures import failure, read_error, read_refusal, unreachable
 from sam_tui.adapters.llm.litellm_model import known_cost
 from sam_tui.adapters.llm.response_bytes import (
@@ -98,7 +97,7 @@ class DirectModel:
     def _open(self, request: ModelRequest) -> Any:
         if self._client is None:
             try:
-                self._client = transport.client_for(self.endpoint)
+                self._client = client_for(self.endpoint)
             except (ValueError, ImportError, http_library.load().InvalidURL) as error:
                 text = f"The proxy in the environment cannot be used: {error}"
                 raise ModelUnavailable(text, hint="Check HTTPS_PROXY and ALL_PROXY.") from error

@@ -23,6 +23,8 @@ from sam_tui.core.errors import (
 )
 
 _LONGEST = 600
+_LONGEST_READ = 16 * 1024
+"""Characters of a refusal that are looked at: a page of a proxy is longer, its beginning says it."""
 _SHORTEST_KEY = 4
 """Shorter ones are no secrets but fillers such as ``x``, and would garble the text."""
 _PIECE = 8
@@ -64,6 +66,7 @@ class FailureSource:
 
     def clean(self, text: str) -> str:
         """Text from outside, fit to show: without the key, without control characters, bounded."""
+        text = text[:_LONGEST_READ]
         if len(self.key) >= _SHORTEST_KEY:
             for key in (self.key, quote(self.key, safe=""), json.dumps(self.key)[1:-1]):
                 text = _without_pieces(text.replace(key, "[key]"), key)
@@ -168,7 +171,7 @@ def _told_limit(message: str) -> int | None:
 
 def unreachable(error: BaseException, source: FailureSource) -> ModelError:
     """The error for a connection that did not come about."""
-    causes = _causes(error)
+    causes = causes_of(error)
     where, check = source.where, "Check the address and the network."
     if any(isinstance(c, socket.gaierror) for c in causes):
         return ModelUnavailable(f"The name of {where} cannot be resolved.", hint=check)
@@ -182,7 +185,7 @@ def unreachable(error: BaseException, source: FailureSource) -> ModelError:
     return ModelUnavailable(f"Nothing answers at {where}.", hint=hint)
 
 
-def _causes(error: BaseException) -> list[BaseException]:
+def causes_of(error: BaseException) -> list[BaseException]:
     """An error with all that stands behind it, groups included."""
     causes: list[BaseException] = []
     waiting: list[BaseException | None] = [error]

@@ -5,25 +5,17 @@ import gc
 import json
 import logging
 import os
-import re
 import sys
 import threading
 import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 from sam_tui import http_library
-from sam_tui.adapters.llm import transport
-from sam_tui.adapters.llm.endpoint import host_of, is_loopback
-from sam_tui.adapters.llm.failures import (
-    FailureSource,
-    ProviderRefusal,
-    failure,
-    read_error,
-    retry_after,
-    unreachable,
-)
+from sam_tui.adapters.llm.endpoint import host_of, is_loopback, timeouts
+from sam_tui.adapters.llm.failures import FailureSource, failure
+from sam_tui.adapters.llm.litellm_failures import LiteLLMFailures
 from sam_tui.adapters.llm.litellm_wire import (
     LiteLLMWire,
     StreamedAnswer,
@@ -33,7 +25,7 @@ from sam_tui.adapters.llm.litellm_wire import (
 )
 from sam_tui.adapters.llm.providers import wants_strict
 from sam_tui.adapters.llm.wire import Dialect, chat_messages, dump
-from sam_tui.core.errors import ModelCut, ModelError, ModelNotFound, ModelRejected, ModelUnavailable
+from sam_tui.core.errors import ModelCut, ModelError, ModelNotFound, ModelRejected
 from sam_tui.core.ports.model import Delta, ModelRequest, UsageDelta
 from sam_tui.core.usage import Usage
 
@@ -72,9 +64,6 @@ _ENVIRONMENT = {
     "LITELLM_SUPPRESS_STARTUP_OUTPUT": "True",
 }
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
-_PREAMBLE = re.compile(
-    r"^(?:(?:litellm\.)?(?:\w+Error|Timeout|Timeout Error): |\w+(?:Exception|Error) - )+"
-)
 
 
 def load() -> Any:
@@ -221,13 +210,16 @@ class LiteLLMModel:
         wire = LiteLLMWire(request.limits, self._source.where)
         stream: Any = None
         try:
-            stream = await wire.during(litellm.acompletion(**self._arguments(litellm, request)))
+            asked = litellm.acompletion(**self._arguments(litellm, request))
+            stream = await asyncio.wait_for(wire.during(asked), self._patience)
             while (chunk := await wire.during(anext(stream, None))) is not None:
                 for delta in answer.read(chunk):
                     yield delta
                 _forget(stream)
         except Exception as error:  # litellm raises whatever it likes, bugs of its own included
-            failed = wire.error or self._failure(litellm, error, started=answer.started)
+            failed = wire.error or self._failures.error_of(
+                litellm, error, wire, started=answer.started
+            )
             raise failed from error
         finally:
             if stream is not None and hasattr(stream, "aclose"):
@@ -235,6 +227,7 @@ class LiteLLMModel:
         assert stream is not None
         sent = reported(stream)
         finish = str(stream.received_finish_reason or "")
+        finish = finish if wire.stop_reason is None else wire.stop_reason
         self._require_whole(finish, wire, started=answer.started or bool(sent))
         for delta in answer.end(finish, self._source.where):
             yield delta
@@ -249,9 +242,20 @@ class LiteLLMModel:
         if finish or wire.done:
             return
         where = self._source.where
+        if wire.refusal is not None:
+            raise failure(wire.refusal, self._source, started=started)
         if not (started or wire.fields_only):
             raise ModelRejected(f"{where} did not answer as a model does.")
         raise ModelCut(f"{where} ended the stream before the answer was complete.")
+
+    @property
+    def _patience(self) -> float:
+        """Seconds for a response to begin: what comes before its status line counts as silence."""
+        return self._options.connect_timeout + self._options.timeout
+
+    @property
+    def _failures(self) -> LiteLLMFailures:
+        return LiteLLMFailures(self._model, self._source, self._options.timeout)
 
     @property
     def _source(self) -> FailureSource:
@@ -285,7 +289,7 @@ class LiteLLMModel:
             "messages": json.loads(dump(chat_messages(request.system, request.messages, dialect))),
             "stream": True,
             "stream_options": {"include_usage": True},
-            "timeout": transport.timeout(options.timeout, options.connect_timeout),
+            "timeout": timeouts(options.timeout, options.connect_timeout),
             "num_retries": 0,
             "max_retries": 0,
             # Fields a provider does not know are left out instead of refused.
@@ -317,34 +321,6 @@ class LiteLLMModel:
             native, cost_of(litellm, self._model, native) if self._options.priced else None
         )
 
-    def _failure(self, litellm: Any, error: Exception, *, started: bool) -> ModelError:
-        """One of our errors for whatever litellm raised; its own class is not reliable."""
-        if isinstance(error, ModelError):
-            return error
-        names = litellm.exceptions
-        message, source = _said(error), self._source
-        if isinstance(error, names.MidStreamFallbackError):
-            return ModelCut(f"{source.where} broke off the answer: {source.clean(message)}")
-        if isinstance(error, names.ContextWindowExceededError):
-            return failure(ProviderRefusal(400, message, "context_length_exceeded"), source)
-        headers = _headers(error)
-        if isinstance(error, names.Timeout) and not headers:
-            kind = ModelCut if started else ModelUnavailable
-            text = f"{source.where} was silent for {self._options.timeout:g} s."
-            return kind(text, hint="Give it longer with --request-timeout.")
-        status = getattr(error, "status_code", None)
-        if isinstance(error, names.APIConnectionError) or message == "Connection error.":
-            return unreachable(error, source)
-        if isinstance(status, int):
-            refusal = ProviderRefusal(status, message, _code(error), retry_after(headers))
-            return failure(refusal, source, started=started)
-        if isinstance(error, OSError | http_library.load().HTTPError):
-            return failure(
-                ProviderRefusal(None, message or type(error).__name__), source, started=started
-            )
-        explanation = source.clean(f"{type(error).__name__}: {message}")
-        return ModelRejected(f"litellm failed on {self._model}: {explanation}")
-
 
 def _forget(stream: Any) -> None:
     """Drop what litellm keeps of an answer to log it: every piece as an object of its own, and all its
@@ -352,29 +328,3 @@ def _forget(stream: Any) -> None:
     if stream.chunks and getattr(stream.chunks[-1], "usage", None) is None:
         del stream.chunks[-1]
     stream.response_uptil_now = ""
-
-
-def _said(error: Exception) -> str:
-    """The provider's words without the class names and quotes that litellm puts around them."""
-    text = _PREAMBLE.sub("", str(error)).partition(" Original exception: ")[0]
-    try:
-        inner: object = json.loads(text[text.index("{") : text.rindex("}") + 1])
-    except (ValueError, RecursionError):
-        return text
-    return read_error(inner).message or text
-
-
-def _headers(error: Exception) -> Mapping[str, str]:
-    """The provider's headers: which of the two places holds them differs between releases."""
-    response = getattr(error, "response", None)
-    return (
-        getattr(error, "litellm_response_headers", None) or getattr(response, "headers", None) or {}
-    )
-
-
-def _code(error: Exception) -> str:
-    body = getattr(error, "body", None)
-    if isinstance(body, dict):
-        fields = cast("Mapping[str, object]", body)
-        return " ".join(str(fields[k]) for k in ("code", "type") if fields.get(k))
-    return str(getattr(error, "code", None) or "")

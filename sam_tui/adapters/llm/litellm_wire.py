@@ -1,14 +1,18 @@
 """litellm's HTTP clients, counted and mended; its chunks as deltas, and its usage as ours."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sam_tui import http_library
-from sam_tui.adapters.llm.deltas import ThinkTags, read_finish
+from sam_tui.adapters.llm.deltas import ThinkTags, plausible, read_finish
+from sam_tui.adapters.llm.failures import ProviderRefusal, read_error, read_refusal
 from sam_tui.adapters.llm.response_bytes import Intake, may_begin_events, require_plain
 from sam_tui.adapters.llm.wire import OWNER
-from sam_tui.core.errors import ModelError, ModelRejected
+from sam_tui.core.errors import ModelCut, ModelError, ModelRejected
 from sam_tui.core.ports.model import AnswerLimits, CallDelta, Delta, OpaqueDelta, ReasoningDelta
 from sam_tui.core.usage import Usage
 
@@ -87,7 +91,7 @@ def read_native_usage(native: Any, cost: float | None) -> Usage:
     prompt = getattr(native, "prompt_tokens_details", None)
     completion = getattr(native, "completion_tokens_details", None)
     written = getattr(prompt, "cache_creation_tokens", None)
-    return Usage(
+    usage = Usage(
         input_tokens=native.prompt_tokens or 0,
         cached_tokens=getattr(prompt, "cached_tokens", None) or 0,
         cache_write_tokens=written or getattr(native, "cache_creation_input_tokens", None) or 0,
@@ -95,27 +99,48 @@ def read_native_usage(native: Any, cost: float | None) -> Usage:
         reasoning_tokens=getattr(completion, "reasoning_tokens", None) or 0,
         cost=cost,
     )
+    return plausible(usage)
 
 
 T = TypeVar("T")
 _current: ContextVar["LiteLLMWire | None"] = ContextVar("wire", default=None)
 _DONE = b"data: [DONE]"
 _TEXT = ("text/", "application/json", "application/x-ndjson")
+_LONGEST_REFUSAL = 64 * 1024
+_AT_ONCE = 8 * 1024
+"""Bytes of whole lines that litellm gets before the event loop has its turn: it is slow with events."""
 
 
 class LiteLLMWire:
     """The response to one request of litellm's. ``error`` is why it was broken off here.
 
     ``done`` says whether the server ended its stream with ``[DONE]``, which litellm does not tell;
-    ``fields_only`` whether what came may be the beginning of an event stream.
+    ``fields_only`` whether what came may be the beginning of an event stream; ``stop_reason`` what
+    Anthropic's wire ended with, "" where it left that open, None on every other wire.
     """
 
     def __init__(self, limits: AnswerLimits, where: str) -> None:
         self._limits = limits
         self._where = where
+        self._sent: set[tuple[str, str]] = set()
+        self._refused: Callable[[bytes], ProviderRefusal] | None = None
+        self._body = b""
+        self._event_error: ProviderRefusal | None = None
         self.error: ModelError | None = None
+        self.answered = False
         self.done = False
         self.fields_only = False
+        self.stop_reason: str | None = None
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether a request went out that no response came to."""
+        return bool(self._sent) and not self.answered
+
+    @property
+    def refusal(self) -> ProviderRefusal | None:
+        """What the provider refused with, by its status or an event of its stream."""
+        return self._refused(self._body) if self._refused is not None else self._event_error
 
     async def during(self, work: Awaitable[T]) -> T:
         """Await a piece of litellm's work; responses that come meanwhile are looked through."""
@@ -125,14 +150,25 @@ class LiteLLMWire:
         finally:
             _current.reset(token)
 
+    def require_first(self, request: "httpx.Request") -> None:
+        """Raises what went wrong where litellm sends a request once more: retries are the core's."""
+        key = (request.method, str(request.url))
+        if key in self._sent:
+            raise sys.exception() or http_library.load().ReadError("sent twice")
+        self._sent.add(key)
+
     def require_here(self, response: "httpx.Response") -> None:
         """Raises ``ModelRejected`` for a redirect: litellm's clients follow it with the whole request."""
+        status, headers = response.status_code, response.headers
+        self.answered = True
         if response.has_redirect_location:
             self.error = ModelRejected(
-                f"{self._where} redirects elsewhere ({response.status_code}).",
+                f"{self._where} redirects elsewhere ({status}).",
                 hint="Give the final address as --api-base.",
             )
             raise self.error
+        if not response.is_success:
+            self._refused = lambda body: read_refusal(status, body, headers)
 
     async def pieces(
         self, stream: AsyncIterator[bytes], headers: "httpx.Headers"
@@ -144,9 +180,10 @@ class LiteLLMWire:
             intake = Intake(self._limits, self._where, text=kind.startswith(_TEXT))
             self.fields_only = kind.startswith("text/event-stream")
             async for data in stream:
-                if lines := intake.take(data):
+                for lines in _portions(intake.take(data)):
                     self._note(lines)
                     yield lines
+                    await asyncio.sleep(0)
             if remainder := intake.remainder():
                 self._note(remainder)
                 yield remainder
@@ -155,8 +192,56 @@ class LiteLLMWire:
             raise
 
     def _note(self, lines: bytes) -> None:
+        if self._refused is not None:
+            self._body = (self._body + lines)[:_LONGEST_REFUSAL]
+            return
         self.done = self.done or lines.rstrip().endswith(_DONE)
         self.fields_only = self.fields_only and may_begin_events(lines)
+        if self.fields_only and any(map(_broken, lines.splitlines())):
+            raise ModelCut(
+                f"{self._where} sent something in the middle of the answer that is none."
+            )
+        for event in _notable(lines):
+            if event.get("type") == "message_delta":
+                self.stop_reason = _stop_reason(event.get("delta"))
+            elif event.get("error") or event.get("type") == "error":
+                self._event_error = read_error(event)
+
+
+def _broken(line: bytes) -> bool:
+    """Whether a line begins an event and does not end it: litellm passes over what it cannot read."""
+    return line.startswith(b"data: {") and not line.rstrip().endswith(b"}")
+
+
+def _stop_reason(delta: object) -> str:
+    if not isinstance(delta, dict):
+        return ""
+    return str(cast("Mapping[str, object]", delta).get("stop_reason") or "")
+
+
+def _portions(lines: bytes) -> Iterator[bytes]:
+    """Whole lines, in portions that end with one."""
+    start = 0
+    while start < len(lines):
+        end = lines.rfind(b"\n", start, start + _AT_ONCE) + 1
+        if end <= start:
+            end = lines.find(b"\n", start) + 1 or len(lines)
+        yield lines[start:end]
+        start = end
+
+
+def _notable(lines: bytes) -> Iterator[Mapping[str, object]]:
+    """The events on these lines that end an answer or break it off."""
+    if b'"error"' not in lines and b'"message_delta"' not in lines:
+        return
+    for line in lines.splitlines():
+        if line.startswith(b"data:") and (b'"error"' in line or b'"message_delta"' in line):
+            try:
+                event: object = json.loads(line[5:])
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(event, dict):
+                yield cast("Mapping[str, object]", event)
 
 
 def watch(litellm: Any) -> None:
@@ -198,7 +283,9 @@ def _hooks() -> dict[str, list[object]]:
             await self._stream.aclose()
 
     async def ask(request: "httpx.Request") -> None:
-        if _current.get() is not None:
+        wire = _current.get()
+        if wire is not None:
+            wire.require_first(request)
             # Compressed event streams arrive in lumps, and a small one may hold any number of bytes.
             request.headers["accept-encoding"] = "identity"
 
