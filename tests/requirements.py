@@ -1135,6 +1135,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:approve": Requirement("An approval shows operation, targets, reason, place and change, and offers only what was offered, at every usable size.", "peers 4.3"),
     "ui:argument-completion": Requirement("What may follow a command is offered while it is typed, and Tab completes it: modes, looks, models, workflows, conversations by their titles, files, and the words of the table.", "issue 17.3"),
     "ui:audit": Requirement("Decisions are browsed page by page, narrowed by words, folder and outcome, each with all that is known and the state of its seal.", "issue 4.11"),
+    "ui:grants": Requirement("What is allowed for a while is listed with how long it lasts; Enter takes one back, and the next such call asks again.", "issue 17"),
     "ui:audit-broken": Requirement("A log of decisions that was changed is told at the start, in the bottom line and by the doctor.", "issue 4.11"),
     "ui:background": Requirement("A key sends the command that the agent waits for to the background; a list reads, ends and brings back what runs there.", "issue 5.5"),
     "ui:bell": Requirement("A question that waits and the end of a turn call a person who looks elsewhere: bell, the notification that the terminal takes, a command of their own; also where focus is not reported.", "issue 17.7, peers 4.3"),

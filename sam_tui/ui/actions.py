@@ -133,6 +133,7 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "trust", "Trust", "Look at what this folder wants believed, and trust it", (), "trust"
     ),
+    WorkbenchAction("grants", "Grants", "What is allowed for a while, to take back", (), "grants"),
     WorkbenchAction("audit", "Audit", "Browse every decision on a call", (), "audit"),
     WorkbenchAction(
         "servers", "MCP servers", "How the MCP servers stand, and their tools", (), "mcp"

@@ -109,6 +109,7 @@ class Workbench:
             "next_mode": lambda _: authorization.next_mode(),
             "mode": authorization.mode,
             "trust": lambda _: authorization.trust(),
+            "grants": lambda _: authorization.grants(),
             "audit": lambda _: authorization.audit(),
             "servers": lambda _: pick_server(self._context),
             "undo": lambda _: self._when_idle(about.undo),

@@ -15,7 +15,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "topic", "prompts",
     ),
     "Model and context": ("model", "key", "context", "compact", "xray", "reminders", "pin"),
-    "Trust": ("trust", "audit", "servers"),
+    "Trust": ("trust", "grants", "audit", "servers"),
     "Workflows": (
         "workflow", "planned_task", "runs_plan", "runs_go", "runs_new", "runs_verbs", "fleets",
     ),

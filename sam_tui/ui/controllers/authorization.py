@@ -1,6 +1,7 @@
-"""Whom the person believes, who is asked before what, and what was decided: trust, mode, audit."""
+"""Whom the person believes, who is asked before what, and what was decided: trust, grants, mode, audit."""
 
 import asyncio
+import math
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -8,10 +9,11 @@ from sam_tui.core.errors import SamError
 from sam_tui.ui.actions import MODES
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.key_guard import Patience
-from sam_tui.ui.plain import one_line
+from sam_tui.ui.plain import one_line, visible_line
 from sam_tui.ui.screens.dialogs import Choice
 
 if TYPE_CHECKING:
+    from sam_tui.core.authorization.grants.grants import Grant
     from sam_tui.core.authorization.policy.policy import PermissionMode
     from sam_tui.core.ports.policy import Inspection
 
@@ -24,6 +26,8 @@ _DECIDED = {
     "changed": "changed while it was shown, so it is not believed: /trust shows it again",
 }
 """What a choice came to."""
+_NOTHING_GRANTED = "Nothing is allowed for a while. What is allowed for good: sam-tui guard grants."
+_TAKES_BACK = "Enter takes one back; what is allowed for good: sam-tui guard grants"
 _ROUND: tuple["PermissionMode", ...] = ("ask", "ask-all", "accept-edits", "plan")
 
 
@@ -127,6 +131,29 @@ class Authorization:
         here = DecisionFilter(workspace=self._runtime.workspace.root)
         self._context.app.push_screen(AuditScreen(self._runtime.decisions, here))
 
+    # ---- grants
+
+    def grants(self) -> None:
+        """Let the person take back what is allowed for a while, in any conversation of the window."""
+        granted = self._runtime.guard.grants
+        options = [
+            (
+                Choice(
+                    f"{grant.operation}  {visible_line(grant.target)}",
+                    _until(granted.remaining(grant)),
+                    grant.conversation,
+                ),
+                partial(self._take_back, grant),
+            )
+            for grant in granted.current()
+        ]
+        self._context.pick("allowed for a while", options, empty=_NOTHING_GRANTED, hint=_TAKES_BACK)
+
+    def _take_back(self, grant: "Grant") -> None:
+        taken = self._runtime.guard.grants.revoke(grant.id)
+        words = "is asked about again" if taken else "was over already"
+        self._context.notice(f"{grant.operation} {words}: {visible_line(grant.target)}")
+
     # ---- mode
 
     def mode(self, argument: str) -> None:
@@ -167,6 +194,13 @@ class Authorization:
             if report.kind == "stdio" and report.standing in ("starting", "ready")
         ]
         return ", ".join([*servers, *filter(None, [self._standing.beside])])
+
+
+def _until(seconds: float) -> str:
+    """How long a grant lasts, from the seconds that remain."""
+    if math.isinf(seconds):
+        return "until its conversation ends"
+    return f"for {math.ceil(seconds / 60)} min"
 
 
 def _untrusted_notice(names: tuple[str, ...], *, changed: bool) -> str:
