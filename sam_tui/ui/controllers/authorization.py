@@ -128,8 +128,8 @@ class Authorization:
         from sam_tui.core.ports.policy import DecisionFilter
         from sam_tui.ui.screens.audit import AuditScreen
 
-        here = DecisionFilter(workspace=self._runtime.workspace.root)
-        self._context.app.push_screen(AuditScreen(self._runtime.decisions, here))
+        this_folder = DecisionFilter(workspace=self._runtime.workspace.root)
+        self._context.app.push_screen(AuditScreen(self._runtime.decisions, this_folder))
 
     # ---- grants
 
@@ -150,8 +150,8 @@ class Authorization:
         self._context.pick("allowed for a while", options, empty=_NOTHING_GRANTED, hint=_TAKES_BACK)
 
     def _take_back(self, grant: "Grant") -> None:
-        taken = self._runtime.guard.grants.revoke(grant.id)
-        words = "is asked about again" if taken else "was over already"
+        revoked = self._runtime.guard.grants.revoke(grant.id)
+        words = "is asked about again" if revoked else "was over already"
         self._context.notice(f"{grant.operation} {words}: {visible_line(grant.target)}")
 
     # ---- mode
