@@ -450,6 +450,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "instructions:order": Requirement("The person's own instructions stand before the folder's, the wider before the narrower.", "architecture 5"),
     "instructions:trust": Requirement("Instructions of a folder are believed exactly as they were when the person trusted it, else not at all.", "issue 4.8"),
     "ironmanus:api-list": Requirement("The list of APIs keeps endpoint and documentation apart and claims no test that was not made.", "A12, E1"),
+    "ironmanus:api-ended": Requirement("Services of the seed that have ended are on the list, say so, stand last and are asked by name alone.", "issue 15.7, A12"),
     "ironmanus:api-scores": Requirement("Scores order the list totally; a category is filtered before the cut; noise is left out.", "A13, D3, E1"),
     "ironmanus:api-task": Requirement("Research by APIs names its sources and what it lacks, and makes nothing up.", "seed 000, A18, E1"),
     "ironmanus:api-tables": Requirement("Markdown tables of the person's settings join the list of APIs and replace entries of the same name.", "issue 15.7, A13"),

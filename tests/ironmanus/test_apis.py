@@ -15,22 +15,69 @@ from tests.fakes.web_server import Answer, Asked, WebServer, answered, moved
 from tests.ironmanus.desk import PHASES, Desk
 
 APIS = ApiList()
+PLAIN_HTTP = frozenset({
+    "Animal Crossing API",
+    "Chuck Norris Database",
+    "Colormind API",
+    "Meme Maker API",
+    "Numbers API",
+    "Open Notify ISS API",
+    "IP-API",
+    "Shibe Online API",
+})
+"""Services of the seed that have no TLS."""
+SEED = """\
+Cat Facts API; Dog API; Random Fox API; HTTPCat API; AnimeChan API; Studio Ghibli API; Open
+Library API; Clearbit Logo API; Nager.Date API; CoinDesk Bitcoin Price API; CoinGecko API; Free
+Dictionary API; Bored API; JokeAPI; Chuck Norris Jokes API; Official Joke API; TheMealDB API;
+TheCocktailDB API; Deck of Cards API; Pokemon API; Rick and Morty API; Open Trivia Database;
+Lorem Picsum; Colormind API; REST Countries API; IP-API; ipapi.co; GeoJS; Stack Overflow API;
+JSONPlaceholder API; NASA APOD API; Numbers API; Open Notify ISS API; Disease.sh COVID-19 API;
+Random User Generator; Lorem Ipsum API; OpenWeatherMap API; Data.gov API; ESPN API; UK Transport
+API; is.gd URL Shortener; QR Server API; Lyrics.ovh API; Quotable API; Pokemon-3D-api; Pokemon
+TCG API; AmiiboAPI; Animal Crossing API; Age of Empires II API; Axolotl API; Cataas API; HTTP
+Dogs API; MeowFacts API; Shibe Online API; Chuck Norris Database; Imgflip API; Meme Maker API;
+CountAPI; Ciprand API; ExtendsClass JSON Storage; Metropolitan Museum API; Art Institute of
+Chicago API
+"""
+"""The names of the seed's registry (spec A12)."""
 
 
 @pytest.mark.requirement("ironmanus:api-list")
 def test_every_entry_keeps_endpoint_and_documentation_apart_and_claims_no_test() -> None:
     names = [entry.name for entry in APIS.entries]
-    assert len(set(names)) == len(names) >= 65
+    assert len(set(names)) == len(names) >= 120
     assert len({entry.category for entry in APIS.entries}) >= 25
     for entry in APIS.entries:
-        assert entry.base_url.startswith("https://")
-        assert entry.docs_url.startswith("https://")
+        assert entry.base_url.startswith("https://") or entry.name in PLAIN_HTTP
+        assert entry.docs_url.startswith("https://") or entry.name in PLAIN_HTTP
         assert entry.endpoint.startswith("/")
-        assert entry.keywords and 0 < entry.reliability <= 1
+        assert entry.keywords and 0 <= entry.reliability <= 1
         assert ("api_key" in entry.needs) == (entry.auth == "API Key")
         assert "verified" not in entry.as_object()
     assert APIS.named("coingecko api") is not None
     assert APIS.named("nothing") is None
+    assert [name for name in " ".join(SEED.split()).split("; ") if APIS.named(name) is None] == []
+
+
+@pytest.mark.requirement("ironmanus:api-ended")
+async def test_a_service_that_has_ended_stands_last_and_is_asked_by_its_name_alone(
+    desk: Desk,
+) -> None:
+    found = await desk.answer(
+        "APISearch", objective="bitcoin price market", user_role="analyzer", max_results=20
+    )
+    over = [api["service_ended"] for api in found["apis"]]
+    assert over == sorted(over) and over[0] is False and over[-1] is True
+    assert "CoinDesk Bitcoin Price API" in [api["name"] for api in found["apis"][1:]]
+    boredom = ApiTask(objective="activities against boredom", user_role="coder")
+    assert chosen(APIS, boredom) == ()
+    named = ApiTask.model_validate({
+        "objective": "boredom",
+        "user_role": "coder",
+        "apis": [{"api_name": "Bored API"}],
+    })
+    assert [choice.entry.name for choice in chosen(APIS, named)] == ["Bored API"]
 
 
 @pytest.mark.requirement("ironmanus:api-scores")
@@ -58,7 +105,9 @@ def test_scores_are_the_seed_s_where_the_entry_is(
 @pytest.mark.parametrize("role", sorted(ROLES))
 def test_the_order_is_total_and_what_nothing_speaks_for_is_left_out(role: str) -> None:
     found = APIS.ranked("weather and market data for a museum", role, limit=200)
-    keys = [(not r.topical, -r.score, -r.entry.reliability, r.entry.name) for r in found]
+    keys = [
+        (r.entry.ended, not r.topical, -r.score, -r.entry.reliability, r.entry.name) for r in found
+    ]
     assert keys == sorted(keys)
     assert all((r.topical or r.score >= 0.25) and r.reasons for r in found)
     assert APIS.ranked("zzz", "synthesizer") == ()

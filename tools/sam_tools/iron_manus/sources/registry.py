@@ -3,7 +3,7 @@
 Endpoints and documentation are kept apart, and a template says what has to be filled in. Nothing is
 said to work that was not tried: when an entry was last seen to answer is noted where it was tried.
 The list is ``table`` and the Markdown tables of the person's settings, which come first. Reliability
-only breaks ties.
+only breaks ties; 0 is that of a service that has ended, which comes last and is asked only by its name.
 """
 
 import re
@@ -88,6 +88,11 @@ class ApiEntry:
         return tuple(dict.fromkeys(_PLACEHOLDER.findall(self.endpoint)))
 
     @property
+    def ended(self) -> bool:
+        """Whether the service is over, as far as is known."""
+        return self.reliability == 0
+
+    @property
     def https(self) -> bool:
         """Whether it is reached over TLS, as far as its addresses say."""
         return (self.base_url or self.docs_url).startswith("https:")
@@ -119,6 +124,7 @@ class ApiEntry:
             "documentation_url": self.docs_url,
             "reliability_score": self.reliability,
             "reliability_basis": "estimate",
+            "service_ended": self.ended,
         }
 
 
@@ -162,7 +168,7 @@ class ApiList:
         self, objective: str, role: str, *, category: str = "", limit: int = 5
     ) -> tuple[Ranked, ...]:
         """The entries that fit, best first: those the objective speaks of before those that only the
-        role prefers, then by score, reliability and name.
+        role prefers, then by score, reliability and name; services that have ended stand at the end.
 
         A category is filtered for before the list is cut, and what nothing speaks for is left out.
         """
@@ -172,8 +178,14 @@ class ApiList:
         fitting = [
             r for r in scored if r.topical or r.score >= MINIMUM or r.entry.category == sought
         ]
-        fitting.sort(key=lambda r: (not r.topical, -r.score, -r.entry.reliability, r.entry.name))
+        fitting.sort(key=_place)
         return tuple(fitting[:limit])
+
+
+def _place(ranking: Ranked) -> tuple[bool, bool, float, float, str]:
+    """What decides the order: lowest first, and total."""
+    entry = ranking.entry
+    return entry.ended, not ranking.topical, -ranking.score, -entry.reliability, entry.name
 
 
 def read_tables(text: str) -> list[ApiEntry]:

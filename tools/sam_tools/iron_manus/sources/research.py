@@ -197,7 +197,7 @@ def chosen(apis: ApiList, arguments: ApiTask) -> tuple[Chosen, ...]:
             candidate.entry, words, f"score {candidate.score:.3f}: {'; '.join(candidate.reasons)}"
         )
         for candidate in ranking
-        if candidate.topical
+        if candidate.topical and not candidate.entry.ended
     )
 
 

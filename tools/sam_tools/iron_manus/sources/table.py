@@ -1,4 +1,7 @@
-"""The public APIs that come with the program, as Markdown tables: each category is a heading."""
+"""The public APIs that come with the program, as Markdown tables: each category is a heading.
+
+A reliability of 0 says that the service has ended.
+"""
 
 TABLE = """\
 ## animals
@@ -12,6 +15,10 @@ TABLE = """\
 | Cataas API | cats, pictures, gifs, animals, service | None | https://cataas.com | /cat?json=true | https://cataas.com/doc.html | 0.85 |
 | HTTPCat API | cats, http, status, codes, development | None | https://http.cat | /{status}.jpg | https://http.cat/ | 0.8 |
 | iNaturalist API | species, observations, wildlife, biodiversity, nature | None | https://api.inaturalist.org | /v1/taxa?per_page=5&q={query} | https://api.inaturalist.org/v1/docs/ | 0.85 |
+| Axolotl API | axolotl, animals, pictures, facts, amphibians | None | https://axoltlapi.herokuapp.com | / | https://theaxolotlapi.netlify.app/ | 0 |
+| HTTP Dogs API | dogs, http, status, codes, animals, development | None | https://httpstatusdogs.com | /img/{status}.jpg | https://httpstatusdogs.com/ | 0.8 |
+| MeowFacts API | cats, facts, animals, random, trivia | None | https://meowfacts.herokuapp.com | /?count=3 | https://github.com/wh-iterabb-it/meowfacts | 0.8 |
+| Shibe Online API | shiba, inu, cats, birds, animals, pictures | None | http://shibe.online | /api/shibes?count=3 | http://shibe.online/ | 0 |
 
 ## art
 
@@ -20,6 +27,7 @@ TABLE = """\
 | Lorem Picsum | images, placeholder, random, photos, design | None | https://picsum.photos | /v2/list?limit=10 | https://picsum.photos/ | 0.9 |
 | Metropolitan Museum API | museum, art, collection, metropolitan, culture, objects | None | https://collectionapi.metmuseum.org | /public/collection/v1/search?q={query} | https://metmuseum.github.io/ | 0.9 |
 | Art Institute of Chicago API | art, institute, chicago, museum, collection, paintings | None | https://api.artic.edu | /api/v1/artworks/search?limit=5&q={query} | https://api.artic.edu/docs/ | 0.9 |
+| Colormind API | color, palette, design, ui, art, aesthetics | None | http://colormind.io | /list/ | http://colormind.io/api-access/ | 0.75 |
 
 ## color
 
@@ -53,6 +61,7 @@ TABLE = """\
 |---|---|---|---|---|---|---|
 | CoinGecko API | crypto, bitcoin, ethereum, finance, trading, market | None | https://api.coingecko.com | /api/v3/coins/markets?vs_currency=usd&per_page=10 | https://docs.coingecko.com/ | 0.91 |
 | Coinbase Price API | bitcoin, price, cryptocurrency, finance, exchange | None | https://api.coinbase.com | /v2/prices/{pair}/spot | https://docs.cdp.coinbase.com/ | 0.85 |
+| CoinDesk Bitcoin Price API | bitcoin, price, cryptocurrency, finance, market | None | https://api.coindesk.com | /v1/bpi/currentprice.json | https://developers.coindesk.com/ | 0 |
 
 ## finance
 
@@ -87,6 +96,10 @@ TABLE = """\
 | Imgflip API | memes, images, humor, generator, popular, internet | None | https://api.imgflip.com | /get_memes | https://imgflip.com/api | 0.85 |
 | Chuck Norris Jokes API | chuck, norris, jokes, humor, random | None | https://api.chucknorris.io | /jokes/random | https://api.chucknorris.io/ | 0.85 |
 | Official Joke API | jokes, humor, setup, punchline, random | None | https://official-joke-api.appspot.com | /random_joke | https://github.com/15Dkatz/official_joke_api | 0.8 |
+| Bored API | activities, boredom, random, suggestions, fun | None | https://www.boredapi.com | /api/activity | https://www.boredapi.com/documentation | 0 |
+| Quotable API | quotes, inspiration, famous, sayings, wisdom | None | https://api.quotable.io | /random | https://github.com/lukePeavey/quotable | 0 |
+| Chuck Norris Database | chuck, norris, jokes, humor, random, database | None | http://api.icndb.com | /jokes/random | http://www.icndb.com/api/ | 0 |
+| Meme Maker API | memes, maker, creator, generator, humor, images | None | http://alpha-meme-maker.herokuapp.com | / | https://mememaker.github.io/API/ | 0 |
 
 ## food
 
@@ -115,6 +128,7 @@ TABLE = """\
 | ipapi.co | ip, geolocation, location, city, country | None | https://ipapi.co | /{ip}/json/ | https://ipapi.co/api/ | 0.9 |
 | GeoJS | ip, geolocation, country, city, location | None | https://get.geojs.io | /v1/ip/geo/{ip}.json | https://www.geojs.io/docs/ | 0.8 |
 | Zippopotam API | postal, zip, codes, places, location | None | https://api.zippopotam.us | /{country}/{code} | https://docs.zippopotam.us/ | 0.85 |
+| IP-API | ip, geolocation, location, isp, country | None | http://ip-api.com | /json/{ip} | https://ip-api.com/docs | 0.85 |
 
 ## development
 
@@ -126,6 +140,9 @@ TABLE = """\
 | GitLab API | gitlab, repositories, code, software, programming | None | https://gitlab.com | /api/v4/projects?per_page=5&search={query} | https://docs.gitlab.com/api/rest/ | 0.85 |
 | deps.dev API | dependencies, packages, licences, versions, software | None | https://api.deps.dev | /v3/systems/{system}/packages/{package} | https://docs.deps.dev/api/v3/ | 0.85 |
 | endoflife.date API | releases, versions, support, software, lifecycle | None | https://endoflife.date | /api/{product}.json | https://endoflife.date/docs/api/ | 0.85 |
+| CountAPI | counting, tracking, analytics, hits, events, free | None | https://api.countapi.xyz | /hit/{namespace}/{name} | https://countapi.xyz/ | 0 |
+| Ciprand API | random, string, generator, secure, cryptography, tools | None | https://ciprand.p3p.repl.co | /api?len=20&count=10 | https://github.com/polarspetroll/ciprand | 0 |
+| ExtendsClass JSON Storage | json, storage, temporary, data, store, api | None | https://json.extendsclass.com | /bin/{id} | https://extendsclass.com/json-storage.html | 0.8 |
 
 ## security
 
@@ -171,6 +188,8 @@ TABLE = """\
 | NASA Image Library API | nasa, astronomy, space, pictures, videos | None | https://images-api.nasa.gov | /search?q={query} | https://images.nasa.gov/docs/images.nasa.gov_api_docs.pdf | 0.85 |
 | Where the ISS at API | iss, space, station, location, orbit | None | https://api.wheretheiss.at | /v1/satellites/25544 | https://wheretheiss.at/w/developer | 0.85 |
 | Sunrise Sunset API | sunrise, sunset, daylight, twilight, sun | None | https://api.sunrise-sunset.org | /json?lat={latitude}&lng={longitude} | https://sunrise-sunset.org/api | 0.85 |
+| Numbers API | numbers, facts, math, trivia, mathematics | None | http://numbersapi.com | /{number}?json | http://numbersapi.com/ | 0.85 |
+| Open Notify ISS API | iss, space, station, location, orbit | None | http://api.open-notify.org | /iss-now.json | http://open-notify.org/Open-Notify-API/ | 0.8 |
 
 ## health
 
@@ -195,6 +214,7 @@ TABLE = """\
 | API | Keywords | Auth | Base URL | Endpoint | Documentation | Reliability |
 |---|---|---|---|---|---|---|
 | Random User Generator | users, random, testing, fake, data | None | https://randomuser.me | /api/?results=5 | https://randomuser.me/documentation | 0.9 |
+| Lorem Ipsum API | lorem, ipsum, text, placeholder, dummy | None | https://loripsum.net | /api/3/short | https://loripsum.net/ | 0.85 |
 
 ## anime
 
@@ -202,12 +222,14 @@ TABLE = """\
 |---|---|---|---|---|---|---|
 | Jikan API | anime, manga, characters, entertainment | None | https://api.jikan.moe | /v4/anime?limit=5&q={query} | https://docs.api.jikan.moe/ | 0.85 |
 | Studio Ghibli API | ghibli, anime, films, movies, characters | None | https://ghibliapi.vercel.app | /films | https://ghibliapi.vercel.app/ | 0.8 |
+| AnimeChan API | anime, quotes, manga, characters, entertainment | None | https://api.animechan.io | /v1/quotes/random | https://animechan.io/docs | 0.85 |
 
 ## business
 
 | API | Keywords | Auth | Base URL | Endpoint | Documentation | Reliability |
 |---|---|---|---|---|---|---|
 | GLEIF API | companies, business, legal, entities, finance | None | https://api.gleif.org | /api/v1/lei-records?filter[fulltext]={query} | https://www.gleif.org/en/lei-data/gleif-api | 0.85 |
+| Clearbit Logo API | logos, companies, branding, business, images | None | https://logo.clearbit.com | /{domain} | https://clearbit.com/logo | 0 |
 
 ## gaming
 
@@ -215,6 +237,9 @@ TABLE = """\
 |---|---|---|---|---|---|---|
 | Pokemon TCG API | pokemon, tcg, trading, cards, game, collectibles | None | https://api.pokemontcg.io | /v2/cards?pageSize=5&q=name:{name} | https://docs.pokemontcg.io/ | 0.85 |
 | AmiiboAPI | nintendo, amiibo, gaming, collectibles, characters | None | https://amiiboapi.com | /api/amiibo/?name={name} | https://www.amiiboapi.com/docs/ | 0.9 |
+| Pokemon-3D-api | pokemon, 3d, models, threejs, glb, gaming, javascript | None | https://pokemon-3d-api.onrender.com | /v1/pokemon | https://pokemon-3d-api.onrender.com/ | 0.9 |
+| Animal Crossing API | animal, crossing, nintendo, villagers, furniture, gaming | None | http://acnhapi.com | /v1/villagers/ | http://acnhapi.com/doc | 0 |
+| Age of Empires II API | age, empires, strategy, gaming, units, civilizations | None | https://age-of-empires-2-api.herokuapp.com | /api/v1/civilizations | https://age-of-empires-2-api.herokuapp.com/docs/ | 0 |
 
 ## testing
 
@@ -235,12 +260,14 @@ TABLE = """\
 |---|---|---|---|---|---|---|
 | OpenLigaDB API | sports, football, matches, scores, bundesliga | None | https://api.openligadb.de | /getmatchdata/{league} | https://www.openligadb.de/ | 0.85 |
 | TheSportsDB API | sports, scores, teams, players, statistics | API Key | https://www.thesportsdb.com | /api/v1/json/{api_key}/searchteams.php?t={team} | https://www.thesportsdb.com/documentation | 0.85 |
+| ESPN API | sports, scores, teams, players, statistics | API Key | https://api.espn.com | /v1/sports?apikey={api_key} | https://www.espn.com/apis/devcenter/ | 0 |
 
 ## transportation
 
 | API | Keywords | Auth | Base URL | Endpoint | Documentation | Reliability |
 |---|---|---|---|---|---|---|
 | Transport for London API | transport, uk, public, journey, trains, london | None | https://api.tfl.gov.uk | /Line/Mode/tube/Status | https://api.tfl.gov.uk/ | 0.85 |
+| UK Transport API | transport, uk, public, journey, trains | API Key | https://transportapi.com | /v3/uk/places.json?type=train_station&query={query}&app_id={app_id}&app_key={api_key} | https://developer.transportapi.com/ | 0.8 |
 
 ## music
 
