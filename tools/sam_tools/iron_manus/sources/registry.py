@@ -178,11 +178,11 @@ class ApiList:
         fitting = [
             r for r in scored if r.topical or r.score >= MINIMUM or r.entry.category == sought
         ]
-        fitting.sort(key=_place)
+        fitting.sort(key=_rank)
         return tuple(fitting[:limit])
 
 
-def _place(ranking: Ranked) -> tuple[bool, bool, float, float, str]:
+def _rank(ranking: Ranked) -> tuple[bool, bool, float, float, str]:
     """What decides the order: lowest first, and total."""
     entry = ranking.entry
     return entry.ended, not ranking.topical, -ranking.score, -entry.reliability, entry.name
