@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 @dataclass(frozen=True)
 class Entry:
-    """A way in: code to run, packages that must stay out, and how many modules may be loaded."""
+    """A way in: code to run, packages that must stay out, and how many modules it may load."""
 
     code: str
     absent: frozenset[str]
@@ -64,38 +64,39 @@ def run(*arguments: str) -> str:
     return RUN.format(arguments=list(arguments))
 
 
-# The limits leave room of some percent: Python's own versions differ by as much.
+# The limits leave room of some percent: Python's own versions differ by as much. What an interpreter loads
+# before any code runs does not count: a .pth file of another package may add to it.
 NEWER = 6 if sys.version_info >= (3, 13) else 0
 """How many modules more the standard library itself loads from there on."""
 ENTRIES = {
-    "the package root": Entry("import sam_tui", OUTSIDE | {"asyncio", "pydantic", "typing"}, 45),
-    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 480),
-    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 560),
-    "all reminders": Entry(SUBMODULES + "load('sam_reminders')", OUTSIDE, 220),
+    "the package root": Entry("import sam_tui", OUTSIDE | {"asyncio", "pydantic", "typing"}, 13),
+    "the whole core": Entry(SUBMODULES + "load('sam_tui.core')", OUTSIDE, 448),
+    "all tools": Entry(SUBMODULES + "load('sam_tools')", OUTSIDE, 528),
+    "all reminders": Entry(SUBMODULES + "load('sam_reminders')", OUTSIDE, 188),
     "a runtime that nobody asked anything": Entry(
-        BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 390
+        BUILT, OUTSIDE - {"sqlite3", "platformdirs"} | {"pydantic", "pydantic_core", "email"}, 358
     ),
     "the screen": Entry(
         "import sam_tui.ui.app",
         OUTSIDE - {"textual", "rich", "platformdirs"}
         | {"sam_tui.core.events", "sam_tui.core.inquiry", "sam_tui.core.messages"},
-        500,
+        468,
     ),
-    "a headless run": Entry("import sam_tui.headless.run", OUTSIDE | {"pydantic"}, 281),
-    "all of headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 305),
-    "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 60),
-    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 475),
-    "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 310),
-    "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 200),
-    "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 200),
-    "the terminal": Entry("import sam_tui.adapters.terminal", OUTSIDE - {"ptyprocess"}, 50),
+    "a headless run": Entry("import sam_tui.headless.run", OUTSIDE | {"pydantic"}, 249),
+    "all of headless": Entry(SUBMODULES + "load('sam_tui.headless')", OUTSIDE, 273),
+    "--version": Entry(run("--version"), OUTSIDE | {"asyncio", "pydantic"}, 28),
+    "--help": Entry(run("--help"), OUTSIDE - {"click"}, 443),
+    "the scripted model": Entry("import sam_tui.adapters.llm.scripted", OUTSIDE, 278),
+    "the direct model": Entry("import sam_tui.adapters.llm.direct", OUTSIDE - {"httpx"}, 168),
+    "the litellm adapter": Entry("import sam_tui.adapters.llm.litellm_model", OUTSIDE, 168),
+    "the terminal": Entry("import sam_tui.adapters.terminal", OUTSIDE - {"ptyprocess"}, 18),
     "the MCP command before it serves": Entry(
-        run("mcp", "serve", "--help"), OUTSIDE - {"click", "platformdirs"}, 490
+        run("mcp", "serve", "--help"), OUTSIDE - {"click", "platformdirs"}, 258
     ),
     "the ACP command before it serves": Entry(
-        run("acp", "--help"), OUTSIDE - {"click", "platformdirs"}, 490
+        run("acp", "--help"), OUTSIDE - {"click", "platformdirs"}, 258
     ),
-    "the storage": Entry("import sam_tui.adapters.storage", OUTSIDE - {"sqlite3"}, 170),
+    "the storage": Entry("import sam_tui.adapters.storage", OUTSIDE - {"sqlite3"}, 138),
 }
 
 
@@ -108,13 +109,19 @@ def loaded(code: str) -> frozenset[str]:
     return frozenset(json.loads(done.stderr.splitlines()[-1]))
 
 
+@pytest.fixture(scope="module")
+def bare() -> frozenset[str]:
+    """What an interpreter loads that is told to do nothing."""
+    return loaded("pass")
+
+
 @pytest.mark.requirement("house:imports-stay-out")
 @pytest.mark.parametrize("name", ENTRIES)
-def test_an_entry_loads_no_more_than_it_needs(name: str) -> None:
+def test_an_entry_loads_no_more_than_it_needs(name: str, bare: frozenset[str]) -> None:
     entry = ENTRIES[name]
     modules = loaded(entry.code)
     assert sorted(({module.partition(".")[0] for module in modules} | modules) & entry.absent) == []
-    assert len(modules) <= entry.most + NEWER
+    assert len(modules - bare) <= entry.most + NEWER
 
 
 @pytest.mark.requirement("house:imports-stay-out")
