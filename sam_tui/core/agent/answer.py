@@ -34,7 +34,8 @@ class DeltaSink(Protocol):
 
 
 async def receive(stream: AsyncIterator[Delta], sinks: Collection[DeltaSink]) -> None:
-    """Give every piece to all of them as it comes; the stream is closed however that ends."""
+    """Pass every piece of the stream to each sink as it arrives, and close the stream at the end or on an
+    error."""
     try:
         async for delta in stream:
             for sink in sinks:
@@ -180,7 +181,8 @@ class _OpenCall:
 
 
 class StreamedText:
-    """What of one answer people see while it streams: as ``Fold`` keeps it, without echoes."""
+    """The text and reasoning of one answer as people see it while it streams: what ``Fold`` keeps, without
+    echoes."""
 
     def __init__(
         self, publish: Callable[[type[TextStreamed | ReasoningStreamed], str], None]
@@ -211,7 +213,7 @@ class StreamedText:
 
 
 class Fold:
-    """Collects one answer."""
+    """Builds one assistant message from the pieces of a stream."""
 
     def __init__(self) -> None:
         self._text: list[str] = []
@@ -223,7 +225,7 @@ class Fold:
         """Whether the model's limit of length was reached."""
 
     def add(self, delta: Delta) -> None:
-        """Take one piece."""
+        """Add one piece of the stream to the message."""
         match delta:
             case TextDelta(text):
                 self._text.append(text)

@@ -61,7 +61,7 @@ class Budget:
 
     @property
     def raised(self) -> int:
-        """Up to how many steps nobody is asked: as for whom this is done, whose limits bind too."""
+        """How many steps the agent may reach without asking; the limit of a parent's budget binds too."""
         allowed = self.limits.raised
         return allowed if self.parent is None else min(allowed, self.parent.raised)
 
@@ -98,7 +98,7 @@ class Budget:
         return _reached(f"${cost:g}", "cost") if (self.usage.cost or 0.0) >= cost else None
 
     def spend(self, usage: Usage) -> None:
-        """Add what a call used, here and for whoever this is done for."""
+        """Add the usage of a call to this budget and to its parent's."""
         self.usage = self.usage.plus(usage)
         self.unmetered = self.unmetered or not (usage.input_tokens or usage.output_tokens)
         if self.parent is not None:
@@ -147,7 +147,7 @@ class Budgets:
         return entry[1] if entry else None
 
     def conversation(self, model: Model) -> ConversationId | None:
-        """The one whose turn a model runs, or None."""
+        """The conversation whose turn uses this model object, or None."""
         return next((c for c, entry in self._running.items() if entry[1] is model), None)
 
     def gate(self, conversation: ConversationId) -> Gate | None:

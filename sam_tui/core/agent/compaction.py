@@ -65,7 +65,8 @@ class Compacted:
         return replace(self, opening=opening, tokens=tokens)
 
     def leaving(self, messages: Sequence[Message]) -> list[Message]:
-        """What the summary stands for: all that leaves of ``messages``, and summaries before it."""
+        """The messages that the summary replaces: those that leave now, and the summaries and notes before
+        them."""
         left = set(self.indices)
         return [
             message
@@ -74,7 +75,7 @@ class Compacted:
         ]
 
     def apply(self, messages: Sequence[Message]) -> list[Message]:
-        """The new history, from the one that was given."""
+        """The history after compaction, made from the messages before it."""
         return [*self.opening, *messages[self.kept_from :]]
 
 

@@ -145,7 +145,8 @@ _STEP_BACK = 0.6
 
 
 class Room:
-    """What fits. One for a runtime: what one conversation learns of a model, all know."""
+    """How much fits into a model's context. Shared by a runtime: a limit that one conversation learns holds
+    for all."""
 
     def __init__(self, archive: Archive, bus: Bus, *, context_tokens: int | None = None) -> None:
         self._archive = archive
@@ -190,7 +191,8 @@ class Room:
         return self.shorten(history, compact(history.messages, limit, target=target))
 
     def shorten(self, history: History, compacted: Compacted) -> bool:
-        """Archive what leaves and let the opening stand for it, in one step. True: it got shorter."""
+        """Archive the messages that leave and put the opening in their place, in one step. True if the
+        history is shorter."""
         if not compacted.changed:
             return False
         before, moments = history.tokens, history.moments()

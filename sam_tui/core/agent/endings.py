@@ -51,7 +51,8 @@ class Endings:
         """Why the turn ends, where that is an answer that ended too early."""
 
     def request(self, message: AssistantMessage, *, truncated: bool) -> str:
-        """What to ask the model after this answer; empty where it is whole.
+        """The text that asks the model to continue an answer that ended early; empty if the answer is
+        complete.
 
         Raises ``EmptyAnswer`` or ``BudgetExhausted`` where the answer before it ended too early, too.
         """
@@ -71,7 +72,7 @@ class Endings:
 
     @property
     def answer(self) -> str:
-        """The last answer, with what it was continued by."""
+        """The last answer, joined with its continuations."""
         return "".join(self._parts)
 
     @property

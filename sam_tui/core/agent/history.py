@@ -80,11 +80,12 @@ class History:
 
     @property
     def call_ids(self) -> set[CallId]:
-        """Every call id that was ever used here."""
+        """Every call id that this conversation has used."""
         return self._calls
 
     def append(self, message: Message, display: CallDisplay | None = None) -> None:
-        """Store one message, with what people are shown of its call, then remember it."""
+        """Store one message, and the display of its call for people; then add it to the history in
+        memory."""
         self._store.append(self.conversation, (message,), display)
         self._remember(message)
 
@@ -111,7 +112,7 @@ class History:
         self._replace(compacted.apply(self._messages))
 
     def restore_dropped(self) -> bool:
-        """Take the last compaction back, on disk and here. False: there is none."""
+        """Undo the last compaction, in the store and in memory. False if there is none to undo."""
         if not self._store.restore_dropped(self.conversation):
             return False
         self._replace(self._store.messages(self.conversation))

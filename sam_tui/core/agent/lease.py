@@ -16,7 +16,8 @@ LOOK = 0.5
 async def taken_over(
     store: ConversationStore, conversation: ConversationId
 ) -> ConversationTakenOver:
-    """Wait until another program takes over what this one claimed, and say who."""
+    """Wait until another program takes over the conversation that this one holds; the error says which
+    program."""
     while True:
         await asyncio.sleep(LOOK)
         lost = store.lost(conversation)

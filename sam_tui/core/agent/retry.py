@@ -24,7 +24,8 @@ Mend = Callable[[Model, ModelAuthError], Awaitable[Model | None]]
 
 
 class Mending:
-    """Whom to ask. ``ask`` is None where nobody is there: the turn ends then."""
+    """Asks the person for another key after a provider refused one. Without ``ask`` the turn ends
+    instead."""
 
     def __init__(self) -> None:
         self.ask: Mend | None = None
@@ -53,7 +54,7 @@ class RetryPolicy:
     patience: float = 300.0
 
     def attempts(self, error: ModelError) -> int:
-        """Tries in all for a call that fails like this."""
+        """How many tries a call gets in all after this kind of error."""
         if not error.retryable:
             return 1
         return 1 + (self.limited_retries if isinstance(error, ModelLimited) else len(self.waits))
@@ -74,7 +75,7 @@ COOLING_SECONDS = 300.0
 
 
 class FallbackModel:
-    """A model with others that answer while it cannot, in this order.
+    """A model with fallbacks, which are asked in order while the ones before them cannot answer.
 
     Another one is asked where a call fails before its first piece because a provider is overloaded,
     limited, unreachable, or has no such model; the last one's failure is told as any other. ``tell``
@@ -102,7 +103,7 @@ class FallbackModel:
 
     @property
     def context_tokens(self) -> int | None:
-        """What every one of them takes; None where none says."""
+        """The smallest context window among the models; None if no model states its own."""
         sizes = [size for model in self._models if (size := model.context_tokens) is not None]
         return min(sizes, default=None)
 
@@ -112,7 +113,7 @@ class FallbackModel:
         return getattr(self._models[self._at], "sees_images", None)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """The answer of the first that gives one."""
+        """The answer of the first model that gives one."""
         if self._at and self._monotonic() >= self._until:
             self._use(0, "is asked again")
         while True:

@@ -34,12 +34,12 @@ class Session:
 
     @property
     def conversation(self) -> ConversationId:
-        """Which conversation this is."""
+        """The id of the conversation."""
         return self._history.conversation
 
     @property
     def messages(self) -> Sequence[Message]:
-        """All of it, oldest first, reminders included."""
+        """The whole history, oldest message first, reminders included."""
         return self._history.messages
 
     @property

@@ -285,7 +285,7 @@ def _only(tools: frozenset[str]) -> Gate:
 
 
 def both(outer: Gate | None, inner: Gate) -> Gate:
-    """What an assignment may call: what it may itself, as long as its parent may too."""
+    """A gate that lets a call through only if both the parent's gate and the assignment's own do."""
     return inner if outer is None else lambda key: outer(key) or inner(key)
 
 

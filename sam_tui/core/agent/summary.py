@@ -85,7 +85,7 @@ def summarise(messages: Sequence[Message]) -> ThreadSummary:
 
 
 def merge(old: ThreadSummary, new: ThreadSummary) -> ThreadSummary:
-    """Both as one: ``new`` is what left after ``old``."""
+    """One summary of two: ``new`` is of messages that left the context after those of ``old``."""
     counts = Counter(old.tools)
     counts.update(new.tools)
     return ThreadSummary(
@@ -113,7 +113,7 @@ def find_task(requests: Sequence[str]) -> str:
 
 
 def with_task(summary: ThreadSummary, messages: Iterable[Message]) -> ThreadSummary:
-    """The summary with the task that all messages tell, those that stay in the context as well."""
+    """The summary with the task found in all messages, also those that stay in the context."""
     requests = [_line(m.text) for m in messages if isinstance(m, UserMessage)]
     return replace(summary, task=find_task([summary.task, *requests]))
 
@@ -195,7 +195,7 @@ def _text(summary: ThreadSummary, length: int, share: float) -> str:
 
 
 def _requests(requests: Sequence[str]) -> tuple[str, ...]:
-    """The first one, and the last that there is room for."""
+    """The first request and the latest ones, up to the limit."""
     nonempty = [request for request in requests if request]
     return tuple(nonempty[:1] + nonempty[1:][-(MOST_REQUESTS - 1) :])
 
@@ -266,7 +266,7 @@ def _arguments(call: ToolCall) -> Mapping[str, object]:
 
 
 def _tool(name: str) -> str:
-    """A tool's name as one word, without its operation."""
+    """The name of a tool as one word, without its operation."""
     return _clip(_line(name.partition(".")[0]).replace(" ", "_"), 64)
 
 
@@ -277,7 +277,7 @@ def _last(items: Sequence[str], most: int) -> tuple[str, ...]:
 
 
 def _line(text: str) -> str:
-    """One line that can be no tag of ours."""
+    """The text on one line, cut, and without anything that reads as one of our tags."""
     return _clip(_TAG.sub("‹", neutralise(" ".join(text.split()))), 400)
 
 

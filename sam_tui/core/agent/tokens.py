@@ -53,7 +53,7 @@ def estimate(message: Message) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ContextPart:
-    """What one kind of content takes of a request, as it is estimated here."""
+    """The estimated share of a request that one kind of content takes: tokens, and how many items."""
 
     name: str
     tokens: int
@@ -76,7 +76,7 @@ def context_parts(system: str, tools: str, messages: Sequence[Message]) -> list[
 
 
 def total(messages: Sequence[Message]) -> int:
-    """Tokens of all messages."""
+    """The estimated tokens of all messages."""
     return sum(map(estimate, messages))
 
 

@@ -176,7 +176,7 @@ class Turn:
         await self._admit(text, self.opening)
 
     async def _admit(self, text: str, opening: str = "") -> None:
-        """Store the message, and before it what there is to remind of. Hooks may refuse it."""
+        """Store the person's message after the reminders that are due. A hook may refuse the message."""
         notes = await hooked.admit(text, opening) if (hooked := self._hooked()) else ()
         attachments = (text[:1] == "/" or "@" in text) and self._engine.attachments
         executor = self._engine.executor
@@ -190,7 +190,8 @@ class Turn:
         self._history.append(UserMessage(shield.redact(text)))
 
     async def _steer(self) -> bool:
-        """Let messages join that came meanwhile; whether any did. A hook may keep one out."""
+        """Add messages that the person typed meanwhile to the turn; whether any was added. A hook may
+        refuse each."""
         joined = False
         for text in self._steering():
             try:
@@ -206,8 +207,8 @@ class Turn:
         self._engine.bus.publish(Noticed(self._conversation, "warning", text))
 
     async def _gather(self) -> None:
-        """Let tools join that have come since; from here to the end of the turn they stay the same,
-        so that no request breaks the prefix of the one before it."""
+        """Add tools that have appeared since the last turn. Until the turn ends the tools then stay the
+        same, so that each request begins with the one before it."""
         engine = self._engine
         if engine.arrivals is not None:
             before = self._requests.tools_json
@@ -217,14 +218,14 @@ class Turn:
                 engine.bus.publish(Noticed(self._conversation, "info", TOLD["tools"]))
 
     def _size(self) -> None:
-        """Begin every request with what the model has space for."""
+        """Choose system prompt and tools for the context window of the model."""
         engine = self._engine
         context = engine.room.context(self._model)
         self._requests = opening(engine.requests, engine.executor.registry, context)
         self._fixed = text_tokens(self._requests.fixed_text)
 
     def _hooked(self) -> "HookedTurn | None":
-        """The hooks of this turn; None where nobody has any."""
+        """The hooks of this turn; None if none are configured."""
         hooking = self._engine.executor.hooks()
         if hooking is not None and self._hooks is None:
             from sam_tui.core.agent.turn_hooks import HookedTurn
@@ -233,7 +234,7 @@ class Turn:
         return self._hooks
 
     async def _sent_on(self, answer: str) -> bool:
-        """Whether hooks do not let the turn end with this answer."""
+        """Whether a hook refuses to let the turn end with this answer."""
         if (hooked := self._hooked()) is None:
             return False
         why, notes = await hooked.sent_on(answer)
@@ -241,7 +242,8 @@ class Turn:
         return bool(why)
 
     async def _ask(self) -> tuple[AssistantMessage, bool]:
-        """One answer and whether it was truncated; each try is a step of the budget."""
+        """One answer of the model and whether it was cut off by the length limit; each try is a step of the
+        budget."""
         attempt = 1
         while True:
             step = self._budget.take_step()
@@ -259,7 +261,8 @@ class Turn:
                 attempt += 1
 
     def _step_back(self, error: ContextExceeded) -> bool:
-        """Whether the next request is shorter than the one that was refused."""
+        """Learn the model's limit from its refusal and shorten the history; whether the next request is
+        shorter."""
         room, before = self._engine.room, self._fixed
         room.learn(self._model, error, sent=self._history.tokens + before)
         self._size()
@@ -294,7 +297,8 @@ class Turn:
         self._history.add_usage(usage)
 
     async def _make_room(self) -> None:
-        """What had to leave took reminders with it: those that still hold are told anew."""
+        """Compact the history if the next request would not fit, and add again the reminders that left with
+        it."""
         room, shorter = self._engine.room, False
         if (hooked := self._hooked()) is not None:
             share = room.share(self._history, self._model, fixed=self._fixed)
@@ -319,7 +323,7 @@ class Turn:
         await self._engine.clock.sleep(delay)
 
     async def _run_calls(self, calls: Sequence[ToolCall]) -> None:
-        """Run all calls; exactly one result each enters the history, in call order."""
+        """Run all calls; exactly one result of each is added to the history, in call order."""
         runner = CallRunner(self._engine.executor, self._conversation, self._gate)
         ended = await runner.run(calls, lambda done: self._store(calls, done))
         self._note([note for executed in ended for note in executed.notes])
@@ -331,7 +335,8 @@ class Turn:
             raise StoppedByHook(f"The turn was ended: {halt}")
 
     def _store(self, calls: Sequence[ToolCall], done: Mapping[int, Executed]) -> None:
-        """Append the results whose predecessors all have theirs, so that order is call order."""
+        """Append each result once the results of all calls before it are there, so that results stand in
+        call order."""
         while (index := self._history.answered_of(calls)) in done:
             finished = done[index].finished
             self._history.append(
@@ -351,7 +356,7 @@ class Turn:
             self._say(reminder)
 
     def _note(self, notes: Sequence[str], source: str = "hooks") -> None:
-        """Tell the model what hooks, or a person, have to say."""
+        """Add notes of hooks or a person's comments to the history as reminders."""
         for note in notes:
             self._say(ReminderMessage(source, note))
 
@@ -361,7 +366,7 @@ class Turn:
         self._engine.bus.publish(event)
 
     def _keep_partial(self) -> None:
-        """What had streamed before the stop stays in the conversation, marked as cut."""
+        """Store the text that had streamed before the turn was stopped, marked as interrupted."""
         partial = scrub_echoes(self._fold.text)
         if partial.strip():
             with suppress(ConversationTakenOver):

@@ -14,7 +14,8 @@ MOST_STOPS = 8
 
 @dataclass(slots=True)
 class HookedTurn:
-    """The hooks of one turn; ``who`` is the subagent whose turn it is, or empty."""
+    """The hooks of one turn; ``who`` names the subagent whose turn it is, and is empty for the main
+    agent."""
 
     hooking: Hooking
     conversation: ConversationId
@@ -63,7 +64,7 @@ class HookedTurn:
         self.compacting = near
 
     async def admit_compaction(self, instructions: str) -> str:
-        """The instructions for one that the person asked for, with what hooks add to them.
+        """The person's instructions for a compaction, with the notes that hooks add.
 
         Raises ``UsageError`` where a hook refuses it.
         """

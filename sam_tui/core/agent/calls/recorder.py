@@ -65,7 +65,8 @@ class CallRecorder:
         return CallRecording(self, conversation, model, request)
 
     def prefix(self, conversation: ConversationId, model: str, request: ModelRequest) -> SentPrefix:
-        """How much of a request the one before it had; from now on this one is the one before."""
+        """How many bytes of a request were also in the previous one; remembers this request for the next
+        comparison."""
         before = self._sent.get(conversation)
         same = _same(before.messages, request.messages) if before else 0
         sizes = [
@@ -101,7 +102,7 @@ class CallRecorder:
 
 
 class CallRecording:
-    """One call while it runs. Use it once."""
+    """The record of one model call while it runs. Used once."""
 
     def __init__(
         self,
@@ -220,7 +221,7 @@ def _tools(text: str) -> list[tuple[str, object]]:
 
 
 def _block(messages: Sequence[Message], index: int) -> str:
-    """A message by what it is, for people."""
+    """A message named for people: its number and kind."""
     if index >= len(messages):
         return "the conversation was cut"
     message = messages[index]

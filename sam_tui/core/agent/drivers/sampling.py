@@ -48,7 +48,7 @@ class SamplingRequest:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What the model of that name answered, and why that ended."""
+    """A sampling answer: its text, the model that gave it, and why the text ended."""
 
     text: str
     model: str
@@ -167,7 +167,7 @@ async def _read(
 
 
 def _spoken(sampling: SamplingRequest) -> list[tuple[str, str]]:
-    """Who says what, in order."""
+    """The role and text of each message, in order, the system prompt first."""
     system = [("system", sampling.system)] if sampling.system else []
     return system + [(message.kind, message.text) for message in sampling.messages]
 

@@ -24,7 +24,7 @@ _ASIDE = (
 
 @dataclass(frozen=True, slots=True)
 class SideAnswer:
-    """What the model said aside, and what that used."""
+    """The model's answer to a side question, and its usage."""
 
     text: str
     usage: Usage

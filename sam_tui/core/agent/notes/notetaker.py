@@ -106,7 +106,7 @@ class _Prepared:
 
 
 class TurnRoom:
-    """Keeps the history of one turn within what its model takes.
+    """Keeps the history of one turn within the context of its model.
 
     Notes are prepared beside the work and used between two requests, so never while a call runs or
     waits for an approval. Where the model fails, the rules alone decide.

@@ -41,7 +41,7 @@ class PlannedCompaction:
 
     @property
     def dropped(self) -> Sequence[Message]:
-        """Reminders that leave: those that hold are told anew."""
+        """The reminders among the messages that leave; those that still hold are added again."""
         return [m for m in self.compacted.dropped if isinstance(m, ReminderMessage)]
 
     def in_words(self) -> str:
@@ -83,7 +83,7 @@ class WhatLeaves:
 
 
 class CompactionPlanner:
-    """Plans compactions of one conversation, and does them."""
+    """Previews compactions of one conversation, and carries them out."""
 
     def __init__(
         self,
