@@ -49,7 +49,7 @@ def operation_of(access: OutsideAccess) -> str:
 
 
 def summary_of(access: OutsideAccess, run: OutsideRun) -> str:
-    """Who wants what, in a line."""
+    """One line that says which process wants to do what, and where."""
     who = f"{access.process} (pid {access.pid})" if access.process else "the command"
     verb = {
         "read": "wants to read",
@@ -115,7 +115,7 @@ def widened(refused: Sequence[OutsideAccess], workspace: Workspace) -> tuple[Loc
 
 
 def _folder(path: str) -> str:
-    """The deepest folder on the way that is there."""
+    """The deepest existing folder on the way to a path."""
     while not os.path.isdir(path):
         path = os.path.dirname(path)
     return path

@@ -71,11 +71,11 @@ class Request:
     """Whether it is about calls to come: none waits for the answer."""
 
     def reason(self, why: str) -> str:
-        """Why it is asked, and what a yes brings."""
+        """The reason of a question, followed by what a yes brings about."""
         return f"{why}. {self.then}" if self.then else why
 
     def decided(self, outcome: Outcome, by: DecidedBy, rule: str, reason: str) -> Decision:
-        """A decision on it."""
+        """A decision on this request."""
         return Decision(self.operation, outcome, by, rule, reason, asker=self.asker)
 
 
@@ -115,7 +115,7 @@ MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class RememberedRefusal:
-    """What a call was refused. ``targets`` are what its accesses came to then."""
+    """A refused call; ``targets`` are those that its accesses had at that time."""
 
     operation: str
     summary: str
@@ -132,7 +132,8 @@ class Refusals:
         )
 
     def add(self, request: Request, decision: Decision) -> None:
-        """Keep what was refused, unless a rule did that: no permission overrides one."""
+        """Remember a refused request. One that a rule or hook refused is not kept: no permission overrides
+        those."""
         settled = decision.outcome in ("allow", "amended") or decision.by in ("rule", "hook")
         if settled or not decision.targets:
             return
@@ -160,7 +161,7 @@ class WaitingQuestions:
         self._open: list[tuple[Request, ApprovalRequest]] = []
 
     def turn(self, request: Request, targets: Sequence[str]) -> asyncio.Lock:
-        """Held while one of those is asked that are about the same targets; others wait beside it."""
+        """The lock of questions about the same targets: while one is asked, others wait."""
         alike = (request.conversation, request.operation, *targets)
         return self._turns.setdefault(alike, asyncio.Lock())
 
@@ -180,7 +181,7 @@ class WaitingQuestions:
             self._open = [other for other in self._open if other is not waiting]
 
     def withdraw(self, needless: Callable[[Request], bool]) -> None:
-        """Take back the questions about calls that need none any more."""
+        """Withdraw the open questions about requests that no longer need one."""
         for request, question in self._open:
             if needless(request):
                 self._inquiries.withdraw(question)

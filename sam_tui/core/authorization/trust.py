@@ -65,15 +65,15 @@ class FolderTrust:
         return same
 
     def nested(self) -> tuple[str, ...]:
-        """The instruction files of the folders below that are trusted with this one."""
+        """The instruction files in folders below that are trusted together with this folder."""
         return self._store.nested(self.folder) if self.trusted else ()
 
     def changes(self) -> tuple[str, ...]:
-        """What differs from when it was trusted, in words."""
+        """The changes since the folder was trusted, in words."""
         return self._store.changes(self.folder)
 
     def trust(self, shown: Inspection | None = None) -> None:
-        """Trust it as it is now, or as it was shown: what changed since then is a change.
+        """Trust the folder as it is now, or as it was inspected: later changes count as changes.
 
         Raises ``ConfigurationError`` when that cannot be kept or read.
         """

@@ -68,8 +68,8 @@ class PassedVariables:
         )
 
     def missed(self, environ: Mapping[str, str], command: str, output: str) -> tuple[str, ...]:
-        """Which withheld variables a failed command may have wanted: those that are named in it or in
-        what it printed, else all but the reserved where what it printed speaks of such things."""
+        """The withheld variables that a failed command may have wanted: those named in the command or its
+        output; if none is named but the output speaks of credentials, all but the reserved ones."""
         names = self.withheld(environ)
         named = tuple(name for name in names if name in command or name in output)
         if named or not _WANTED.search(output):
@@ -78,6 +78,6 @@ class PassedVariables:
 
 
 def how_to_pass(names: Iterable[str]) -> str:
-    """What a person writes so that commands get variables."""
+    """The line of a policy that passes these variables to commands."""
     listed = ", ".join(f'"{name}"' for name in names)
     return f"To pass them, write in your policy.toml: [environment] pass = [{listed}]"

@@ -29,7 +29,7 @@ _TAR_ACTIONS = "-x -c -r -u -A"
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a program does. ``exact`` says that it touches nothing but the paths it names."""
+    """What a program does; with ``exact`` it touches nothing but the paths named in its words."""
 
     classes: frozenset[CommandClass]
     why: str
@@ -38,7 +38,7 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A program by its bare name with the words after it, and what the table says of it."""
+    """One use of a program: its bare name, the words after it, and its entry in the table."""
 
     name: str
     words: Sequence[Word]
@@ -56,7 +56,7 @@ class Use:
         return known_words(self.words) and known.know(self.words)
 
     def has(self, kind: CommandClass) -> bool:
-        """Whether an option makes it that class."""
+        """Whether an option gives the program this class."""
         flags = self.program.heavier.get(kind, frozenset())
         return any(has_flag(text, flags) for text in self.texts)
 
@@ -259,7 +259,7 @@ def _prints(use: Use) -> bool:
 
 
 def _names_plainly(use: Use) -> bool:
-    """Whether all variables that it names are known, and none has a subscript."""
+    """Whether every variable named in the words is known and none has a subscript."""
     named = [word for word in use.words if not _NAMED.match(word.text)]
     return known_words(named) and not any("[" in text.partition("=")[0] for text in use.texts)
 

@@ -42,7 +42,8 @@ _WHY_WITH: dict[CommandClass, str] = {
 
 
 def judge(name: str, words: Sequence[Word], table: CommandTable) -> Traits:
-    """What ``name`` with all its ``words`` (itself first) does, wrappers not looked into."""
+    """What ``name`` does with these ``words`` (the first is its own name). Wrapped programs are not looked
+    into."""
     return _judged(Use(name, words[1:], table.program(name), table))
 
 
@@ -75,7 +76,8 @@ def _judged(use: Use) -> Traits:
 
 
 def _by_class(use: Use) -> Traits:
-    """What the program does whatever its words are, as long as they are known where that matters."""
+    """What a program does whose class does not depend on its words. Where the class is read-only, unknown
+    options change it."""
     name, program = use.name, use.program
     if program.classes == READ_ONLY:
         if program.options.know(use.words):
@@ -93,7 +95,7 @@ def unknown_options(name: str) -> Traits:
 
 
 def _by_subcommand(use: Use) -> Traits | None:
-    """What a subcommand does: one that only reads has to stand first, with options that are known."""
+    """What a subcommand does. A read-only one counts only as the first word, with known options alone."""
     first = use.words[0] if use.words else Word("")
     entry = use.program.subcommands.get(first.text)
     arguments = use.words[1:]
@@ -108,7 +110,7 @@ def _by_subcommand(use: Use) -> Traits | None:
 
 
 def _by_heavy_subcommand(use: Use) -> Traits | None:
-    """What a subcommand does that changes something, with whatever options before it."""
+    """What a subcommand does that changes something, whatever options stand before it."""
     sub = next((text for text in use.texts if not text.startswith("-")), "")
     entry = use.program.subcommands.get(sub)
     if entry is None or entry.classes <= READ_ONLY:
@@ -145,7 +147,7 @@ def _writes(use: Use) -> Traits:
 
 
 def _plain(use: Use) -> Traits:
-    """A program that is of its class whatever its words are."""
+    """What a program does whose class is the same for all words."""
     classes, name = use.program.classes, use.name or "it"
     if not classes:
         return traits("workspace-write", f"{name} may write", exact=False)

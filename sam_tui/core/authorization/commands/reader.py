@@ -101,7 +101,7 @@ class _TextReader:
         self._tainted = ""
 
     def result(self, text: str) -> CommandReading:
-        """What was read so far, as what ``text`` does."""
+        """The reading of ``text``, made of the parts read so far."""
         parts = self._parts
         if self._tainted:
             why = f"{self._tainted} is changed, so a name may mean another program"
@@ -203,7 +203,7 @@ class _TextReader:
         )
 
     def _paths(self, operands: Sequence[Word], writes: str, *, plain: bool) -> list[NamedPath]:
-        """The files that operands name; with ``plain`` every one of them that is no option."""
+        """The files that operands name; with ``plain`` every operand that is no option counts as a file."""
         words = [
             path
             for word in operands

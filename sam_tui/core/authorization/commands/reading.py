@@ -47,7 +47,7 @@ class CommandPart:
 
     @property
     def calm(self) -> bool:
-        """Whether it only reads."""
+        """Whether this part only reads."""
         return self.classes == READ_ONLY
 
 
@@ -67,12 +67,12 @@ class CommandReading:
         return max(self.parts, key=lambda part: COMMAND_CLASSES.index(part.heaviest), default=None)
 
     def holds(self, kind: CommandClass) -> bool:
-        """Whether any part is of that class."""
+        """Whether any part of the command has this class."""
         return any(kind in part.classes for part in self.parts)
 
     @property
     def calm(self) -> bool:
-        """Whether all of it only reads, for certain."""
+        """Whether the whole command certainly only reads."""
         return self.parsed and not self.tainted and all(part.calm for part in self.parts)
 
     @property

@@ -47,7 +47,7 @@ def has_flag(text: str, flags: Collection[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of a program that leave its class as it is.
+    """The options of a program that do not change its class.
 
     ``flags`` stand alone, ``valued`` take the rest of their word or the next one for their value. With
     ``*`` among the flags every word is one.
@@ -59,7 +59,7 @@ class Options:
 
     @classmethod
     def of(cls, flags: str, valued: str = "") -> "Options":
-        """From words."""
+        """Options from two lists of words."""
         alone = frozenset(flags.split())
         return cls(alone, frozenset(valued.split()), "".join(f[1] for f in alone if len(f) == 2))
 
@@ -87,7 +87,7 @@ class Options:
         return True
 
     def _takes_next(self, text: str) -> bool | None:
-        """Whether an option takes the next word for its value; None for one that is not known."""
+        """Whether an option takes the next word as its value; None for an unknown option."""
         name = text.partition("=")[0]
         if name in self.flags or name in self.valued:
             return text in self.valued and len(text) == 2
@@ -158,13 +158,13 @@ class Program:
 
     @property
     def starts_another(self) -> bool:
-        """Whether it is a shell, or runs the program that its words name."""
+        """Whether the program is a shell or runs the program named in its words."""
         return self.shell or self.wraps is not None
 
 
 @dataclass(frozen=True, slots=True)
 class GitTable:
-    """What stands before git's subcommands, and each of them."""
+    """The options of git before its subcommands, and its subcommands."""
 
     options: Options
     code: frozenset[str]
@@ -234,7 +234,7 @@ _KEYS = (*_OWN_KEYS, "stands_for", "writes", "runs", "inspect", "wraps", "versio
 
 
 class EntryError(ValueError):
-    """An entry that cannot be used; ``key`` is what is wrong in it."""
+    """An unusable entry of the table; ``key`` names the faulty key."""
 
     def __init__(self, key: str, why: str) -> None:
         super().__init__(why)

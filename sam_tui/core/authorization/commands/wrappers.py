@@ -194,7 +194,7 @@ def _keeps_meaning(name: str, option: Word, wraps: Wrapping) -> bool:
 
 
 def _with_arguments(inner: Sequence[Word], words: Sequence[Word]) -> tuple[Word, ...]:
-    """What ``xargs`` runs: what it reads stands in for words, and behind them."""
+    """The command that ``xargs`` runs; unknown words stand where it inserts or appends its input."""
     return (*(_LATER if _replaced(word.text, words) else word for word in inner), _LATER)
 
 
@@ -239,7 +239,7 @@ def _replaced(text: str, words: Sequence[Word]) -> bool:
 
 
 def _joined(words: Sequence[Word]) -> Word:
-    """Words as a shell gets them that is handed all in one text."""
+    """Several words as one, as a shell reads them when they are handed over as one text."""
     text = " ".join(word.text for word in words)
     return Word(text, all(word.static for word in words), any(word.pattern for word in words))
 
@@ -288,7 +288,7 @@ def _asks(words: Sequence[Word]) -> bool:
 
 
 def _fed(words: tuple[Word, ...], command: SimpleCommand, shell: ShellText, why: str) -> Inner:
-    """An interpreter; fed by a download it runs what nobody has seen."""
+    """An interpreter that reads its program from a pipe; destructive if that program is downloaded."""
     feeder = command.fed_by
     seen = 0
     while feeder is not None and seen < _MOST_LAYERS:

@@ -45,7 +45,8 @@ class Grant:
         return lies_in(self.target, target)
 
     def names(self, target: str) -> bool:
-        """Whether it was given for this very target, and not for what begins or lies like it."""
+        """Whether the grant names exactly this target, and not a folder, prefix or pattern that covers
+        it."""
         return self.pattern is None and self.target.rstrip("/") == target.rstrip("/")
 
 
@@ -90,7 +91,7 @@ def pattern_covers(pattern: CommandPattern, reading: CommandReading) -> bool:
 
 
 class Grants:
-    """The grants of one runtime. They live in memory and end with it."""
+    """The grants of one runtime, in memory."""
 
     def __init__(self, clock: Clock, ledger: GrantLedger | None = None) -> None:
         self._clock = clock
@@ -130,7 +131,8 @@ class Grants:
         *,
         exactly: bool = False,
     ) -> Grant | None:
-        """A grant that covers the target now, or None; with ``exactly`` only one that names just it."""
+        """A grant that covers the target now, or None; with ``exactly`` only a grant that names this very
+        target."""
         self._expire()
         for grant in self._grants:
             named = not exactly or grant.names(target)
@@ -143,7 +145,7 @@ class Grants:
         return None
 
     def use(self, grant: Grant) -> None:
-        """Count one use; the last one ends it."""
+        """Count one use of a grant; after its last use the grant is gone."""
         if grant.uses is None or grant not in self._grants:
             return
         self._grants.remove(grant)
@@ -152,7 +154,7 @@ class Grants:
         self._publish()
 
     def current(self, conversation: ConversationId | None = None) -> list[Grant]:
-        """What is granted now, to one conversation or to all."""
+        """The grants that are in force now, of one conversation or of all."""
         self._expire()
         return [g for g in self._grants if conversation in (None, g.conversation)]
 
@@ -176,11 +178,11 @@ class Grants:
         )
 
     def remaining(self, grant: Grant) -> float:
-        """Seconds until it expires; infinite for one that ends with its conversation."""
+        """Seconds until the grant expires; infinite for one that ends with its conversation."""
         return grant.expires - self._clock.monotonic()
 
     def revoke(self, grant_id: str) -> bool:
-        """Take one back; False when it is not there."""
+        """Take a grant back. False if there is none with this id."""
         remaining = [g for g in self._grants if g.id != grant_id]
         removed = len(remaining) != len(self._grants)
         self._grants = remaining

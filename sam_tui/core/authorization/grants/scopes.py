@@ -47,7 +47,7 @@ _SITE = re.compile(r"https?://[a-z0-9.-]+(?::[0-9]+)?/")
 
 @dataclass(frozen=True, slots=True)
 class ScopeOffer:
-    """A choice, and what it becomes when it is taken: grants by target, or one by pattern."""
+    """A choice of the question, and the grants it becomes: one for each target, or one by pattern."""
 
     choice: ScopeChoice
     targets: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ def _in_question(operation: str, granted: tuple[str, ...]) -> str:
 
 
 def _paths_covered(granted: tuple[str, ...]) -> Iterator[str]:
-    """Folders with all that lies in them, then what is meant by itself."""
+    """What a set of grants covers, as folders and single paths."""
     folders = [target for target in granted if target.startswith("/") and target.endswith("/")]
     if folders:
         yield f"all of {', '.join(folder.rstrip('/') or '/' for folder in folders)}"
@@ -220,7 +220,7 @@ def _in_words(decision: Decision) -> str:
 
 
 def command_prefix(part: CommandPart) -> tuple[str, ...]:
-    """The words of a command that say what it does: program, subcommand; empty where none do."""
+    """The words that name the program and subcommand of a command; empty if there are none."""
     words = part.words
     if not words or not part.exact:
         return ()
@@ -298,8 +298,8 @@ def _site(judgements: Sequence[Judgement]) -> str | None:
 
 
 def _hosts(judgements: Sequence[Judgement]) -> tuple[str, ...]:
-    """The one host that is connected to, and the pattern of those beside it; none for a place whose
-    ports are all different things: a socket, or an address that is not public."""
+    """The single host of the connections and the pattern of its siblings. None where each port is a service
+    of its own: for a socket, and for an address that is not public."""
     names = {connected(judgement.target)[0] for judgement in judgements}
     host = names.pop() if len(names) == 1 else ""
     try:
@@ -313,7 +313,7 @@ def _hosts(judgements: Sequence[Judgement]) -> tuple[str, ...]:
 
 
 def _prefix(judgements: Sequence[Judgement]) -> CommandPattern | None:
-    """The one prefix that covers the command in question."""
+    """The single prefix that covers the command in question."""
     if (
         len(judgements) != 1
         or judgements[0].reading is None
@@ -380,7 +380,7 @@ def _host_offer(span: ScopeSpan, operation: str, host: str, state: PolicyState) 
 
 
 def chosen_of(answer: Approval, on_offer: Sequence[ScopeOffer]) -> ScopeOffer | None:
-    """The offer that an answer takes; None for a refusal, and for one that was never offered."""
+    """The offer that an answer chooses; None for a refusal and for a choice that was not offered."""
     if answer.choice == "deny":
         return None
     choice = answer.scope if answer.choice == "scope" else answer.choice

@@ -172,5 +172,5 @@ def _carried(host: str) -> list[IPAddress]:
 
 
 def _overlapping(form: re.Pattern[str], host: str) -> list[str]:
-    """Every match, also one that begins within another."""
+    """Every match in a host name, overlapping ones included."""
     return [match[1] for at in range(len(host)) if (match := form.match(host, at))]

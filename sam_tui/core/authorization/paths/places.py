@@ -208,7 +208,7 @@ def _named(folder: str, name: str) -> Place | None:
 
 
 def _by_file_name(folder: str, name: str) -> Place | None:
-    """What a file is by its name, with that of its folder where it needs one."""
+    """The place that a file is by its name alone, or by its name and its folder's."""
     last = folder.rpartition("/")[2]
     by_suffix = SUFFIXES.get(os.path.splitext(name)[1])
     if matching := FILES.get(name) or FILES.get(f"{last}/{name}") or by_suffix:
@@ -303,7 +303,8 @@ def _about_hooks(relative: str, root: str) -> str:
 
 
 def higher(real: str, root: str) -> Iterator[str]:
-    """Where the same place lies in the folders above: what stands there counts for this one as well."""
+    """The paths that the same file would have in each folder above; an entry for one of them holds for this
+    path too."""
     base = root.rstrip("/")
     parts = real[len(base) + 1 :].split("/")
     special = [at for at, part in enumerate(parts) if part.lower() in _LINKING]

@@ -140,7 +140,8 @@ class Secrets:
         object.__setattr__(self, "_home", _key(real_home))
 
     def find(self, real: str, *, inside: bool) -> str:
-        """What makes a real path secret (a place, or words for its name); empty when it is none.
+        """Why a real path is secret: the secret folder, or words for the file's name. Empty if it is not
+        secret.
 
         ``inside`` says that it lies in the workspace: there only names count that are plain secrets.
         """
@@ -250,7 +251,7 @@ def _key(path: str) -> str:
 
 
 def _kind_of(name: str, key: str) -> str:
-    """What a file of this name holds wherever it lies; empty where that is no secret."""
+    """What kind of secret a file of this name is, wherever it lies; empty for none."""
     if _ENVIRONMENT.match(name) and not _EXAMPLES.search(name):
         return ENVIRONMENT_FILE
     if key.endswith("/.streamlit/secrets.toml"):

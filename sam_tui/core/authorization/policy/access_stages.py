@@ -171,7 +171,7 @@ def _unknown_listener(_: PolicyState, case: AccessCase) -> Judgement:
 
 
 def _own_server(state: PolicyState, case: AccessCase) -> Judgement | None:
-    """A server that a command of this program started is held like the one that connects."""
+    """Connecting to a server that a command of this program started is allowed."""
     access = case.located.access
     host, port = split_port(access.where) if isinstance(access, Connect) else ("", None)
     if port is None or not (host == "localhost" or loopback(host)) or not state.serves(port):
@@ -235,7 +235,7 @@ def _used_in_plan(state: PolicyState, case: AccessCase) -> Judgement | None:
 
 
 def _foreign_tool(_: PolicyState, case: AccessCase) -> Judgement:
-    """Nobody here knows what the server does with a call."""
+    """A tool of an MCP server is asked for: the guard cannot see what the server does with the call."""
     access = case.located.access
     assert isinstance(access, Use)
     return case.ask("server-tool", f"what the server {access.server} does with it is not seen here")

@@ -200,7 +200,7 @@ def _secret_path(
 
 
 def _copies(part: CommandPart) -> bool:
-    """Whether it reads what lies below a folder, contents and all."""
+    """Whether the part copies a whole folder with the contents of its files."""
     return bool(part.words) and builtin_table().program(part.words[0]).copies
 
 

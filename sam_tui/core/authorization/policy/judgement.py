@@ -23,7 +23,7 @@ PERMISSION_MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one access comes to. ``target`` is what a grant for it would name.
+    """The decision of the policy on one access. ``target`` is the name that a grant for it would have.
 
     ``reading`` is there for commands. With ``plain`` false only the exact target may be granted.
     """
@@ -39,7 +39,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One stage of a judgement: its name, what it said (empty when it had nothing to say), why."""
+    """One stage of a judgement: its name, its outcome (empty if it decided nothing), and the reason."""
 
     stage: str
     outcome: str
@@ -109,7 +109,7 @@ class PolicyState:
 
 @dataclass(frozen=True, slots=True)
 class AccessCase:
-    """One access as the stages look at it."""
+    """One access with the facts that the stages decide by."""
 
     subject: Subject
     located: LocatedAccess

@@ -69,7 +69,7 @@ class Policy(PolicyState):
     """The rules of one runtime, and how they are put to an access."""
 
     def judge(self, located: LocatedAccess, operation: str = "") -> Judgement:
-        """Decide one access; grants are not known here."""
+        """Decide one access by rules and mode. Grants are the guard's business."""
         case, stages = self._case(located, operation)
         for _, stage in stages:
             judgement = stage(self, case)
@@ -82,7 +82,7 @@ class Policy(PolicyState):
         return [self.judge(a).reading for a in accesses if isinstance(a.access, CommandAccess)]
 
     def trace(self, located: LocatedAccess, operation: str = "") -> tuple[TraceStep, ...]:
-        """Every stage up to the one that decided, with what it said."""
+        """The stages up to the one that decided, with the outcome of each."""
         case, stages = self._case(located, operation)
         steps: list[TraceStep] = []
         for name, stage in stages:
@@ -158,7 +158,8 @@ class Policy(PolicyState):
         return self.reader.read(command, cwd) if self.reader else None
 
     def _typed(self, keys: str) -> CommandReading | None:
-        """Lines that are typed are read as commands, one without its Enter too: that may follow alone."""
+        """The reading of typed keys as command lines. A last line without Enter is read too, as Enter may
+        follow alone."""
         lines = _entered(keys)
         return self.reader.read(lines) if self.reader and lines.strip() else None
 

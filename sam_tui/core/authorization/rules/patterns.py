@@ -79,7 +79,7 @@ class CommandPattern:
 
     @property
     def text(self) -> str:
-        """The words as one would write them."""
+        """The pattern as a person would write it."""
         if any(map(_GLOB.search, self.words)):
             return " ".join(self.words)
         return shlex.join(self.words)

@@ -21,7 +21,7 @@ Kind = Literal["read", "write", "run", "type", "fetch", "use"]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a rule is held against: one access of one operation."""
+    """What a rule is matched against: one access of one operation."""
 
     operation: str
     kind: Kind
@@ -130,7 +130,7 @@ class Rule:
         return exact or part.heaviest not in ("destructive", "privileged")
 
     def _covers_targets(self, part: CommandPart) -> bool:
-        """Whether every host and path that a command names is one that it speaks of."""
+        """Whether the rule covers every host and path that the command names."""
         if self.host and not (part.hosts and all(host_covered(self.host, h) for h in part.hosts)):
             return False
         return not self.path or all(
@@ -166,7 +166,7 @@ class Rule:
         return self._names_target(part)
 
     def _names_target(self, part: CommandPart) -> bool:
-        """Whether a host and a path that a command names are ones that it speaks of."""
+        """Whether the rule covers any host and any path that the command names."""
         if self.host and not any(host_covered(self.host, host) for host in part.hosts):
             return False
         return not self.path or any(
@@ -176,14 +176,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """All rules of one runtime, in the order in which they count."""
+    """All rules of one runtime, in the order in which they apply."""
 
     rules: tuple[Rule, ...] = ()
 
     @classmethod
     def of(cls, rules: Iterable[Rule], *, workspace: str, trusted: bool) -> "RuleSet":
-        """The rules that count here: of this workspace, and of the project only what tightens
-        until the folder is trusted."""
+        """The rules that apply in this workspace. Until the folder is trusted, rules of the project can
+        only tighten."""
         accepted = [
             rule
             for rule in rules
@@ -193,7 +193,7 @@ class RuleSet:
         return cls(ordered(accepted))
 
     def restricting(self, effect: Effect, subject: Subject, now: float) -> Rule | None:
-        """The first rule of that effect that applies."""
+        """The first rule with this effect that applies."""
         for rule in self.rules:
             if rule.effect == effect and rule.restricts(subject, now):
                 return rule
