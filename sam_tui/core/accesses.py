@@ -104,7 +104,7 @@ class Location:
 
     @property
     def display_path(self) -> str:
-        """Relative to its root where it has one, else absolute: what results and cards print."""
+        """The path as results and cards print it: relative to its root, or absolute if it has none."""
         if self.root is None:
             return self.real
         relative = self.real[len(self.root) :].lstrip("/")

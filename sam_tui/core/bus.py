@@ -26,14 +26,14 @@ class Subscription:
         self._ready.set()
 
     def drain(self) -> list[Event]:
-        """All that waits, at once; empty when nothing does."""
+        """All queued events at once; an empty list if there are none."""
         batch = list(self._queue)
         self._queue.clear()
         self._ready.clear()
         return batch
 
     async def batch(self) -> list[Event]:
-        """Wait for at least one event, then return all that wait."""
+        """Wait for at least one event, then return all queued events."""
         await self._ready.wait()
         return self.drain()
 
@@ -65,7 +65,7 @@ class Bus:
 
 
 def _join(last: Event, new: Event) -> Event | None:
-    """Two adjacent pieces of one stream as one event, or None."""
+    """Two adjacent pieces of the same stream as one event; None if they do not belong together."""
     match last, new:
         case (TextStreamed(), TextStreamed()) | (ReasoningStreamed(), ReasoningStreamed()):
             same = last.conversation == new.conversation

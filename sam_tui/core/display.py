@@ -32,13 +32,13 @@ class Diff:
 
     @property
     def heading(self) -> str:
-        """The path, and the note where there is one."""
+        """The path, followed by the note if there is one."""
         return f"{self.path} ({self.note})" if self.note else self.path
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """A command and what it printed. ``exit_code`` is None while it runs or when it was killed."""
+    """A command and its output. ``exit_code`` is None while the command runs and when it was killed."""
 
     command: str
     output: str

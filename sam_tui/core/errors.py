@@ -118,7 +118,7 @@ class ConversationInUse(SamError):
 
 
 class ConversationTakenOver(SamError):
-    """Another program took the conversation over: this one writes no more to it."""
+    """Another program took the conversation over; this program writes no more to it."""
 
     title = "The conversation was taken over"
 

@@ -338,7 +338,7 @@ Event = (
 
 
 def conversation_of(event: Event) -> ConversationId | None:
-    """Whose event it is; None for one that belongs to no conversation."""
+    """The conversation that an event belongs to, or None."""
     if isinstance(event, InquiryOpened):
         return event.inquiry.conversation
     return event.conversation

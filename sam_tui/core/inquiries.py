@@ -34,7 +34,7 @@ class InquiryOutcome:
 
 
 class Inquiries:
-    """All open questions of one runtime.
+    """The open questions of one runtime.
 
     ``responder`` is asked first. With ``attended`` false (for this inquiry, where it depends) nobody
     else will answer: such an inquiry ends as ``unattended`` at once, so nothing ever hangs. An approval

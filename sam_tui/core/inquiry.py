@@ -31,7 +31,7 @@ class PastCall:
 
 @dataclass(frozen=True, slots=True)
 class ScopeChoice:
-    """One way to say yes, with what it would have covered before.
+    """One way to say yes, and how many past calls it would have covered.
 
     ``words`` say exactly what is allowed and how long. ``covered`` of ``considered`` past calls of
     this operation in this workspace would have needed no question; ``refused`` is how many of them
@@ -145,7 +145,8 @@ class Question:
         return f"Answer with {how}: {', '.join(self.choices)}{other}."
 
     def reply(self, text: str) -> str:
-        """The answer that a text gives, several choices one a line; empty for one that will not do."""
+        """The answer that a typed text stands for, several choices on a line each; empty for an invalid
+        text."""
         if whole := chosen(text, self.choices):
             return whole
         apart = text.split("\n") if "\n" in text else text.split(",")
@@ -183,7 +184,8 @@ class Inquiry:
 
 
 def alike(inquiries: Sequence[Inquiry]) -> list[Inquiry]:
-    """The first and all of its kind: approvals of one tool and operation that a single yes allows."""
+    """The first inquiry and all others of its kind: approvals of the same tool and operation, which one yes
+    can allow."""
     kinds = [_kind(entry.request) for entry in inquiries]
     pairs = zip(inquiries, kinds, strict=True)
     return [entry for entry, kind in pairs if kind and kind == kinds[0]]

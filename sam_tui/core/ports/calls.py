@@ -83,7 +83,7 @@ class CallLog(Protocol):
         ...
 
     def request(self, conversation: ConversationId, number: int) -> SentRequest | None:
-        """What a call sent and got; None where there is no such call."""
+        """The request and answer of a call, or None if no call has this number."""
         ...
 
     def totals(

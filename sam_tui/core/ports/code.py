@@ -33,13 +33,14 @@ class Snapshot:
 
     @property
     def whole(self) -> bool:
-        """Whether ``data`` is all of it."""
+        """Whether ``data`` is the complete file."""
         return len(self.data) >= self.stamp.size
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Write a whole file. ``before`` is what its content was computed from; None: nothing is there.
+    """Write a whole file. ``before`` is the snapshot that the new content was made from; None if no file
+    exists.
 
     Mode bits of a replaced file stay; ``mode`` sets them, ``executable`` only those for running.
     ``link`` makes a symbolic link that leads to ``data``, where nothing is.
@@ -84,7 +85,7 @@ class EditableFiles(Files, Protocol):
         ...
 
     def apply(self, steps: Sequence[EditStep]) -> None:
-        """Make all changes in order; when one fails, those before it are taken back.
+        """Make all changes in order. If one fails, those before it are undone.
 
         Raises ``ToolError``, also for a file that is no longer as its ``before`` says.
         """
@@ -286,13 +287,14 @@ class Checkers(Protocol):
         ...
 
     def inspect(self, path: str, data: bytes) -> Sequence[Diagnostic] | None:
-        """A syntax check without any program; None where there is none for such files."""
+        """The problems that a syntax check without a program finds; None if there is no check for such
+        files."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """What is known about the code of one workspace."""
+    """What is known of the code of one workspace: its index, its symbols and its checkers."""
 
     index: CodeIndex
     symbols: Symbols

@@ -42,7 +42,7 @@ class ConversationFiles(Protocol):
         ...
 
     def read(self, data: bytes) -> ConversationDocument:
-        """What a file holds that this program, Claude Code or Codex wrote.
+        """The conversation in a file that this program, Claude Code or Codex wrote.
 
         Its text is somebody else's: calls have new ids, secrets are masked, look-alikes of reminders
         broken, reminders, provider data and decisions left out. Raises ``UsageError``.

@@ -38,7 +38,7 @@ class Files(Protocol):
     """
 
     def stat(self, where: Location) -> FileStat | None:
-        """What is there, or None."""
+        """Kind, size and time of the file or folder, or None if there is none."""
         ...
 
     def read(self, where: Location, *, limit: int) -> bytes:
@@ -65,7 +65,7 @@ class Files(Protocol):
         ...
 
     def make_directory(self, where: Location) -> bool:
-        """Make a folder and those above it; False when it was there."""
+        """Make a folder and its parents. False if it existed."""
         ...
 
     def remove_directory(self, where: Location) -> None:
@@ -78,7 +78,7 @@ class EditorBuffers(Protocol):
 
     @property
     def reachable(self) -> bool:
-        """Whether it can be asked, in this thread."""
+        """Whether the port can be called from this thread."""
         ...
 
     def read(self, path: str) -> str | None:
@@ -137,7 +137,7 @@ Hear = Callable[[str], None]
 
 
 def unheard(_: str) -> None:
-    """Nobody listens."""
+    """Ignores progress that nobody listens to."""
 
 
 class Search(Protocol):

@@ -25,7 +25,7 @@ class FleetStatus:
 
     @property
     def total(self) -> int:
-        """All tasks."""
+        """The number of tasks in all states."""
         return sum(self.counts.values())
 
     @property
@@ -36,7 +36,7 @@ class FleetStatus:
 
 @dataclass(frozen=True, slots=True)
 class FleetTaskLine:
-    """One task: its state, and its answer or why there is none."""
+    """One task: its state, and its answer or the reason for none."""
 
     id: str
     state: str

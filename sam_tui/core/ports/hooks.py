@@ -97,15 +97,15 @@ class HookListing:
 
 
 class Hooks(Protocol):
-    """Knows which hooks there are, and runs them."""
+    """The configured hooks, and the way to run one."""
 
     @property
     def confined(self) -> bool:
-        """Whether the kernel holds what hooks run."""
+        """Whether the kernel confines the programs that hooks run."""
         ...
 
     def awaiting(self, event: HookEvent, subject: str = "") -> Sequence[Hook]:
-        """Those that run now, the person's own first. Reads what changed; never raises."""
+        """The hooks that run at this event, the person's own first. Reads changed files; never raises."""
         ...
 
     def problems(self) -> Sequence[str]:
@@ -113,9 +113,10 @@ class Hooks(Protocol):
         ...
 
     def listing(self) -> HookListing:
-        """All that is configured, whether it runs or not. Raises ``ConfigurationError``."""
+        """All configured hooks, also those that do not run. Raises ``ConfigurationError``."""
         ...
 
     async def run(self, hook: Hook, occasion: Occasion, confinement: HookConfinement) -> HookAnswer:
-        """Run one and read what it says; never raises but when cancelled, once its processes ended."""
+        """Run one hook and read its answer. Raises only ``CancelledError``, once its processes have
+        ended."""
         ...

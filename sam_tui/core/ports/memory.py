@@ -183,11 +183,11 @@ class KeyValueStore(Protocol):
         ...
 
     def origins(self, scope: Scope) -> Mapping[str, Origin]:
-        """Who wrote each note, by its key."""
+        """The origin of each note, by its key."""
         ...
 
     def get(self, scope: Scope, key: str) -> str | None:
-        """The note, or None."""
+        """The note of this key, or None."""
         ...
 
     def search(self, scope: Scope, query: str) -> Sequence[tuple[str, str]]:
@@ -199,7 +199,7 @@ class KeyValueStore(Protocol):
         ...
 
     def delete(self, scope: Scope, key: str) -> bool:
-        """Delete a note; False when there was none."""
+        """Delete a note. False if there was none."""
         ...
 
 

@@ -17,13 +17,13 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """One vector for each text, of any norm."""
+        """One vector for each text; its length need not be 1."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerLimits:
-    """The largest answer that is taken, whoever gives it.
+    """The largest answer that is accepted from a model.
 
     ``size``: bytes of text, reasoning and arguments together; ``calls``: calls in one message;
     ``arguments``: bytes of one call's arguments; ``depth``: how deep they are nested.
@@ -115,8 +115,8 @@ class Model(Protocol):
         ...
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """The answer as it comes. Ends normally only when the provider said that it was complete, or
-        that it reached its limit of length (``TruncatedDelta``)."""
+        """The pieces of the answer as they arrive. Ends normally only if the provider said that the answer
+        was complete or cut at its length limit (``TruncatedDelta``)."""
         ...
 
     async def close(self) -> None:
@@ -126,7 +126,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What is known of a model before it is used; None where it is not known.
+    """Facts about a model before it is used; None for an unknown one.
 
     ``context_tokens``: of request and answer together; ``images``, ``tools``: whether it takes them.
     """

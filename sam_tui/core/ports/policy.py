@@ -40,7 +40,7 @@ class Redirection:
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """One simple command: its words, the assignments before it, and the files it is joined to.
+    """One simple command: its words, the assignments before it, and its redirections and pipe.
 
     ``words`` is empty for a bare assignment. ``fed_by`` names the command whose output it reads,
     as an index into ``ShellText.commands``.
@@ -89,7 +89,7 @@ class Believed:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A folder as it was read once: what would count in it, and the digests of just that.
+    """A folder as it was read once: the files that would count in it, and the digests of exactly those.
 
     ``digests`` are None where there is too much of it.
     """
@@ -117,11 +117,12 @@ class TrustStore(Protocol):
         ...
 
     def inspect(self, folder: str) -> Inspection:
-        """Read what would count, to show it and to trust it as it was shown."""
+        """Read the files that would count, to show them and to trust them exactly as shown."""
         ...
 
     def vouches(self, folder: str, name: str, data: bytes) -> bool:
-        """Whether this is what a file, by its name in the folder, held when it was trusted."""
+        """Whether the file of this name in the folder had exactly this content when the folder was
+        trusted."""
         ...
 
     def nested(self, folder: str) -> tuple[str, ...]:
@@ -140,7 +141,7 @@ class TrustStore(Protocol):
         ...
 
     def folders(self) -> tuple[str, ...]:
-        """The real paths of all that were trusted."""
+        """The real paths of all trusted folders."""
         ...
 
 

@@ -70,7 +70,7 @@ class PromptLibrary(Protocol):
         ...
 
     def get(self, prompt_id: str) -> Prompt | None:
-        """The prompt of that id, or of that bare name where only one has it."""
+        """The prompt of this id, or of this bare name if only one prompt has it."""
         ...
 
 
@@ -120,7 +120,7 @@ SkillSource = Literal["user", "project"]
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """One skill. ``folder`` is its real path; ``text`` what its file says below the front matter."""
+    """One skill. ``folder`` is its real path; ``text`` is its file below the front matter."""
 
     name: str
     description: str
@@ -174,7 +174,8 @@ class DefinitionListing:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One file. ``file`` is its name as shown, ``folder`` what it is about, empty for everything.
+    """One instruction file. ``file`` is its name for people, ``folder`` the folder it applies to (empty for
+    all).
 
     ``left`` counts the characters that did not fit.
     """

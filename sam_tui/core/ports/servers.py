@@ -67,10 +67,11 @@ class TypedValue:
 
 
 class McpServers(Protocol):
-    """All servers of one runtime."""
+    """All MCP servers of one runtime."""
 
     def begin(self, name: str = "") -> None:
-        """Start all that may, or the one of that name, in the background; what runs stays."""
+        """Start the server of this name, or every server that may start, in the background. Running servers
+        stay."""
         ...
 
     async def settled(self, seconds: float) -> bool:
@@ -78,11 +79,11 @@ class McpServers(Protocol):
         ...
 
     async def names(self) -> ServerNames:
-        """What messages may name of servers that are there, as far as these say it soon."""
+        """The resources and prompts that messages may name, of the servers that answer in time."""
         ...
 
     async def complete(self, typed: TypedValue) -> Sequence[str]:
-        """The values that its server proposes; none where it does not."""
+        """The values that the server proposes for what was typed; empty if it proposes none."""
         ...
 
     async def log_in(self, name: str, browse: Callable[[str], None]) -> None:
@@ -98,7 +99,7 @@ class McpServers(Protocol):
         ...
 
     def reports(self) -> Sequence[ServerReport]:
-        """All that any file names, in the order of their names."""
+        """The state of every server that a file names, sorted by name."""
         ...
 
     async def close(self) -> None:

@@ -45,7 +45,7 @@ class SearchMatch:
 
 @dataclass(frozen=True, slots=True)
 class CallDisplay:
-    """What people were shown of a call beside its result; the model reads none of it.
+    """What people saw of a call beside its result. The model reads none of it.
 
     ``decision`` says in words what was decided on it, and is empty where nobody was told.
     """
@@ -121,7 +121,7 @@ class ConversationStore(Protocol):
         ...
 
     def call_displays(self, conversation: ConversationId) -> Mapping[CallId, CallDisplay]:
-        """What people were shown of its calls; of what cannot be read nothing."""
+        """The displays of the conversation's calls; unreadable ones are left out."""
         ...
 
     def messages(self, conversation: ConversationId) -> list[Message]:
@@ -200,11 +200,11 @@ class ConversationStore(Protocol):
         ...
 
     def writer(self, conversation: ConversationId) -> Writer | None:
-        """The other program that writes to it now; None for none, and for this one."""
+        """The other program that writes to the conversation now, or None."""
         ...
 
     def lost(self, conversation: ConversationId) -> ConversationTakenOver | None:
-        """Who took over what this program claimed; None while nobody did."""
+        """Which program took over a conversation that this one had claimed; None if none did."""
         ...
 
     def user_prompts(self, conversation: ConversationId) -> Sequence[UserPrompt]:
@@ -229,11 +229,13 @@ class ConversationCatalog(Protocol):
     def listed(
         self, workspace: str | None, limit: int, *, archived: bool = False
     ) -> Sequence[ConversationRecord]:
-        """Those with a message or a waiting prompt, pinned ones first; of all folders for None."""
+        """Conversations with a message or a waiting prompt, pinned ones first; of every folder if
+        ``workspace`` is None."""
         ...
 
     def rename(self, conversation: ConversationId, title: str) -> str:
-        """Give it a title; returns it as it is kept. Raises ``UsageError`` for one without words."""
+        """Give a conversation a title; returns the title as stored. Raises ``UsageError`` if it has no
+        words."""
         ...
 
     def pin(self, conversation: ConversationId, pinned: bool) -> None:
@@ -245,7 +247,7 @@ class ConversationCatalog(Protocol):
         ...
 
     def delete(self, conversation: ConversationId) -> None:
-        """Remove it with all that is kept of it, but for the audit log.
+        """Delete a conversation and everything stored with it, except its entries in the audit log.
 
         Raises ``ConversationInUse`` while another program has it.
         """
@@ -371,7 +373,7 @@ class CheckpointStore(Protocol):
         ...
 
     async def checkpoints(self) -> Sequence[Checkpoint]:
-        """Those before calls that changed files, oldest first."""
+        """The checkpoints before calls that changed files, oldest first."""
         ...
 
     async def plan(self, checkpoint: int, conversations: Collection[ConversationId]) -> RewindPlan:
@@ -393,5 +395,5 @@ class CheckpointStore(Protocol):
         ...
 
     async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:
-        """Drop what is too old or too much, or all of it, and what belongs to folders that are gone."""
+        """Drop checkpoints that are too old or too many, or all of them, and those of deleted folders."""
         ...

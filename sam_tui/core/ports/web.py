@@ -32,7 +32,7 @@ class ImageFile:
 
 
 class ImageMaker(Protocol):
-    """A provider of images; there is one only where it is configured."""
+    """A provider of images; exists only if one is configured."""
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ class Page:
 
     @property
     def phrase(self) -> str:
-        """The status in words; empty for one that has none."""
+        """The HTTP status in words; empty for an unknown number."""
         try:
             return HTTPStatus(self.status).phrase
         except ValueError:

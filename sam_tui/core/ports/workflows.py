@@ -243,7 +243,7 @@ class WorkflowReader(Protocol):
 
     def step(self, execution: str, step: str) -> StepRow | None: ...
     def steps(self, execution: str) -> Sequence[StepRow]:
-        """All steps by position."""
+        """All steps of an execution by position."""
         ...
 
     def attempts(self, execution: str, *, step: str = "", status: str = "") -> Sequence[AttemptRow]:
@@ -278,7 +278,7 @@ class WorkflowReader(Protocol):
 
 
 class WorkflowUnit(WorkflowReader, Protocol):
-    """One write transaction: all of it is committed when its block ends, or nothing."""
+    """One write transaction, committed whole when its block ends, or not at all."""
 
     def follow_clock(self, now: float, running: float, boot: str) -> None:
         """Note the time of day beside the seconds that a start of the machine lasts.
@@ -308,7 +308,7 @@ class WorkflowUnit(WorkflowReader, Protocol):
     def pin(self, sha256: str, text: str) -> None: ...
     def save_file(self, row: KnownFile) -> None: ...
     def delete_execution(self, execution: str) -> None:
-        """Remove an execution with all that belongs to it but accepted findings."""
+        """Delete an execution and everything that belongs to it, except accepted findings."""
         ...
 
     def append(self, row: EventRow) -> int:
@@ -371,7 +371,7 @@ class DefinitionSource(Protocol):
         ...
 
     def read(self, path: str) -> DefinitionFile:
-        """One file by its path, as a workflow of the project; its ``fault`` says what is wrong."""
+        """The workflow of the project in one file; ``fault`` says what is wrong with it."""
         ...
 
     def create(self, name: str, text: str) -> str:

@@ -42,7 +42,7 @@ class ServerText:
 async def server_texts(
     executor: Executor, conversation: ConversationId, text: str
 ) -> AsyncIterator[ServerText]:
-    """All that a message names; what is of no server stays a word."""
+    """The texts of the MCP resources and prompts that a message names. Other words are left alone."""
     for name, tool, arguments, prompt in _mentioned(text.strip()):
         if executor.registry.knows(tool):
             call = ToolCall(CallId(mint("attached")), tool, json.dumps(arguments))
@@ -95,7 +95,7 @@ class Attachments:
     async def read(
         self, executor: Executor, conversation: ConversationId, text: str
     ) -> ReminderMessage | None:
-        """The files of a message for the model; None where it names none."""
+        """The files that a message names, as a reminder for the model; None if it names none."""
         blocks: list[str] = []
         images: list[Image] = []
         sees = takes_images(self.model_of(conversation))

@@ -32,7 +32,7 @@ class TurnView:
 
     @property
     def tally(self) -> Tally:
-        """What there is to count in the messages."""
+        """The counts over the messages."""
         return self.running or Tally(self.messages)
 
 
@@ -55,13 +55,13 @@ class ReminderChoices(Protocol):
     """What the person chose for reminders, by conversation. Whatever returned is kept."""
 
     def chosen(self, conversation: ConversationId) -> Mapping[str, ReminderChoice]:
-        """Name -> choice, for those that were chosen."""
+        """The person's choices by name of the reminder."""
         ...
 
     def choose(
         self, conversation: ConversationId, name: str, choice: ReminderChoice | None
     ) -> None:
-        """Remember a choice; None takes it back."""
+        """Store a choice; None removes it."""
         ...
 
 
@@ -155,7 +155,7 @@ def takes_images(model: Model | None) -> bool:
 
 
 def reminder_of(images: Iterable[Image], whose: str, model: Model | None) -> list[ReminderMessage]:
-    """What shows images to the model; without any, nothing; to one that takes none, words alone."""
+    """Reminders that show images to the model, or describe them to a model that takes none."""
     images = tuple(images)[:MOST_IMAGES]
     if not images:
         return []

@@ -9,7 +9,7 @@ SUMMARY = "thread_summary"
 
 
 class Tally:
-    """Counts over a sequence that grows at its end only; one whose head changed needs another."""
+    """Counts over a sequence of messages that only grows at its end."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
@@ -41,7 +41,7 @@ class Tally:
         return texts[-1] if texts else None
 
     def since(self, name: str) -> Sequence[Message]:
-        """The messages behind the newest reminder of that name; none where there is none."""
+        """The messages after the newest reminder of this name; empty if there is none."""
         self._count()
         index = self._newest.get(name)
         return () if index is None else self._messages[index + 1 :]

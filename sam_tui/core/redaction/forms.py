@@ -101,7 +101,7 @@ def _password(value: str) -> bool:
 
 
 def _stands_in(value: str) -> bool:
-    """Whether a value says that the real one belongs there."""
+    """Whether a value is a stand-in that asks to be replaced by a real secret."""
     lowered = value.lower()
     if lowered in _STAND_INS or any(part in lowered for part in _STAND_IN_PARTS):
         return True

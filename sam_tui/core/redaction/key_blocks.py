@@ -48,7 +48,7 @@ def lines(block: str) -> Iterator[str]:
 
 
 def open_at(text: str) -> int:
-    """Where a private key begins that does not end in the text; its length where there is none."""
+    """The offset of a private key whose end is missing; the length of the text if there is none."""
     at = text.rfind("-----BEGIN")
     if at == -1 or len(text) - at > _LONGEST or _END.search(text, at):
         return len(text)
@@ -57,7 +57,7 @@ def open_at(text: str) -> int:
 
 
 def _last_begin(text: str, begin: re.Match[str], end: int) -> re.Match[str]:
-    """The beginning that belongs to an end: the last one before it."""
+    """The last beginning of a key before an end, which is the one that belongs to it."""
     while (later := _BEGIN.search(text, begin.end(), end)) is not None:
         begin = later
     return begin

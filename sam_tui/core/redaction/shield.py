@@ -48,7 +48,8 @@ _EMPTY = Masked("")
 
 
 class Shield:
-    """Masks and unmasks. It remembers what it masked, so that a placeholder finds its value again.
+    """Replaces secrets by placeholders and back. It remembers each secret, so that a placeholder finds its
+    value again.
 
     ``values`` maps names to secret values, such as provider keys and the values of ``.env`` files.
     ``key`` makes the digits of placeholders: the same key gives the same placeholders for ever.
@@ -248,7 +249,7 @@ class Shield:
         self._sort()
 
     def _know(self, name: str, value: str) -> list[str]:
-        """Mask a value in all its spellings, each of which has its own way back; those that are new."""
+        """Remember a placeholder for each spelling of a value; returns the new spellings."""
         forms = [v for v in spellings(value) if v not in self._known and not PLACEHOLDER.search(v)]
         self._known.update((form, self._placeholder(name, form)) for form in forms)
         return forms

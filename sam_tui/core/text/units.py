@@ -90,7 +90,7 @@ TEMPERATURES: Mapping[str, tuple[Fraction, Fraction]] = {
 
 @cache
 def units() -> Mapping[str, Unit]:
-    """Every unit by its names and with its prefixes."""
+    """Every unit by its names, with and without prefixes."""
     table: dict[str, Unit] = {}
     for line in _TABLE.splitlines():
         symbol, names, factor, dimension, *prefixes = (part.strip() for part in line.split("|"))

@@ -84,7 +84,7 @@ def differences(span: EditSpan, named: Callable[[Todo], str]) -> list[str]:
 
 
 def _changes(before: Todo | None, item: Todo, named: Callable[[Todo], str]) -> Iterator[str]:
-    """What is different about one item; ``before`` is None for one that was added."""
+    """The differences of one item in words; ``before`` is None for an added item."""
     if before is None:
         if item.status != "not-started":
             yield f"{named(item)} is now {item.status}"

@@ -63,7 +63,7 @@ class TodoStatistics:
 
     @property
     def complete(self) -> bool:
-        """Whether there are items and all are completed."""
+        """Whether the list has items and all of them are completed."""
         return self.total > 0 and self.completed == self.total
 
 

@@ -27,7 +27,7 @@ class UnknownArguments:
         self._names: dict[str, str] = {}
 
     def add(self, name: object, names: Collection[str]) -> None:
-        """Note a name that is none of the ``names`` ones."""
+        """Note an argument whose name is not among ``names``."""
         if name in self._routing:
             return
         written = one_line(str(name))
@@ -106,4 +106,4 @@ def _unpacked(value: object, annotation: object) -> object:
 
 
 class NoArguments(Arguments):
-    """For operations that take none."""
+    """The arguments of operations that take none."""

@@ -122,7 +122,7 @@ class Rewinder:
         self._checkpoints = checkpoints
 
     async def plan(self, conversation: ConversationId, at: float) -> RewindPlan | None:
-        """What restoring the files as they were at a time comes to; None where no call changed any.
+        """What restoring the files to a point in time would change; None if no call changed any.
 
         Raises ``CheckpointError``.
         """
@@ -143,7 +143,7 @@ class Rewinder:
     def _relatives(
         self, conversation: ConversationId, checkpoints: Sequence[Checkpoint]
     ) -> set[ConversationId]:
-        """The conversation, those that it was copied from, and the subagents of them all."""
+        """The conversation, those that it was copied from, and the subagents of each."""
         calls = {call.id for call in calls_of(self._conversations.everything(conversation))}
         related = {c.made_by.conversation for c in checkpoints if c.made_by.call in calls}
         waiting = [conversation, *related]

@@ -180,7 +180,7 @@ _LONGEST = 8_000
 
 @dataclass(frozen=True, slots=True)
 class CallPlan:
-    """A call that was parsed. ``fault`` is set when it cannot run; it still gets its result.
+    """A parsed call. A call with a ``fault`` is not run, but gets a result all the same.
 
     ``gate`` takes the place of that of the conversation it runs in.
     """
@@ -202,7 +202,7 @@ class CallPlan:
 
 
 def unread(call: "ToolCall") -> CallPlan:
-    """A call that nobody has read yet, and that will not run."""
+    """The plan of a call that was not parsed and will not run."""
     return CallPlan(call, call.name, Schedule.PARALLEL, call.name, named=False)
 
 
@@ -223,7 +223,7 @@ def draft_of(plan: CallPlan, accesses: tuple[LocatedAccess, ...]) -> "Draft | No
 def amended_plan(
     plan: CallPlan, accesses: tuple[LocatedAccess, ...], text: str, shield: "Shield"
 ) -> CallPlan:
-    """The call that writes what the person left, in place of one that proposed something else."""
+    """The plan that writes the text as the person changed it, in place of the proposed text."""
     draft, operation = draft_of(plan, accesses), plan.operation
     if draft is None or operation is None or operation.amend is None:
         raise ToolError(f"What {plan.key} would write cannot be changed any more.")
@@ -240,7 +240,7 @@ def amended_plan(
 
 
 def with_change(decision: Decision, plan: CallPlan, shield: "Shield") -> Decision:
-    """The yes of a person who changed a proposal: it says how what was written differs from that."""
+    """The decision of a person who changed a proposal, with the difference as its comment."""
     if plan.proposed is None:
         return decision
     written: str = getattr(plan.arguments, "content", "")

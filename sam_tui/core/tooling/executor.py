@@ -71,13 +71,13 @@ def no_gates(_: ConversationId) -> Gate:
 
 
 def no_hooks() -> "Hooking | None":
-    """The hooks where nobody can have any."""
+    """The hooks of a runtime that has none."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class CallSurroundings:
-    """What an executor works with, and those that are narrowed from it.
+    """What an executor and its narrowed copies work with.
 
     ``gates`` are asked when a call runs: one before it may have ended its phase; ``hooks`` at each
     call: there may be some by then. ``broken`` are look-alikes of reminders and turns as they were

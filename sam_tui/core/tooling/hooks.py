@@ -75,7 +75,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Hooking:
-    """The hooks of one runtime, and what is needed to ask them."""
+    """The hooks of one runtime, and what running them needs."""
 
     hooks: Hooks
     guard: Guard
@@ -109,7 +109,7 @@ class Hooking:
         return self._together([answers[index] for index in range(len(waiting))], asker)
 
     def beside(self, inquiry: Inquiry) -> Coroutine[object, object, None] | None:
-        """What tells hooks that a person is asked something; None where none wants to know."""
+        """A coroutine that tells the hooks that the person is asked something; None if no hook listens."""
         request = inquiry.request
         if isinstance(request, ApprovalRequest):
             kind, words = "permission_prompt", f"Permission is needed: {request.summary}"
@@ -223,7 +223,7 @@ class Hooking:
         return bool(answer.word) and (answer.word != "allow" or may_allow)
 
     def _reasons(self, word: HookWord, answers: Sequence[HookAnswer]) -> str:
-        """What the hooks that answered so say of it, each reason once."""
+        """The reasons of the hooks that gave this answer, each once."""
         reasons = dict.fromkeys(a.reason for a in answers if a.word == word and a.reason)
         return self.clean("\n".join(reasons))
 
@@ -264,7 +264,7 @@ def _strictness(answer: HookAnswer) -> int:
 
 @dataclass(slots=True)
 class HookedCall:
-    """The hooks of one call: before it, where they may object, and after it."""
+    """The hooks of one call: those before it, which may object, and those after it."""
 
     hooking: Hooking
     request: Request

@@ -68,7 +68,7 @@ class MaskedData(Mapping[str, object]):
 
     @property
     def now(self) -> Mapping[str, object]:
-        """All of it, masked."""
+        """The data with its secrets masked."""
         if self._shield is not None:
             self._masked = self._shield.mask_data(self._unmasked)
             self._shield, self._unmasked = None, {}
@@ -152,7 +152,7 @@ class MaskedStream:
             self._passed_on(self._shield.redact(text[:end]))
 
     def end(self) -> None:
-        """Pass on what was held; what comes after this waits for nothing."""
+        """Pass on the withheld text; later text is no longer withheld."""
         self._ended = True
         if self._held:
             self.add("")

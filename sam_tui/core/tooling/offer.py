@@ -154,7 +154,7 @@ class Advert:
 
 
 def advert_of(tool: Tool) -> Advert:
-    """The advert of a tool that is there, from the models that parse its calls."""
+    """The advert of an existing tool, made from the models that parse its calls."""
     names = tuple(operation.name for operation in tool.operations)
     return Advert(tool.name, names, canonical(tool_schema(tool)), tool.consolidated, tool.listed)
 
@@ -169,7 +169,7 @@ class Offer:
 
     @classmethod
     def of(cls, tool: Tool) -> "Offer":
-        """A tool that is there already."""
+        """The offer of a tool that exists already."""
         return cls(advert_of(tool), lambda: tool)
 
     @property

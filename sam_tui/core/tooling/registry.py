@@ -157,7 +157,7 @@ class Registry:
         return not operation or operation in offer.advert.operations
 
     def operation(self, tool: Tool, name: str) -> Operation[Any]:
-        """The tool's operation of that name; raises ``ToolError`` listing those it has."""
+        """The operation of this name. Raises ``ToolError`` that lists the operations of the tool."""
         for operation in tool.operations:
             if operation.name == name:
                 return operation
@@ -218,7 +218,7 @@ def built_ins_first(
 
 
 def close_matches(name: str, names: Sequence[str], n: int) -> list[str]:
-    """The names nearest to one that is not there."""
+    """The existing names that are nearest to a misspelled one."""
     import difflib  # only mistakes need it
 
     return difflib.get_close_matches(name, names, n=n)
@@ -227,7 +227,7 @@ def close_matches(name: str, names: Sequence[str], n: int) -> list[str]:
 def validate_arguments(
     tool: Tool, operation: Operation[Any], fields: Mapping[str, object]
 ) -> "tuple[Arguments, tuple[str, ...]]":
-    """Typed arguments, and in words those of ``fields`` that there are none of.
+    """The typed arguments, and the names among ``fields`` that the operation does not have.
 
     Raises ``InvalidArguments`` naming each wrong one, with a correct example.
     """

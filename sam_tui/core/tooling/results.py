@@ -62,7 +62,7 @@ def clip_result(
 
 
 def call_display(finished: ToolFinished, decision: Decision | None) -> CallDisplay:
-    """What people were shown of a call that ended."""
+    """What people saw of a call that ended."""
     words = decision_words(decision) if decision is not None else ""
     allowed = decision is None or decision.allowed
     return CallDisplay(finished.call, finished.seconds, finished.display, words, allowed)

@@ -104,7 +104,7 @@ def parse_arguments(text: str) -> dict[str, object]:
 
 
 def meant(call: ToolCall) -> ToolCall:
-    """The call that one of ``call_tool`` stands for, under the same id; any other as it is.
+    """The call that a call of ``call_tool`` stands for, under the same id; any other call unchanged.
 
     Arguments beside the name count where ``arguments`` are not given. Raises ``InvalidArguments``.
     """

@@ -105,7 +105,7 @@ def _name(tool: Tool, operation: Operation[Any]) -> str:
 
 
 def _entry(registry: Tools, tool: Tool, operation: Operation[Any]) -> str:
-    """One operation whole: what it is for, its arguments, and a call of it."""
+    """The description of one operation: purpose, arguments and an example call."""
     if tool.consolidated:
         schema = arguments_schema(operation.arguments)
         about = operation.about

@@ -24,7 +24,7 @@ class BackgroundCommand(Protocol):
 
     @property
     def pid(self) -> int | None:
-        """The process id of its shell; None before it started."""
+        """The process id of the command's shell; None before it has started."""
         ...
 
     @property
@@ -32,16 +32,17 @@ class BackgroundCommand(Protocol):
 
     @property
     def end_read(self) -> bool:
-        """Whether the agent has read that it ended."""
+        """Whether the agent has read that the command ended."""
         ...
 
     def mark_read(self) -> None:
-        """The agent reads its state now: where it ended, that is no news any longer."""
+        """Note that the agent reads the state of the command now, so that its end is no longer news."""
         ...
 
     @property
     def result(self) -> CommandResult | None:
-        """How it ended; None while it runs. ``output`` is empty: read ``output`` instead."""
+        """How the command ended; None while it runs. Its ``output`` is empty: read the property ``output``
+        instead."""
         ...
 
     @property
@@ -95,7 +96,7 @@ class BackgroundCommands(Protocol):
         ...
 
     def find(self, command: SessionId) -> BackgroundCommand | None:
-        """The one of that id, running or ended."""
+        """The running or ended command of this id, or None."""
         ...
 
     def of(self, conversation: ConversationId) -> Sequence[BackgroundCommand]:
@@ -103,11 +104,11 @@ class BackgroundCommands(Protocol):
         ...
 
     def unread(self, conversation: ConversationId) -> Sequence[BackgroundCommand]:
-        """Those that ended and whose end the agent has not read."""
+        """The ended commands whose end the agent has not read."""
         ...
 
     async def stop(self, command: SessionId) -> None:
-        """End it with all that it started."""
+        """End the command and all processes that it started."""
         ...
 
     def watch(self, moved: Callable[[BackgroundCommand], None]) -> Callable[[], None]:
@@ -115,5 +116,5 @@ class BackgroundCommands(Protocol):
         ...
 
     async def close_all(self) -> None:
-        """End all."""
+        """End every command."""
         ...

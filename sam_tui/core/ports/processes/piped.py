@@ -9,7 +9,7 @@ from sam_tui.core.ports.processes.sandbox import AskOutside, Network, OutsideAcc
 
 @dataclass(frozen=True, slots=True)
 class PipedRequest:
-    """What to start and how it is held.
+    """A program to start, and how it is confined.
 
     ``words`` are the program, looked up on PATH, and its arguments; ``environment`` comes on top of
     what commands get. ``writable`` and ``readable`` are real. ``on_error`` hears its standard error.
@@ -27,11 +27,11 @@ class PipedRequest:
 
 
 class PipedProgram(Protocol):
-    """One program that runs. Whoever started it calls ``stop`` in the end, also when it ended alone."""
+    """One running program. Its owner calls ``stop`` in the end, also after it ended by itself."""
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id of the program."""
         ...
 
     @property
@@ -41,7 +41,7 @@ class PipedProgram(Protocol):
 
     @property
     def refused(self) -> Sequence[OutsideAccess]:
-        """What the sandbox refused it so far."""
+        """The accesses that the sandbox has refused so far."""
         ...
 
     async def read(self) -> bytes:
@@ -57,13 +57,13 @@ class PipedProgram(Protocol):
         ...
 
     async def stop(self) -> None:
-        """Close its input, give it a moment, then end it with all it started."""
+        """Close the program's input, wait a moment, then end it with all processes that it started."""
         ...
 
 
 class PipedPrograms(Protocol):
-    """Starts them."""
+    """Starts programs that are spoken to by pipes."""
 
     async def start(self, request: PipedRequest) -> PipedProgram:
-        """Start one. Raises ``ToolError`` when it cannot be started."""
+        """Start a program. Raises ``ToolError`` if it cannot be started."""
         ...

@@ -9,7 +9,7 @@ from sam_tui.core.ports.processes.screens import ShownSession
 
 @dataclass(frozen=True, slots=True)
 class KeptRecording:
-    """A recording that is there: where, its size in bytes, when it was last written (epoch seconds)."""
+    """A stored recording: path, name, size in bytes, and time of the last write (epoch seconds)."""
 
     path: str
     name: str
@@ -21,7 +21,7 @@ class FollowedOutput(ShownSession, Protocol):
     """Text that a command prints, while it does. Nothing in it is answered, asks for or rings anything."""
 
     def feed(self, text: str) -> None:
-        """It printed more."""
+        """Record text that the program printed."""
         ...
 
 
@@ -37,12 +37,12 @@ class Playback(ShownSession, Protocol):
 
     @property
     def at(self) -> float:
-        """Where it is."""
+        """The current position in seconds."""
         ...
 
     @property
     def length(self) -> float | None:
-        """How long it is; None until it was looked through."""
+        """The length in seconds; None until the whole recording was read."""
         ...
 
     @property
@@ -52,17 +52,17 @@ class Playback(ShownSession, Protocol):
 
     @property
     def seeking(self) -> bool:
-        """Whether it is on its way to another place."""
+        """Whether a jump to another position is under way."""
         ...
 
     @property
     def over(self) -> bool:
-        """Whether it is at its end."""
+        """Whether the end is reached."""
         ...
 
     @property
     def fault(self) -> str:
-        """Why it goes no further; empty while it does."""
+        """Why playing stopped; empty if it did not."""
         ...
 
     @property
@@ -102,7 +102,8 @@ class Recordings(Protocol):
         ...
 
     def open(self, path: str) -> Playback:
-        """One to play, standing at its beginning. Raises ``errors.ToolError`` for what is none."""
+        """A player for a recording, at its beginning. Raises ``errors.ToolError`` for a file that is no
+        recording."""
         ...
 
     def follow(self) -> FollowedOutput:
@@ -114,5 +115,5 @@ class Recordings(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of all that are played."""
+        """Close every player."""
         ...

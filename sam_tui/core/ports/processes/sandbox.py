@@ -33,7 +33,7 @@ class PlantedChange:
 
 @dataclass(frozen=True, slots=True)
 class OutsideAccess:
-    """One thing that a confined command tried outside of what it may change.
+    """One access of a confined command outside of what it may change.
 
     ``path`` is real and absolute; for a connection the socket's path, ``@name`` of an abstract one,
     or ``the network``. ``to`` is the new path of a rename. ``process``, ``pid`` and ``syscall`` say
@@ -158,7 +158,7 @@ class ReadTerms:
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """One of the things that can be protected, whether it is here, and how or why not."""
+    """One protection of the sandbox: whether it works here, and how or why not."""
 
     shield: Shield
     held: bool

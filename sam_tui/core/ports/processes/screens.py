@@ -113,7 +113,7 @@ class ScreenText(Protocol):
 
     @property
     def total(self) -> int:
-        """How many rows there are, the visible ones included."""
+        """The number of rows, scrollback and visible ones together."""
         ...
 
     @property
@@ -178,12 +178,12 @@ class Screen(Protocol):
 
     @property
     def input(self) -> InputEncoding:
-        """What is typed, clicked and pasted, as its program expects it."""
+        """The encoder of keys, clicks and pastes in the form that the program expects."""
         ...
 
     @property
     def scrollback(self) -> ScreenText:
-        """The text of all rows that are kept."""
+        """The text of all stored rows."""
         ...
 
     @property

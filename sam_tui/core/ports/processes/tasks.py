@@ -32,7 +32,7 @@ class TaskStart:
 
 
 class TaskRun(Protocol):
-    """One run of a task, from its start until it is forgotten."""
+    """One run of a task."""
 
     @property
     def id(self) -> str: ...
@@ -60,7 +60,7 @@ class TaskRun(Protocol):
         ...
 
     async def end(self) -> None:
-        """End it and all it started; returns once it is over."""
+        """End the task and all processes that it started; returns once they have ended."""
         ...
 
 
@@ -91,7 +91,7 @@ class Tasks(Protocol):
         ...
 
     async def close(self) -> None:
-        """End all."""
+        """End every task."""
         ...
 
 

@@ -86,11 +86,11 @@ class LeftRunning(Protocol):
     """What a command that ended has left running. It ends with the program at the latest."""
 
     def processes(self) -> Sequence[RunningProcess]:
-        """What still runs now."""
+        """The processes that are still running."""
         ...
 
     async def end(self) -> None:
-        """Ask it to end, and kill what does not."""
+        """Ask the processes to end, and kill those that do not."""
         ...
 
 
@@ -181,7 +181,7 @@ Holder = Literal["agent", "person", "watch"]
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """One time that the person held an agent's session, once they handed it back.
+    """One period in which the person held an agent's session, after it ended.
 
     ``number`` counts them. ``changed`` are the lines of the screen that are new since then, without
     what the person typed.
@@ -208,7 +208,7 @@ class AgentScreen:
 
 
 class TerminalActivity(Protocol):
-    """What a session is doing, and waiting for it."""
+    """What a session is doing, and ways to wait for it."""
 
     @property
     def program(self) -> str:
@@ -241,7 +241,7 @@ class TurnTaking(Protocol):
 
     @property
     def holder(self) -> Holder:
-        """Who types into it: the agent in its own session, unless it was handed over."""
+        """Who types into the session: the agent in its own session, unless it was handed over."""
         ...
 
     @property
@@ -251,7 +251,7 @@ class TurnTaking(Protocol):
 
     @property
     def handover(self) -> Handover | None:
-        """The last time that the person held it; None before they handed it back once."""
+        """The latest hand-over that has ended, or None."""
         ...
 
     @property
@@ -269,7 +269,7 @@ class TurnTaking(Protocol):
         ...
 
     def redacted(self, text: str) -> str:
-        """Text without what the person typed while they held it."""
+        """The text without what the person typed while holding the session."""
         ...
 
 
@@ -294,7 +294,7 @@ class TerminalSession(Protocol):
 
     @property
     def cwd(self) -> str:
-        """Where it was started."""
+        """The working directory in which the session started."""
         ...
 
     @property
@@ -391,9 +391,9 @@ class Terminals(Protocol):
         ...
 
     async def close(self, session: SessionId) -> None:
-        """End it with its process groups (HUP, TERM, KILL) and forget it."""
+        """End a session with its process groups (HUP, TERM, KILL) and forget it."""
         ...
 
     async def close_all(self) -> None:
-        """End all, but those that are kept beyond the program."""
+        """End every session that does not outlive the program."""
         ...
