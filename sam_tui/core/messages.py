@@ -28,7 +28,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the person typed."""
+    """A message that the person typed."""
 
     text: str
     kind: Literal["user"] = "user"
@@ -69,7 +69,7 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolMessage:
-    """The one result of one call, as the model reads it.
+    """The result of one call, as the model reads it.
 
     ``operation`` and ``summary`` are what people are shown of the call; empty where that is unknown.
     """
@@ -118,5 +118,5 @@ def unanswered(messages: Sequence[Message]) -> list[ToolCall]:
 
 
 def calls_of(messages: Iterable[Message]) -> list[ToolCall]:
-    """All calls, in order."""
+    """All calls in the messages, in order."""
     return [c for m in messages if isinstance(m, AssistantMessage) for c in m.calls]

@@ -90,7 +90,7 @@ class RuntimeParts(Services, Protocol):
         ...
 
     def close(self) -> None:
-        """Release what was made."""
+        """Close every part that was made."""
         ...
 
 
@@ -145,7 +145,7 @@ class Runtime:
 
     @property
     def catalog(self) -> "ModelCatalog":
-        """What models there are to choose from."""
+        """The models to choose from."""
         return self.parts.catalog
 
     @property
@@ -175,17 +175,17 @@ class Runtime:
 
     @property
     def tasks(self) -> "Tasks":
-        """Build tasks that run."""
+        """The runs of build tasks."""
         return self.parts.tasks
 
     @property
     def calls(self) -> "CallLog":
-        """What was sent to models, and what came back."""
+        """The log of requests to models and their answers."""
         return self.parts.calls
 
     @property
     def conversations(self) -> "ConversationStore":
-        """What was said."""
+        """The stored conversations."""
         return self.parts.conversations
 
     @property
@@ -217,7 +217,7 @@ class Runtime:
 
     @property
     def memories(self) -> "MemoryStore":
-        """What was remembered."""
+        """The stored memories."""
         return self.parts.remembered.memories
 
     @property
@@ -327,7 +327,7 @@ class Runtime:
     def open_runner(
         self, report: Callable[[str], None], hand_out: "StepHandOut | None" = None
     ) -> "Runner":
-        """Who works on one execution with this runtime's agent; ``report`` hears how it goes.
+        """A runner that works on one execution with this runtime's agent; ``report`` gets its progress.
 
         ``hand_out`` has steps done by workers.
         """

@@ -41,7 +41,7 @@ API = 1
 
 @dataclass(frozen=True, slots=True)
 class PluginReport:
-    """One entry point: where it comes from, what it gave, or why it gave nothing.
+    """One entry point: its distribution, what it provides, or why it provides nothing.
 
     ``group`` is ``sam_tui.tools`` or ``sam_tui.reminders``; ``names`` are of the tools or reminders
     it gave. ``api`` is the contract it was written to, None where it could not be asked.
@@ -69,7 +69,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Online:
-    """The web, and what is configured of it: None where there is no key or endpoint."""
+    """The web and the services configured for it: None where a key or an endpoint is missing."""
 
     web: Web
     search: WebSearch
@@ -136,7 +136,7 @@ class Services(Protocol):
 
     @property
     def has_skills(self) -> bool:
-        """Whether there are folders for skills: without them nothing speaks of any."""
+        """Whether any folder for skills exists; without one nothing mentions skills."""
         ...
 
     @property

@@ -12,7 +12,7 @@ DecidedBy = Literal["user", "rule", "mode", "hook"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Who decided what about one call, and why.
+    """One decision about a call: who decided, by which rule, and why.
 
     ``rule`` names what decided (``inside-workspace``, ``grant:…``, ``mode:plan``, ``unattended``, a
     hook's command);
@@ -48,7 +48,7 @@ class Decision:
 
 
 def denial(decision: Decision) -> str:
-    """What a call that was not allowed says to whoever made it."""
+    """The text that the caller of a refused call gets."""
     if decision.rule == "unattended":
         return (
             f"{decision.operation} needs an approval and nobody is there to give it: "

@@ -93,7 +93,7 @@ class LazyWorkflows:
         return decide
 
     def phase(self, conversation: ConversationId) -> "Phase | None":
-        """What a conversation works on, or None."""
+        """The phase that a conversation works on, or None."""
         return self.workflows().records.phase(conversation) if self._at_work(conversation) else None
 
     def digest(self, conversation: ConversationId) -> str:

@@ -50,7 +50,7 @@ class MemoryBank:
         return "current_working_context.json", _json(context)
 
     def decisions(self) -> BankFile:
-        """Plans, approvals, failures that were planned around: written when there is another one."""
+        """Plans, approvals and failures that were planned around."""
         return "key_decisions_and_learnings.md", _decisions(self._events())
 
     def decided(self, after: int) -> tuple[bool, int]:
@@ -73,7 +73,7 @@ class MemoryBank:
         ]
 
     def files(self) -> list[BankFile]:
-        """All of them, in the order in which they are written."""
+        """All files of the bank in the order in which they are written."""
         return [self.definition(), self.context(), self.decisions(), *self.archive()]
 
     def _summaries(self) -> list[BankFile]:
@@ -118,7 +118,7 @@ class BankWriter:
         self._write([self._bank.context(), *([self._bank.decisions()] if decided else ())])
 
     def end(self) -> None:
-        """It has ended, or waits for somebody."""
+        """Write the bank once the execution has ended or waits for a person."""
         self._write([self._bank.context(), self._bank.decisions(), *self._bank.archive()])
 
     def _write(self, files: Sequence[BankFile]) -> None:

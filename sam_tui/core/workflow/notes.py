@@ -70,7 +70,7 @@ class WorkflowNotes:
             case.record("result_summarised", step, characters=len(summary), by_model=bool(digest))
 
     def add_finding(self, draft: FindingDraft) -> FindingRow:
-        """Keep a finding; of an execution that exists, where it names one."""
+        """Store a finding, and note it in the execution that it names. Raises ``WorkflowRefused``."""
         try:
             draft.require_project()
         except ValueError as error:

@@ -25,7 +25,7 @@ Fields = dict[str, object]
 
 
 class PlannedTasks:
-    """Begins tasks and reads what they came to. Who drives them is the caller's choice."""
+    """Begins tasks and reads their results. The caller decides who drives them."""
 
     def __init__(self, workflows: Workflows) -> None:
         self._workflows = workflows

@@ -180,7 +180,8 @@ class WorkflowRecords:
         return bool(reader.attempt_of(conversation) or reader.driven_by(conversation))
 
     def phase(self, conversation: str) -> Phase | None:
-        """What a conversation works on: its claimed attempt, or the execution that it drives."""
+        """The phase that a conversation works on: that of its claimed attempt, or of the execution it
+        drives."""
         if not conversation:
             return None
         attempt = self._reader.attempt_of(conversation)
@@ -193,7 +194,7 @@ class WorkflowRecords:
         return self._phase(row, self._reader.attempts(row.id, status="open"))
 
     def calls_left(self, execution: str) -> int | None:
-        """What is left of the budget of model calls; None without one."""
+        """How many model calls the budget still allows; None without a budget."""
         policy = pinned_definition(self._reader, self._row(execution).version).policy
         if policy.model_calls is None:
             return None

@@ -278,7 +278,7 @@ class Workflows:
             return advanced(case, "failed")
 
     def retry(self, execution_id: str, step: str = "") -> Advanced:
-        """Open a step afresh, with all that depends on it; no ``step``: the one that failed.
+        """Set a step and all that depend on it back to pending; without ``step`` the failed one.
 
         Works on running, paused, failed and diverged executions.
         """
@@ -307,7 +307,7 @@ class Workflows:
             return decide(case, choice)
 
     def steer(self, verb: str, execution_id: str, word: str = "") -> Advanced:
-        """One of ``VERBS`` by its name; ``word`` is its reason, step or choice."""
+        """Apply one of ``VERBS``; ``word`` is its reason, step or choice."""
         match verb:
             case "pause":
                 return self.pause(execution_id, word)

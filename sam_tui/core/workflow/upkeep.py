@@ -14,7 +14,7 @@ DAY = 86_400.0
 
 
 class StoreUpkeep:
-    """Looks after one store."""
+    """Compares definition files with the store, and prunes it."""
 
     def __init__(self, store: WorkflowStore, catalog: WorkflowCatalog, clock: Clock) -> None:
         self._store = store

@@ -8,7 +8,8 @@ Word = Literal["", "reason", "step", "choice"]
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One verb. ``word`` is what it takes besides the execution; ``ends`` says that nothing follows.
+    """One verb. ``word`` is its argument besides the execution; ``ends`` says that the execution ends with
+    it.
 
     ``brief`` is its line in a list of operations, ``about`` a sentence by itself.
     """

@@ -33,7 +33,7 @@ class TaskView:
 
 @dataclass(frozen=True, slots=True)
 class ModelWish:
-    """What a step says of its model: its name, and further fields of the requests to it."""
+    """The model that a step asks for: its name, and further fields of its requests."""
 
     model: str = ""
     options: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -41,7 +41,7 @@ class ModelWish:
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """One step that may be worked on now, and the token that finishes it.
+    """One step to be worked on now, and the token that completes it.
 
     ``tools`` is the allow-list (None: every tool); ``persona_text`` is the pinned persona;
     ``instructions`` is the step's prompt with its references filled in; ``output_schema`` is what
@@ -76,7 +76,7 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A guard that did not hold: which one, why, and what it looked at."""
+    """A guard that did not hold: its name, the reason, and the values it looked at."""
 
     guard: str
     message: str

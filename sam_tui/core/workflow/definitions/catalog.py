@@ -125,12 +125,12 @@ class WorkflowCatalog:
         return self._personas
 
     def roles(self) -> Sequence[WorkerRole]:
-        """Every persona that names tools, by its name."""
+        """The personas that name tools, sorted by name."""
         self._refresh()
         return [self._roles[name] for name in sorted(self._roles)]
 
     def files(self) -> Sequence[tuple[str, DefinitionFile]]:
-        """Every file with the name that it defines."""
+        """Every definition file, with the name of the workflow that it defines."""
         return [(_name_of(file), file) for file in self._source.files()]
 
     def problems(self) -> tuple[DefinitionProblem, ...]:
@@ -139,7 +139,7 @@ class WorkflowCatalog:
         return self._problems
 
     def lint(self, path: str = "") -> tuple[DefinitionProblem, ...]:
-        """All that is wrong, or what is wrong with the file at ``path``."""
+        """All faults of the definitions, or those of the file at ``path``."""
         if not path:
             return self.problems()
         self._refresh()

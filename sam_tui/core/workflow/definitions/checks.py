@@ -28,7 +28,7 @@ class DefinitionFault:
 def definition_faults(
     definition: WorkflowDefinition, personas: Mapping[str, object]
 ) -> Iterator[DefinitionFault]:
-    """Every fault; ``personas`` are those that exist, by name."""
+    """Every fault of a definition; ``personas`` are the existing ones by name."""
     yield from _order_faults(definition)
     needs = {step.id: step.needs for step in definition.steps}
     for index, step in enumerate(definition.steps):

@@ -219,7 +219,7 @@ class Parameter(_Part):
 
 
 class WorkflowPolicy(_Part):
-    """Limits of one execution. ``timeout`` in seconds from its start; None is none."""
+    """The limits of one execution. ``timeout`` is in seconds from its start, or None."""
 
     parallel: int = Field(default=4, ge=1, le=32)
     attempts: int = Field(default=2, ge=1, le=20)
@@ -292,7 +292,7 @@ class WorkflowDefinition(_Part):
         return self
 
     def matched(self, task: str) -> dict[str, object] | None:
-        """The parameters that a task gives, or None where it does not fit."""
+        """The parameters that the matcher reads from a task; None if the task does not match."""
         match = re.fullmatch(self.matcher, task.strip(), re.IGNORECASE) if self.matcher else None
         if match is None:
             return None
@@ -306,7 +306,7 @@ class WorkflowDefinition(_Part):
         return None if "" in params.values() else params
 
     def step(self, id_: str) -> Step | None:
-        """The step of that id, or None."""
+        """The step of this id, or None."""
         return next((step for step in self.steps if step.id == id_), None)
 
     @property

@@ -101,7 +101,7 @@ class _Filling:
 
 
 def look_up(reference: Reference, scope: Mapping[str, object]) -> object:
-    """What a reference stands for; None for an optional one that is not there."""
+    """The value that a reference names; None for an optional reference without a value."""
     value: object = scope.get(reference.root)
     for part in reference.path:
         value = _step(value, part)

@@ -73,7 +73,7 @@ def _keyword_faults(node: Mapping[str, object], path: str) -> Iterator[str]:
 
 
 def value_faults(value: object, schema: Mapping[str, Any], path: str = "output") -> Iterator[str]:
-    """What of a value does not fit its schema, one sentence each."""
+    """One sentence for each part of a value that does not fit its schema."""
     kinds = _names(schema.get("type", []))
     if kinds and not any(_is(value, kind) for kind in kinds):
         yield f"{path} must be {' or '.join(kinds)}, not {kind_of(value)}"

@@ -30,7 +30,8 @@ class AgentDriver:
         self._run = run
 
     async def work(self, ticket: Ticket) -> None:
-        """One conversation for one attempt; a driver that died is continued in its conversation."""
+        """Work on one attempt in a conversation of its own; an attempt that another driver left goes on in
+        its conversation."""
         model = self._run.models.of(purpose_of(ticket), ticket.wish)
         left = self._run.workflows.records.calls_left(ticket.execution_id)
         if left == 0:
@@ -69,7 +70,7 @@ class AgentDriver:
     async def _turn(
         self, ticket: Ticket, work: StepTurn, budget: Budget, prompt: str
     ) -> TurnFinished | None:
-        """One turn; None when it did not finish and that was dealt with."""
+        """One turn for the step; None if the turn did not finish and the failure was handled."""
         turn = await self._run.turn(work, budget, prompt)
         if turn.reason == "finished":
             return turn

@@ -14,7 +14,8 @@ from sam_tui.core.workflow.service import Workflows
 
 
 class EvidenceRecorder:
-    """Records the calls of conversations that work on a step. It subscribes only while there are any."""
+    """Records the calls of conversations that work on a step, as evidence. Subscribes to events only while
+    there are any."""
 
     def __init__(self, workflows: Workflows, bus: Bus) -> None:
         self._workflows = workflows
@@ -51,7 +52,7 @@ class EvidenceRecorder:
             self._workflows.notes.add_evidence(calls)
 
     def take(self) -> list[RecordedCall]:
-        """What was heard since, for somebody who writes it down with what came of it."""
+        """The calls recorded since the last look; the caller stores them with the outcome of the step."""
         return [
             recorded_call(event)
             for event in (self._subscription.drain() if self._subscription else ())

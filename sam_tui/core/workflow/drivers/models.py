@@ -37,7 +37,7 @@ def purposes_from(environment: Mapping[str, str]) -> dict[Purpose, str]:
 
 
 def purpose_of(ticket: Ticket) -> Purpose | None:
-    """What a step needs its model for; None: nothing that has a setting."""
+    """The purpose by which a step's model is set, or None."""
     if ticket.kind == "plan":
         return "planning"
     if "/" in ticket.step:
@@ -97,7 +97,7 @@ class RunModels:
         return self._opened[key]
 
     async def close(self) -> None:
-        """Close what was opened."""
+        """Close the models that were opened."""
         for model in self._opened.values():
             await model.close()
         self._opened.clear()

@@ -28,7 +28,7 @@ class StepHandOut(Protocol):
     """Who has steps of some roles done by workers of other processes."""
 
     def carrier(self, ticket: Ticket) -> Carrier | None:
-        """What does the call of a step; None for one that is done here."""
+        """The carrier that takes the step to a worker; None for a step that is done here."""
         ...
 
     def forget(self, execution: str) -> None:
@@ -58,7 +58,7 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class StepRun:
-    """A run: its context, the workflows it moves, what records its calls as evidence, its models."""
+    """What driving steps needs: the context, the workflows, the recorder of evidence and the models."""
 
     workflows: Workflows
     context: RunContext
@@ -81,7 +81,7 @@ class StepRun:
         return conversation
 
     async def turn(self, work: "StepTurn", budget: Budget, prompt: str) -> TurnFinished:
-        """One turn of a conversation that works on a step; what it used is noted."""
+        """One turn of a conversation that works on a step; its usage is recorded with the step."""
         engine, before = self.context.engine, budget.steps
         conversation = work.history.conversation
         with engine.budgets.running(conversation, budget, work.model, work.gate):

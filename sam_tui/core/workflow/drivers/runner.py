@@ -70,7 +70,7 @@ class Runner:
 
 
 class _ExecutionRun:
-    """One execution while it is driven."""
+    """Drives one execution."""
 
     def __init__(self, run: StepRun, execution_id: str) -> None:
         self._run = run
@@ -84,7 +84,8 @@ class _ExecutionRun:
         }
 
     async def to_its_end(self) -> ExecutionView:
-        """Drive it until it ends or waits for somebody; the memory bank of a task follows it."""
+        """Drive the execution until it ends or waits for a person; writes the memory bank of a task
+        meanwhile."""
         save = self._run.context.save
         if save is not None and self._workflows.records.is_task(self._execution):
             self._bank = BankWriter(

@@ -119,14 +119,14 @@ def _planned_needs(parent: str, spec: str) -> tuple[str, ...]:
 
 
 def living(rows: Sequence[StepRow]) -> list[StepRow]:
-    """The steps that count: not those of plans that were replaced."""
+    """The steps of current plans; those of replaced plans are left out."""
     revisions = {row.id: row.revision for row in rows}
     return [r for r in rows if not r.parent or r.revision == revisions.get(r.parent)]
 
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """One transaction: what it may change, the time it is made at, and the events that it appended."""
+    """One transaction: the unit that writes, the time it counts as, and the events appended in it."""
 
     unit: WorkflowUnit
     now: float
@@ -167,7 +167,7 @@ class StepOutputs(Mapping[str, object]):
 
 
 class ExecutionCase:
-    """The rows of one execution within one transaction. What it changes is written at once."""
+    """The rows of one execution within one transaction. Changes are written at once."""
 
     def __init__(self, transaction: Transaction, execution: ExecutionRow) -> None:
         self._transaction = transaction
@@ -194,7 +194,7 @@ class ExecutionCase:
 
     @cached_property
     def steps(self) -> dict[str, StepRow]:
-        """All steps, by id in order. Who notes something about one attempt does not load them."""
+        """All steps by id, in order. They are loaded only when asked for."""
         return {row.id: row for row in self.unit.steps(self.row.id)}
 
     # -- writing -------------------------------------------------------------------------------
@@ -274,13 +274,13 @@ class ExecutionCase:
         self.opened = list(self.attempts())
 
     def edge(self, before: str, after: str) -> None:
-        """Remember that one step led back to another."""
+        """Record that the execution went back from one step to another."""
         self.unit.save_edge(EdgeRow(self.row.id, before, after, "rollback", self.now))
 
     # -- looking -------------------------------------------------------------------------------
 
     def spec(self, step: str) -> Step:
-        """What a step is."""
+        """The definition of a step."""
         return spec_of(self.definition, self.steps[step])
 
     def needs(self, status: str = "") -> dict[str, tuple[str, ...]]:
@@ -303,7 +303,7 @@ class ExecutionCase:
         return needs
 
     def living(self) -> Iterator[StepRow]:
-        """The steps that count: not those of plans that were replaced."""
+        """The steps of current plans; those of replaced plans are left out."""
         yield from living(list(self.steps.values()))
 
     def attempts(self, *, step: str = "") -> Sequence[AttemptRow]:
@@ -361,6 +361,6 @@ class ExecutionCase:
 
     @property
     def capabilities(self) -> tuple[Capability, ...]:
-        """What a planner of this execution may name, as it was when it began."""
+        """What a planner of this execution may use, as recorded when it began."""
         pin = json.loads(self.row.personas_json).get(CAPABILITIES)
         return read_capabilities(pinned_text(self.unit, pin)) if pin else ()

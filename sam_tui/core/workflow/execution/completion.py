@@ -25,7 +25,7 @@ from sam_tui.core.workflow.views import Failure
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """A call that the host ran for a conversation: its operation, one line about it, how it ended."""
+    """A call that the host ran for a conversation: operation, one line about it, and how it ended."""
 
     conversation: str
     operation: str

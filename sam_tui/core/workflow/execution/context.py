@@ -116,7 +116,7 @@ def _error(attempt: AttemptRow, spec: Step | None) -> Fields:
 
 
 def _entities(done: Sequence[StepRow]) -> dict[str, list[str]]:
-    """Addresses and files that outputs name, by the step that named them first."""
+    """The addresses and files named in outputs, by the first step that named each."""
     seen: set[str] = set()
     named: dict[str, list[str]] = {}
     for row in done:
@@ -135,7 +135,7 @@ def _questions(row: ExecutionRow, steps: Sequence[StepRow], specs: Mapping[str, 
 
 
 def _objective(steps: Sequence[StepRow], specs: Mapping[str, Step]) -> str:
-    """What is being worked on, else what comes next."""
+    """The description of the running step, or of the next one."""
     for status in ("running", "pending"):
         for row in steps:
             if row.status == status:

@@ -43,7 +43,7 @@ def _decoded(text: str, start: int) -> object:
 
 
 def first_object(text: str) -> dict[str, object] | None:
-    """The first JSON object that a text holds, or None. Braces that open none are passed over."""
+    """The first JSON object in a text, or None. Other braces are skipped."""
     value = first_value(text, lambda value: isinstance(value, dict))
     return cast("dict[str, Any] | None", value)
 

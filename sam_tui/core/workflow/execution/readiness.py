@@ -21,7 +21,7 @@ def settle(case: ExecutionCase) -> None:
 
 
 def _settle_once(case: ExecutionCase) -> bool:
-    """Make one change; False when there is none to make."""
+    """Make one change of state that is due; False if none is."""
     rows = list(case.living())
     running = [row for row in rows if row.status == "running"]
     idle = _idle_list(case, running)

@@ -75,7 +75,7 @@ def rollback(
 
 
 def reopen(case: ExecutionCase, step: str, *, error: str, previous: bool = False) -> None:
-    """Make a step and all that depends on it pending again."""
+    """Set a step and all steps that depend on it back to pending."""
     needs = case.needs()
     after = dependents(step, needs) & needs.keys()
     cancel(case, {step, *after}, "rolled back")
@@ -107,7 +107,7 @@ def cancel(case: ExecutionCase, steps: Iterable[str] | None, why: str) -> None:
 
 
 def ask(case: ExecutionCase, step: str, prompt: str, *, choices: tuple[str, ...] = CHOICES) -> None:
-    """Pause until somebody decides."""
+    """Pause the execution and ask a person how to go on."""
     earlier = sorted(ancestors(step, case.needs()))
     backs = [f"rollback:{name}" for name in earlier if "/" not in name]
     question = {"step": step, "prompt": prompt, "choices": [*choices, *backs]}
@@ -256,7 +256,7 @@ def open_plan(case: ExecutionCase, plan: str, error: str) -> None:
 
 
 def plan_of(case: ExecutionCase, row: StepRow) -> str:
-    """The plan step that a step belongs to, or that comes before it."""
+    """The plan step that a step belongs to, or the last plan step before it."""
     if row.parent:
         return row.parent
     if case.spec(row.id).kind == "plan":

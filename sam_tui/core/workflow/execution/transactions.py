@@ -22,7 +22,7 @@ class Transactions:
 
     @property
     def reader(self) -> WorkflowReader:
-        """What is committed."""
+        """Reads the committed state."""
         return self._store.reader
 
     @contextmanager
