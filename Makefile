@@ -4,7 +4,7 @@
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 8))' 2>/dev/null && command -v $$p && break; done)
 BIN := .venv/bin
-WORKERS ?= 3
+WORKERS ?= 5
 ARGS ?=
 
 .PHONY: help demo test test-held check check-format check-lint check-types check-imports \

@@ -38,7 +38,7 @@ class Batch:
         """Folders that gave way to a file; nothing is in them but what was set aside."""
 
     def run(self, steps: Sequence[EditStep]) -> None:
-        """All steps, or none. Raises ``ToolError``."""
+        """Do all steps or none. Raises ``ToolError``."""
         with self._held:
             try:
                 for step in steps:

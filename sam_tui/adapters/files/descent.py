@@ -73,7 +73,7 @@ class OpenedEntry:
     name: str
 
     def stat(self) -> os.stat_result:
-        """What stands there, not followed."""
+        """The status of the entry itself; a link is not followed."""
         return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
 
     def open(self, flags: int, mode: int = 0o600) -> int:

@@ -54,7 +54,7 @@ def rename_checked(source: OpenedEntry, target: OpenedEntry) -> None:
 
 
 def rename_over(source: OpenedEntry, target: OpenedEntry) -> None:
-    """Rename, replacing a file or link that stands there (the link itself, not what it names)."""
+    """Rename; an existing file or link at the target is replaced (the link itself, not its target)."""
     os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 
 

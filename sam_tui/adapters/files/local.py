@@ -28,7 +28,7 @@ class LocalFiles:
     """
 
     def stat(self, where: Location) -> FileStat | None:
-        """What is there, or None."""
+        """Kind, size and time of the file or folder, or None if there is none."""
         with explained(where, "looked at"):
             try:
                 with entry_of(where) as entry:
@@ -114,7 +114,7 @@ class LocalFiles:
             os.unlink(entry.name, dir_fd=entry.folder)
 
     def apply(self, steps: Sequence[EditStep]) -> None:
-        """Make all changes in order; when one fails, those before it are taken back."""
+        """Make all changes in order. If one fails, those before it are undone."""
         Batch(self.rename, alone=len(steps) == 1).run(steps)
 
     def remove_directory(self, where: Location) -> None:
@@ -123,7 +123,7 @@ class LocalFiles:
             os.rmdir(entry.name, dir_fd=entry.folder)
 
     def make_directory(self, where: Location) -> bool:
-        """Make a folder and those above it; False when it was there."""
+        """Make a folder and its parents. False if it existed."""
         with explained(where, "made"), entry_of(where, make=True) as entry:
             try:
                 os.mkdir(entry.name, dir_fd=entry.folder)

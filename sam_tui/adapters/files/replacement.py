@@ -15,7 +15,7 @@ from sam_tui.core.accesses import Location
 
 
 def kind_of(mode: int) -> Literal["file", "directory", "link", "other"]:
-    """What a mode says it is."""
+    """The kind of file that a mode stands for."""
     if stat.S_ISREG(mode):
         return "file"
     if stat.S_ISDIR(mode):
@@ -37,7 +37,7 @@ def insist_on_regular(mode: int, where: Location) -> None:
 
 
 def replaceable(entry: OpenedEntry, where: Location, *, replace: bool) -> os.stat_result | None:
-    """What the new content takes the place of; None when nothing is there."""
+    """The status of the file to be replaced; None if there is none."""
     try:
         old = entry.stat()
     except FileNotFoundError:

@@ -74,7 +74,8 @@ def speaks_own_wire(model: str) -> bool:
 
 
 def with_tidy_address(wish: Wish) -> Wish:
-    """The wish with its address as requests begin with it. Raises ``UsageError`` where it is none."""
+    """The wish with its address in the form that requests begin with. Raises ``UsageError`` for an invalid
+    address."""
     wish = replace(wish, model=wish.model.strip(), api_base=_tidy(wish.api_base))
     if wish.api_base:
         split(wish.api_base)
@@ -151,7 +152,8 @@ def endpoint_for(wish: Wish, environment: Mapping[str, str]) -> Endpoint:
 
 
 def _owner(base: str, named: Provider | None, *, anonymous: bool) -> Provider | None:
-    """Whose protocol an address speaks: that of its own provider, of the one named, else OpenAI's."""
+    """The provider whose protocol an address speaks: the owner of the host, else the named one, else
+    OpenAI."""
     return of_base(base) or named or (None if anonymous else by_prefix("openai"))
 
 

@@ -141,7 +141,7 @@ _CHECK = "Check the address and the network."
 
 
 class _Answer:
-    """One response on its way: bytes in, deltas out, and what it means when it stops."""
+    """One HTTP response while it is read: bytes in, deltas out, and whether its end is a proper one."""
 
     def __init__(self, endpoint: Endpoint, limits: AnswerLimits) -> None:
         self._endpoint = endpoint

@@ -57,7 +57,7 @@ class Endpoint:
 
     @property
     def loopback(self) -> bool:
-        """Whether it is on this machine."""
+        """Whether the endpoint is on this machine."""
         return is_loopback(self.base)
 
     @property

@@ -186,7 +186,7 @@ def unreachable(error: BaseException, source: FailureSource) -> ModelError:
 
 
 def causes_of(error: BaseException) -> list[BaseException]:
-    """An error with all that stands behind it, groups included."""
+    """An error and all errors behind it, those in groups included."""
     causes: list[BaseException] = []
     waiting: list[BaseException | None] = [error]
     while waiting:

@@ -100,7 +100,7 @@ def load_policies(
 
 
 def load_policy(path: str, layer: Layer, *, root: str, home: str) -> PolicyFile:
-    """One policy file; one that does not exist says nothing. Raises ``ConfigurationError``."""
+    """Read one policy file; a missing file has no rules. Raises ``ConfigurationError``."""
     text = read_settings(path, root=root if layer == "project" else "")
     if text is None:
         return PolicyFile(path, layer)
@@ -355,7 +355,7 @@ class _Reader:
 
 
 def _wrong_kind(key: str, value: object) -> str:
-    """What a value should have been; empty when it is that."""
+    """What a value should have been, in words; empty if it is right."""
     if key == "exact":
         return "" if isinstance(value, bool) else "true or false"
     if key == "days":

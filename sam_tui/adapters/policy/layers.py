@@ -106,7 +106,7 @@ class Layers:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """Of all files."""
+        """The rules of all files, the administrator's first, then the person's, then the project's."""
         return (*self.system.rules, *self.user.rules, *self.project.rules)
 
     @property
@@ -200,7 +200,8 @@ def make_policy(
 
 
 def _table(layers: Layers) -> Callable[[], CommandTable]:
-    """What programs mean here, read with the first command."""
+    """The table of programs with the entries of the policy files; built when the first command is
+    judged."""
     own, least = {**layers.user.programs, **layers.system.programs}, layers.project.least
     if not own and not least:
         return builtin_table

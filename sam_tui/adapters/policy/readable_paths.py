@@ -67,7 +67,7 @@ PROGRAMS = ("bin", "sbin", "shims")
 
 
 def free_reads(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Real paths of what is there of all that."""
+    """The real paths of the existing files and folders that commands may always read."""
     named = [*_SYSTEM, _PROGRAM, sys.prefix, sys.base_prefix, *_prefixes(environ.get("PATH", ""))]
     named += [path for name in _VARIABLES for path in environ.get(name, "").split(os.pathsep)]
     if home:

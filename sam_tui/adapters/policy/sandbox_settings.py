@@ -46,7 +46,7 @@ Fault = Callable[[str, tuple[str | int, ...], str], Exception]
 
 
 def read_limits(table: Mapping[str, object], fault: Fault) -> Mapping[str, int]:
-    """The limits in a file by name. Raises what ``fault`` makes for one that cannot stand there."""
+    """The limits in a settings table, by name. Raises the error that ``fault`` makes for an invalid one."""
     settings = table.get(USAGE, {})
     if not isinstance(settings, dict):
         raise fault("commands is a table", (USAGE,), f"Write [{USAGE}], then {', '.join(_LEAST)}.")
@@ -118,7 +118,7 @@ _VARIABLE = re.compile(r"[A-Za-z_*?][A-Za-z0-9_*?]*")
 
 @dataclass(frozen=True, slots=True)
 class SandboxTerms:
-    """What one file says, or what follows from all: None where nothing is said.
+    """The sandbox settings of one file, or of all files together; None where nothing is set.
 
     ``hosts`` is what the network is held to where it is a list, and ``lists`` all that follow from
     several files. ``caches`` are names of ``CACHES``, ``passed`` those of variables, with ``*`` and ``?``.
@@ -270,7 +270,7 @@ def held_to(
 
 
 def cache_folders(names: Sequence[str], home: str) -> tuple[str, ...]:
-    """Real paths of the opted-in caches that are there, with those made that are usual here.
+    """The real paths of the opted-in caches; the usual folder of each is made if it is missing.
 
     The first folder of each program is its usual one; it is made, so that a command can fill it.
     """
@@ -285,7 +285,8 @@ def cache_folders(names: Sequence[str], home: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SandboxPlan:
-    """How commands are held: paths they may not read, what of it they may, caches they may fill."""
+    """How commands are confined: paths hidden from them, exceptions among these, and caches they may
+    write."""
 
     kind: SandboxChoice = "default"
     secrets: tuple[str, ...] = ()
@@ -322,7 +323,7 @@ def sandbox_plan(
 
 
 def _hidden(policy: Policy) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What commands may not read, and what of it they may: rules open it, or all commands share it."""
+    """The paths hidden from commands, and the readable exceptions below them."""
     secret_paths = policy.secrets.paths if policy.secrets is not None else ()
     now = policy.clock()
 
@@ -366,7 +367,7 @@ def host_terms(terms: SandboxTerms, policy: Policy, local: tuple[str, ...], home
 
 
 def _stands(rule: Rule) -> bool:
-    """Whether the person wrote it, for any time."""
+    """Whether the person wrote the rule, and it holds at all times."""
     return rule.layer == "user" and rule.window.always and not rule.id.startswith(KEPT)
 
 

@@ -160,7 +160,7 @@ class SavedRules:
         return tuple(rule for rule in rules if rule.id.startswith("user:grant_"))
 
     def withdrawn(self, identifiers: Collection[str]) -> frozenset[str]:
-        """Those ids that the file holds no longer; one ``stat`` where nothing changed.
+        """The ids that are no longer in the file. One ``stat`` if the file is unchanged.
 
         A file that cannot be read now says nothing about them.
         """

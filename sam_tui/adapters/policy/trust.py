@@ -68,7 +68,8 @@ class FileTrust:
         return "trusted" if trusted == _digests(folder, _nested_of(trusted)) else "changed"
 
     def vouches(self, folder: str, name: str, data: bytes) -> bool:
-        """Whether this is what a file, by its name in the folder, held when it was trusted."""
+        """Whether the file of this name in the folder had exactly this content when the folder was
+        trusted."""
         trusted = self._load().get(os.path.realpath(folder), {}).get(name, "")
         return trusted[:2] in ("-:", "x:") and trusted[2:] == hashlib.sha256(data).hexdigest()
 
@@ -152,7 +153,7 @@ class FileTrust:
         return removed
 
     def folders(self) -> tuple[str, ...]:
-        """All folders that were trusted, by path."""
+        """The paths of all trusted folders, sorted."""
         return tuple(sorted(self._load()))
 
     def _load(self) -> dict[str, dict[str, str]]:
@@ -187,7 +188,7 @@ class FileTrust:
 
 
 def _believed(folder: str, name: str, head: bytes | None = None) -> Believed | None:
-    """One file that is there, with its ``head`` where that was read; a link is not followed."""
+    """One existing file that trust is about, with the start of its content; a link is not followed."""
     path = os.path.join(folder, name)
     meaning = next(words for begin, words in _MEANINGS if name.startswith(begin))
     name_shown = printable(name)
@@ -210,7 +211,7 @@ def _believed(folder: str, name: str, head: bytes | None = None) -> Believed | N
 def _digests(
     folder: str, nested: Iterable[str], show: Callable[[str, bytes], None] | None = None
 ) -> dict[str, str] | None:
-    """Digest by relative name of all that would be believed; None when it is too much.
+    """The digest of each file that trust is about, by relative name; None if there is too much to read.
 
     ``show`` is given the name of each file that is there, and its first bytes.
     """
@@ -243,7 +244,7 @@ _BELOW = tuple(f"{folder}/" for folder in FOLDERS)
 
 
 def _nested_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Those of the trusted names that lie below."""
+    """The trusted names that lie in folders below."""
     return tuple(
         name for name in names if name not in FILES and not name.startswith((*_BELOW, _NOT_TEXT))
     )

@@ -36,7 +36,7 @@ __all__ = ["Storage", "open_storage"]
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Every store of one process, over one connection."""
+    """The stores of one process, over one database connection."""
 
     database: Database
     writers: Writers

@@ -68,7 +68,8 @@ class SqliteConversationCatalog:
         return [record_of(row) for row in rows]
 
     def rename(self, conversation: ConversationId, title: str) -> str:
-        """Give it a title; returns it as it is kept. Raises ``UsageError`` for one without words."""
+        """Give a conversation a title; returns the title as stored. Raises ``UsageError`` if it has no
+        words."""
         words = title_of(title)
         if not words:
             raise UsageError("A title needs words.")

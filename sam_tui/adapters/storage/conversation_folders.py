@@ -59,7 +59,7 @@ class ConversationFolders:
                 return None
 
     def remove(self, conversation: ConversationId) -> None:
-        """Remove the folder with all that is in it. Raises ``StorageError``."""
+        """Remove the folder of a conversation with its contents. Raises ``StorageError``."""
         folder = self.of(conversation)
         with _explained(folder, "removed"), contextlib.suppress(FileNotFoundError):
             shutil.rmtree(folder)

@@ -129,7 +129,7 @@ class SqliteTodos:
         return _items(rows[0][0]) if rows else ()
 
     def save(self, conversation: ConversationId, items: Sequence[Todo]) -> None:
-        """Keep this list."""
+        """Store the todo list of a conversation."""
         with self._writers.writing(conversation) as connection:
             connection.execute(
                 "INSERT INTO todos (conversation, items, updated_at) VALUES (?, ?, ?)"

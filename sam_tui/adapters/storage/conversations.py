@@ -56,7 +56,7 @@ class SqliteConversations:
         *,
         parent: ConversationId | None = None,
     ) -> None:
-        """Begin a conversation; one that is there already stays as it is.
+        """Begin a conversation; an existing one stays unchanged.
 
         One with a ``parent`` is a subagent's: it is found by its id but not listed.
         """
@@ -75,12 +75,12 @@ class SqliteConversations:
         return remove_unused(self._database, self._folders, before=before, also=also)
 
     def find(self, conversation: ConversationId) -> ConversationRecord | None:
-        """The record of that id, or None."""
+        """The record of the conversation with this id, or None."""
         rows = self._database.query(f"{RECORD} WHERE id = ?", storable(conversation))
         return record_of(rows[0]) if rows else None
 
     def latest(self, workspace: str) -> ConversationRecord | None:
-        """The last used conversation of that workspace, or None."""
+        """The most recently used conversation of this workspace, or None."""
         newest = self.recent(workspace, 1)
         return newest[0] if newest else None
 
@@ -147,7 +147,7 @@ class SqliteConversations:
                 store_display(connection, key, display)
 
     def call_displays(self, conversation: ConversationId) -> dict[CallId, CallDisplay]:
-        """What people were shown of its calls, by call."""
+        """What people saw of the conversation's calls, by call id."""
         return call_displays(self._database, conversation)
 
     def messages(self, conversation: ConversationId) -> list[Message]:
@@ -343,7 +343,7 @@ class _Entry:
 
 
 def _opening(body: str) -> list[Message]:
-    """What a compaction put in place of what it dropped; nothing where that cannot be read."""
+    """The messages that a compaction put in place of those it dropped; a note if they cannot be read."""
     try:
         return [load_message(json_text(item)) for item in json_value(body)]
     except ValueError:

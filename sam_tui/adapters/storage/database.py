@@ -44,7 +44,8 @@ class Database:
 
     @contextmanager
     def reading(self) -> Generator[Callable[..., list[Row]], None, None]:
-        """A ``query`` over a connection of its own that only reads, for any thread, while it is open.
+        """A ``query`` function over a read-only connection of its own, usable in any thread inside the
+        block.
 
         Raises ``StorageError``.
         """
@@ -93,7 +94,7 @@ class Database:
 
     @contextmanager
     def _explained(self, verb: str) -> Generator[None, None, None]:
-        """Turn what the system says into a ``StorageError`` that says what to do."""
+        """Turn errors of SQLite and the system into a ``StorageError`` that says what to do."""
         try:
             yield
         except sqlite.NewerDatabase as newer:

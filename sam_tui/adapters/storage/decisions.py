@@ -39,7 +39,7 @@ class SqliteDecisions:
         self._database = database
 
     def record(self, conversation: ConversationId, call: CallId, decision: Decision) -> None:
-        """Add one decision, committed before this returns."""
+        """Add one decision to the log; it is committed when this returns."""
         body = json.dumps(asdict(decision), sort_keys=True, separators=(",", ":"))
         with self._database.transaction() as connection:
             last = connection.execute(

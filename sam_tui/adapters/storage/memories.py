@@ -52,14 +52,14 @@ class SqliteNotes:
             )
 
     def origins(self, scope: Scope) -> Mapping[str, Origin]:
-        """Who wrote each note."""
+        """The origin of each note, by its key."""
         rows = self._database.query(
             "SELECT key, conversation, folder FROM notes WHERE scope = ?", storable(scope)
         )
         return {key: Origin(conversation, folder) for key, conversation, folder in rows}
 
     def get(self, scope: Scope, key: str) -> str | None:
-        """The note, or None."""
+        """The note of this key, or None."""
         rows = self._database.query(
             "SELECT content FROM notes WHERE scope = ? AND key = ?", storable(scope), storable(key)
         )
@@ -86,7 +86,7 @@ class SqliteNotes:
         return [(key, content) for key, content in rows]
 
     def delete(self, scope: Scope, key: str) -> bool:
-        """Delete a note; False when there was none."""
+        """Delete a note. False if there was none."""
         with self._database.transaction() as connection:
             deleted = connection.execute(
                 "DELETE FROM notes WHERE scope = ? AND key = ?", (storable(scope), storable(key))
@@ -217,7 +217,7 @@ class SqliteMemories:
         return [ConversationId(row[0]) for row in rows]
 
     def store(self, scope: Scope, draft: MemoryDraft) -> tuple[Memory, bool]:
-        """Keep a memory unless its scope has one that says the same."""
+        """Store a memory, unless the scope has one of the same content; also whether it was stored."""
         key, digest = storable(scope), content_digest(draft.content)
         existing = self._known(key, digest)
         if existing is not None:
@@ -321,7 +321,7 @@ def content_digest(text: str) -> str:
 
 
 def _searched(draft: MemoryDraft) -> str:
-    """A memory is found by its content, its tags and its context."""
+    """The text that searches look into: content, tags and context of a memory."""
     return "\n".join([draft.content, " ".join(draft.tags), draft.context])
 
 

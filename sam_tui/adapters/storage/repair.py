@@ -169,7 +169,7 @@ def _key(table: str) -> str:
 
 
 def _name_the_lost(old: sqlite3.Connection, connection: sqlite3.Connection) -> None:
-    """Messages whose conversation is lost get one, so that they can be found."""
+    """Make a conversation for messages that lost theirs, so that they can be found."""
     try:
         named = old.execute("SELECT DISTINCT conversation FROM messages").fetchall()
     except sqlite3.DatabaseError:

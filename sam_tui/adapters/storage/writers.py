@@ -22,7 +22,7 @@ _SELECT = "SELECT token, program, process, since FROM writers WHERE conversation
 
 
 class Writers:
-    """What this program may write to. ``program`` says to people what it is."""
+    """The conversations that this program may write to. ``program`` is its name for people."""
 
     def __init__(self, database: Database, program: str) -> None:
         self._database = database
@@ -33,7 +33,8 @@ class Writers:
         self._claimed: set[str] = set()
 
     def claim(self, conversation: ConversationId, *, take_over: bool = False) -> None:
-        """Be the one writer. Raises ``ConversationInUse`` while another is, unless it is replaced."""
+        """Become the one writer of a conversation. Raises ``ConversationInUse`` if another program is,
+        unless taking over."""
         key = storable(conversation)
         self._hold()
         with self._database.transaction() as connection:
@@ -63,7 +64,7 @@ class Writers:
             )
 
     def writer(self, conversation: ConversationId) -> Writer | None:
-        """The other program that writes to it now."""
+        """The other program that writes to the conversation now, or None."""
         rows = self._database.query(_SELECT, storable(conversation))
         return self._living(rows[0]) if rows else None
 
@@ -85,7 +86,7 @@ class Writers:
             yield connection
 
     def lost(self, conversation: ConversationId) -> ConversationTakenOver | None:
-        """What there is to say once another program took over what this one claimed, else None."""
+        """The error that says which program took over a claimed conversation; None if none did."""
         key = storable(conversation)
         if key not in self._claimed:
             return None
@@ -105,7 +106,7 @@ class Writers:
         self._lock = None
 
     def _hold(self) -> None:
-        """Hold the lock that says this program lives."""
+        """Hold the lock that shows to other programs that this one is running."""
         if self._lock is not None:
             return
         try:
@@ -122,7 +123,7 @@ class Writers:
         self._lock = lock
 
     def _living(self, row: Row | None) -> Writer | None:
-        """The program that a row names, where it is another one and lives."""
+        """The program that a row names, if it is another one and still running."""
         if row is None or row[0] == self._token or not _TOKEN.fullmatch(row[0]):
             return None
         try:

@@ -84,7 +84,7 @@ class SqliteCalls:
         return [_call(row) for row in rows]
 
     def request(self, conversation: ConversationId, number: int) -> SentRequest | None:
-        """What a call sent and got; None where there is no such call."""
+        """The request and answer of a call, or None if no call has this number."""
         rows = self._database.query(
             "SELECT c.compaction, c.position, s.text, t.text, c.stream FROM model_calls c"
             " JOIN request_texts s ON s.digest = c.system JOIN request_texts t ON t.digest = c.tools_json"
