@@ -83,13 +83,14 @@ _REPORTS = {kind.name: kind.report for kind in KINDS}
 
 
 class WorkspaceCheckers:
-    """Finds the checkers of one workspace; ``root`` is its real path. It runs none of them."""
+    """Finds the checkers of one workspace, and runs none of them. ``root`` is its real path."""
 
     def __init__(self, root: str) -> None:
         self._root = root
 
     def plan(self, paths: Sequence[str]) -> CheckPlan:
-        """What fits these paths (as arguments give them), or the whole workspace without any."""
+        """The checks that fit these paths (as arguments name them); without paths those of the whole
+        workspace."""
         files = tuple(self._real_paths(paths))
         checks: list[Check] = []
         missing: dict[str, None] = {}
@@ -119,7 +120,8 @@ class WorkspaceCheckers:
             raise ToolError(f"{check.name} printed no report that can be read: {error}.") from error
 
     def inspect(self, path: str, data: bytes) -> Sequence[Diagnostic] | None:
-        """A syntax check without any program; None where there is none for such files."""
+        """The problems that a syntax check without a program finds; None if there is no check for such
+        files."""
         return inspected(path, data)
 
 

@@ -91,7 +91,7 @@ class SqliteCodeIndex:
         self._search = search
         self._embedder = embedder
         self._seconds = seconds
-        self._shelves: dict[str, IndexFile] = {}
+        self._index_files: dict[str, IndexFile] = {}
         self._updating: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def scan(self, where: Location, *, fresh: bool = False) -> IndexState:
@@ -103,7 +103,7 @@ class SqliteCodeIndex:
         listing = await self._search.files(where, "**", limit=_MOST_FILES, offset=0)
         with _usable():
             return await asyncio.to_thread(
-                _reconciled, self._shelf(where), where, listing, fresh=fresh
+                _reconciled, self._index_file(where), where, listing, fresh=fresh
             )
 
     async def update(self, where: Location, progress: Callable[[str], None]) -> IndexState:
@@ -115,7 +115,7 @@ class SqliteCodeIndex:
         state, stale = await self._scanned(where, fresh=False)
         if not stale:
             return state
-        shelf = self._shelf(where)
+        index_file = self._index_file(where)
         with _usable():
             deadline = time.monotonic() + self._seconds
             done = 0
@@ -124,9 +124,9 @@ class SqliteCodeIndex:
                     break
                 if done or len(stale) > _BATCH_FILES:
                     progress(f"Indexing: {done} of {len(stale)} files\n")
-                await asyncio.to_thread(self._take, shelf, where, batch)
+                await asyncio.to_thread(self._take, index_file, where, batch)
                 done += len(batch)
-            files, passages = await asyncio.to_thread(shelf.counts)
+            files, passages = await asyncio.to_thread(index_file.counts)
         return IndexState(files, passages, done, state.removed, len(stale) - done, state.cut)
 
     async def passages(
@@ -136,17 +136,17 @@ class SqliteCodeIndex:
         words = sought(query)
         if not words:
             raise ToolError("The query holds no word to search for.", hint="Use a few words.")
-        shelf = self._shelf(where)
+        index_file = self._index_file(where)
         allowed = None if paths is None else set(paths)
         with _usable():
             hits = await asyncio.to_thread(
-                shelf.search, words, most=max(_POOL, limit), allowed=allowed
+                index_file.search, words, most=max(_POOL, limit), allowed=allowed
             )
             ranked = _boosted(hits, words)
             if self._embedder is not None and len(ranked) > 1:
-                ranked = await self._fused(self._embedder, shelf, query, ranked)
+                ranked = await self._fused(self._embedder, index_file, query, ranked)
             best = ranked[:limit]
-            texts = await asyncio.to_thread(shelf.texts, [item.chunk for item in best])
+            texts = await asyncio.to_thread(index_file.texts, [item.chunk for item in best])
         return [
             Passage(item.path, *texts[item.chunk], item.symbols, item.score)
             for item in best
@@ -158,26 +158,26 @@ class SqliteCodeIndex:
     ) -> tuple[Sequence[IndexedFile], int]:
         """Files by path, and how many fit in all."""
         with _usable():
-            return await asyncio.to_thread(self._shelf(where).files, file_filter, limit=limit)
+            return await asyncio.to_thread(self._index_file(where).files, file_filter, limit=limit)
 
     def close(self) -> None:
-        """Close all files."""
-        while self._shelves:
-            self._shelves.popitem()[1].close()
+        """Close all index files."""
+        while self._index_files:
+            self._index_files.popitem()[1].close()
 
-    def _shelf(self, where: Location) -> IndexFile:
-        shelf = self._shelves.pop(where.real, None)
-        if shelf is None:
+    def _index_file(self, where: Location) -> IndexFile:
+        index_file = self._index_files.pop(where.real, None)
+        if index_file is None:
             digest = hashlib.sha256(os.fsencode(where.real)).hexdigest()[:32]
-            shelf = IndexFile(self._folder / f"{digest}.db")
-        self._shelves[where.real] = shelf
-        while len(self._shelves) > _MOST_OPEN:
-            self._shelves.pop(next(iter(self._shelves))).close()
-        return shelf
+            index_file = IndexFile(self._folder / f"{digest}.db")
+        self._index_files[where.real] = index_file
+        while len(self._index_files) > _MOST_OPEN:
+            self._index_files.pop(next(iter(self._index_files))).close()
+        return index_file
 
-    def _take(self, shelf: IndexFile, where: Location, batch: Sequence[_Stale]) -> None:
+    def _take(self, index_file: IndexFile, where: Location, batch: Sequence[_Stale]) -> None:
         settled = time.time_ns() - _TICK
-        shelf.replace(
+        index_file.replace(
             [(file, path, state, self._chunks(where, path, state)) for file, path, state in batch],
             settled=settled,
         )
@@ -197,14 +197,14 @@ class SqliteCodeIndex:
         return list(cut(data.decode("utf-8", "replace"), headed=headed))
 
     async def _fused(
-        self, embedder: Embedder, shelf: IndexFile, query: str, ranked: list[PassageHit]
+        self, embedder: Embedder, index_file: IndexFile, query: str, ranked: list[PassageHit]
     ) -> list[PassageHit]:
         """Both orders as one; the words' alone when no vectors can be had."""
         pool, others = ranked[:_POOL], ranked[_POOL:]
         digests = list(dict.fromkeys(item.digest for item in pool))
-        vectors = await asyncio.to_thread(shelf.vectors, embedder.name, digests)
+        vectors = await asyncio.to_thread(index_file.vectors, embedder.name, digests)
         try:
-            await self._embed(embedder, shelf, pool, vectors)
+            await self._embed(embedder, index_file, pool, vectors)
             (query_vector,) = await embedder.embed([query])
         except SamError:
             return ranked
@@ -218,7 +218,7 @@ class SqliteCodeIndex:
     async def _embed(
         self,
         embedder: Embedder,
-        shelf: IndexFile,
+        index_file: IndexFile,
         pool: Sequence[PassageHit],
         embedded: dict[bytes, Sequence[float]],
     ) -> None:
@@ -227,24 +227,24 @@ class SqliteCodeIndex:
         items = list(missing.items())
         for begin in range(0, len(items), _EMBEDDED_AT_ONCE):
             part = items[begin : begin + _EMBEDDED_AT_ONCE]
-            texts = await asyncio.to_thread(shelf.texts, [chunk for _, chunk in part])
+            texts = await asyncio.to_thread(index_file.texts, [chunk for _, chunk in part])
             part = [(digest, chunk) for digest, chunk in part if chunk in texts]
             vectors = await embedder.embed([
                 texts[chunk][2][:_EMBEDDED_CHARACTERS] for _, chunk in part
             ])
             fresh = {digest: vector for (digest, _), vector in zip(part, vectors, strict=True)}
-            await asyncio.to_thread(shelf.keep_vectors, embedder.name, fresh)
+            await asyncio.to_thread(index_file.keep_vectors, embedder.name, fresh)
             embedded |= fresh
 
 
 def _reconciled(
-    shelf: IndexFile, where: Location, listing: FileMatches, *, fresh: bool
+    index_file: IndexFile, where: Location, listing: FileMatches, *, fresh: bool
 ) -> tuple[IndexState, list[_Stale]]:
     if fresh:
-        shelf.forget()
-    removed = shelf.reconcile(_seen(where, listing.paths), whole=not listing.cut)
-    files, passages = shelf.counts()
-    stale = shelf.stale()
+        index_file.forget()
+    removed = index_file.reconcile(_seen(where, listing.paths), whole=not listing.cut)
+    files, passages = index_file.counts()
+    stale = index_file.stale()
     return IndexState(files, passages, 0, removed, len(stale), listing.cut), stale
 
 
@@ -281,7 +281,7 @@ def _batches(
 
 
 def _boosted(hits: Sequence[PassageHit], words: Sequence[str]) -> list[PassageHit]:
-    """The passage that defines exactly what was asked for comes before those that mention it."""
+    """The hits with passages that define a word of the query ahead of those that mention it."""
     query_words = set(words)
     ranked = [
         PassageHit(

@@ -38,7 +38,7 @@ class Kind:
     """Whether it is of use for single files without any project."""
 
     def takes(self, path: str) -> bool:
-        """Whether it checks a file of that name; any folder may hold some."""
+        """Whether the checker reads a file of this name, or a folder, which may hold such files."""
         return path.endswith(self.extensions) or os.path.isdir(path)
 
 

@@ -219,7 +219,7 @@ def _kind(node: "Node") -> UsageKind:
 
 
 def _defined(parent: "Node", field: str | None) -> UsageKind | None:
-    """What a field of a definition is; None of what defines nothing."""
+    """Whether a field of a syntax node makes its name a definition, a declaration, or neither (None)."""
     if parent.type in _DEFINING and field in ("name", "alias", "left"):
         return "definition"
     if (parent.type, field) == ("type_definition", "declarator"):

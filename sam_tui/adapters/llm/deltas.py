@@ -105,7 +105,7 @@ class CallPieces:
         self._ids: set[str] = set()
 
     def feed(self, piece: Mapping[str, Any]) -> CallDelta | None:
-        """The delta for one entry of ``delta.tool_calls``; None when it says nothing."""
+        """The delta for one entry of ``delta.tool_calls``; None if the entry is empty."""
         function = _mapping(piece.get("function"))
         name, wire_id = _text(function.get("name")), _text(piece.get("id"))
         arguments = function.get("arguments")

@@ -220,7 +220,7 @@ def _stop_reason(delta: object) -> str:
 
 
 def _portions(lines: bytes) -> Iterator[bytes]:
-    """Whole lines, in portions that end with one."""
+    """Split bytes into portions that each end with a whole line."""
     start = 0
     while start < len(lines):
         end = lines.rfind(b"\n", start, start + _AT_ONCE) + 1

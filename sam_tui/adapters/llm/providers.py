@@ -27,7 +27,7 @@ class Provider:
 
     @property
     def host(self) -> str:
-        """The host of its own address, empty without one."""
+        """The host of the provider's own address; empty if it has none."""
         return urlsplit(self.base).hostname or ""
 
     def key(self, environment: Mapping[str, str]) -> str:

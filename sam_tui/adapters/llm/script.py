@@ -51,7 +51,7 @@ class When(_Part):
 
 
 class WaitFor(_Part):
-    """What a step waits for before it plays.
+    """The condition that a step waits for before it plays.
 
     ``file`` must exist (relative to the script's folder) and, if given, contain ``contains``.
     ``contains`` alone is looked for in the messages of the request, should they still grow.

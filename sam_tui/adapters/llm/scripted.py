@@ -104,7 +104,7 @@ class ScriptedModel:
         return None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """The step whose turn it is, at its own pace."""
+        """The deltas of the next step of the script, at its own pace."""
         played = _played(request.messages)
         number = self._next(played, request.messages)
         step = ScriptStep(text=CLOSING) if number is None else self._steps[number]
@@ -174,7 +174,7 @@ class Played:
         yield from range(start, count)
 
     def with_step(self, number: int) -> "Played":
-        """These and one more, which is none of them."""
+        """The played steps with one more."""
         runs: list[tuple[int, int]] = []
         for first, last in sorted((*self.runs, (number, number))):
             if runs and runs[-1][1] + 1 == first:

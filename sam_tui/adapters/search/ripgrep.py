@@ -33,8 +33,8 @@ def _everything(_: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Hunt:
-    """One grep on its way."""
+class _Grep:
+    """One running grep."""
 
     request: GrepRequest
     opening: OpenedPlace
@@ -74,7 +74,7 @@ class _Selection:
     latest: str = ""
 
     def add(self, paths: Iterable[str]) -> None:
-        """Take those that match and may be shown."""
+        """Add the paths that match and may be shown."""
         if not self.glob.everything:
             paths = filter(self.glob.matches, paths)
         paths = filter(self.shows, paths)
@@ -164,7 +164,7 @@ class RipgrepSearch:
         with opened(request.where) as opening:
             shows = self._shown(request.where) if opening.file is None else _everything
             arguments, count = _grep_arguments(request, include), Count("matches", on_count)
-            hunt = _Hunt(request, opening, include, arguments, [], shows, count)
+            hunt = _Grep(request, opening, include, arguments, [], shows, count)
             try:
                 async with asyncio.timeout(self._seconds):
                     await self._collect_all(hunt)
@@ -197,7 +197,7 @@ class RipgrepSearch:
             else functools.cache(self._search_filter(where))
         )
 
-    async def _collect_all(self, hunt: _Hunt) -> None:
+    async def _collect_all(self, hunt: _Grep) -> None:
         """Add hits, also below a folder that one above ignores whole."""
         await self._collect(hunt)
         if not hunt.hits and await self._ignored_above(hunt.request.where, hunt.opening):
@@ -205,7 +205,7 @@ class RipgrepSearch:
             await self._collect(hunt)
         hunt.unordered.clear()
 
-    async def _collect(self, hunt: _Hunt) -> None:
+    async def _collect(self, hunt: _Grep) -> None:
         """Add hits in parallel first: fast, but in no order.
 
         Only when that finds far too much to sort is ripgrep asked again in order, and stopped as
@@ -218,7 +218,7 @@ class RipgrepSearch:
             hunt.hits.clear()
             await self._run(hunt, ["--sort=path"], hunt.request.limit)
 
-    async def _run(self, hunt: _Hunt, more: Sequence[str], cap: int) -> None:
+    async def _run(self, hunt: _Grep, more: Sequence[str], cap: int) -> None:
         """Add hits until there is one more than ``cap`` or no more."""
         records = RipgrepRecords()
         file = hunt.opening.file is not None

@@ -107,7 +107,7 @@ class SearchRun:
         self.errors = (await self._process.stderr.read(_CHUNK)).decode("utf-8", "replace")
 
     async def stop(self) -> None:
-        """End it, whatever it is doing, and take its pipes down with it."""
+        """Kill the process and close its pipes."""
         if not self._ended:
             # Not by Process.kill: that may reap the process, which the loop's watcher means to do.
             with suppress(ProcessLookupError):
@@ -157,7 +157,7 @@ class RipgrepRecords:
         """Whether the closing summary came: the search began and was not cut."""
 
     def feed(self, chunk: bytes) -> Iterator[GrepHit]:
-        """The hits that this chunk completes."""
+        """The hits whose lines this chunk completes."""
         *lines, partial = chunk.split(b"\n")
         for line in lines:
             hit = self._pass_by(line, ends=True) if self._skipping else self._read(line)

@@ -53,7 +53,7 @@ class SqliteReminderChoices:
         self._database = database
 
     def chosen(self, conversation: ConversationId) -> Mapping[str, ReminderChoice]:
-        """Name -> choice, for those that were chosen."""
+        """The person's choices by name of the reminder."""
         rows = self._database.query(
             "SELECT name, choice FROM reminder_choices WHERE conversation = ? ORDER BY name",
             storable(conversation),
@@ -63,7 +63,7 @@ class SqliteReminderChoices:
     def choose(
         self, conversation: ConversationId, name: str, choice: ReminderChoice | None
     ) -> None:
-        """Remember a choice; None takes it back."""
+        """Store a choice; None removes it."""
         key = (storable(conversation), storable(name))
         with self._database.transaction() as connection:
             if choice is None:
