@@ -164,13 +164,13 @@ class RipgrepSearch:
         with opened(request.where) as opening:
             shows = self._shown(request.where) if opening.file is None else _everything
             arguments, count = _grep_arguments(request, include), Count("matches", on_count)
-            hunt = _Grep(request, opening, include, arguments, [], shows, count)
+            grep = _Grep(request, opening, include, arguments, [], shows, count)
             try:
                 async with asyncio.timeout(self._seconds):
-                    await self._collect_all(hunt)
+                    await self._collect_all(grep)
             except TimeoutError:
-                cut = self._cut(hunt.latest)
-        hits = hunt.collected()
+                cut = self._cut(grep.latest)
+        hits = grep.collected()
         return GrepResult(tuple(hits[: request.limit]), bool(cut) or len(hits) > request.limit, cut)
 
     def _cut(self, latest: str) -> str:
@@ -197,47 +197,47 @@ class RipgrepSearch:
             else functools.cache(self._search_filter(where))
         )
 
-    async def _collect_all(self, hunt: _Grep) -> None:
+    async def _collect_all(self, grep: _Grep) -> None:
         """Add hits, also below a folder that one above ignores whole."""
-        await self._collect(hunt)
-        if not hunt.hits and await self._ignored_above(hunt.request.where, hunt.opening):
-            hunt.arguments.append(_AS_ROOT)
-            await self._collect(hunt)
-        hunt.unordered.clear()
+        await self._collect(grep)
+        if not grep.hits and await self._ignored_above(grep.request.where, grep.opening):
+            grep.arguments.append(_AS_ROOT)
+            await self._collect(grep)
+        grep.unordered.clear()
 
-    async def _collect(self, hunt: _Grep) -> None:
+    async def _collect(self, grep: _Grep) -> None:
         """Add hits in parallel first: fast, but in no order.
 
         Only when that finds far too much to sort is ripgrep asked again in order, and stopped as
         soon as there is enough.
         """
-        cap = hunt.request.limit * _UNSORTED_FACTOR
-        await self._run(hunt, [], cap)
-        if len(hunt.hits) > cap:
-            hunt.unordered.extend(hunt.hits)
-            hunt.hits.clear()
-            await self._run(hunt, ["--sort=path"], hunt.request.limit)
+        cap = grep.request.limit * _UNSORTED_FACTOR
+        await self._run(grep, [], cap)
+        if len(grep.hits) > cap:
+            grep.unordered.extend(grep.hits)
+            grep.hits.clear()
+            await self._run(grep, ["--sort=path"], grep.request.limit)
 
-    async def _run(self, hunt: _Grep, more: Sequence[str], cap: int) -> None:
+    async def _run(self, grep: _Grep, more: Sequence[str], cap: int) -> None:
         """Add hits until there is one more than ``cap`` or no more."""
         records = RipgrepRecords()
-        file = hunt.opening.file is not None
-        target = ["--", hunt.request.pattern, "-" if file else "./"]
+        file = grep.opening.file is not None
+        target = ["--", grep.request.pattern, "-" if file else "./"]
         async with (
-            running(self._ripgrep(), [*hunt.arguments, *more, *target], hunt.opening) as run,
+            running(self._ripgrep(), [*grep.arguments, *more, *target], grep.opening) as run,
             aclosing(run.chunks()) as chunks,
         ):
             async for chunk in chunks:
                 for hit in records.feed(chunk):
                     if file:
-                        hunt.hits.append(GrepHit(".", hit.line, hit.text))
-                    elif _wanted(hit.path, hunt.include) and hunt.shows(hit.path):
-                        hunt.hits.append(hit)
-                    if len(hunt.hits) > cap:
+                        grep.hits.append(GrepHit(".", hit.line, hit.text))
+                    elif _wanted(hit.path, grep.include) and grep.shows(hit.path):
+                        grep.hits.append(hit)
+                    if len(grep.hits) > cap:
                         return
-                hunt.count.reached(len(hunt.hits))
+                grep.count.reached(len(grep.hits))
             if not records.complete and run.errors:
-                raise _invalid(hunt.request, run.errors)
+                raise _invalid(grep.request, run.errors)
 
     async def _ignored_above(self, where: Location, opening: OpenedPlace) -> bool:
         """Whether a folder that was named has no files only because one above ignores it whole."""
