@@ -14,7 +14,7 @@ _STALL = 30.0
 
 @dataclass(slots=True)
 class ActivityLine:
-    """Times are those of one monotonic clock, in seconds."""
+    """What the status line says of a conversation. Times are seconds of one monotonic clock."""
 
     phase: Phase = "starting"
     starting: str = "starting"

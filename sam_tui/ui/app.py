@@ -75,12 +75,12 @@ class ActionProvider(Provider):
     """Finds actions for the command palette by their titles and helps."""
 
     async def discover(self) -> Hits:
-        """All of them, before anything is typed."""
+        """Every action, before anything is typed into the palette."""
         for action in palette_actions():
             yield DiscoveryHit(titled(action), self._command(action), help=action.help)
 
     async def search(self, query: str) -> Hits:
-        """Those that fit."""
+        """The actions whose title or help matches the query."""
         matcher = self.matcher(query)
         for action in palette_actions():
             score = max(matcher.match(action.title), matcher.match(action.help) / 2)
@@ -174,7 +174,8 @@ class SamApp(App[None], inherit_bindings=False):
         """How many keys and pastes came."""
 
     def _set_looks(self) -> None:
-        """All looks, the one that the person set or that fits the terminal first, and a style sheet."""
+        """Register every look, use the one that the person set or that fits the terminal, and make the
+        style sheet."""
         for look in theme.LOOKS.values():
             self.register_theme(look.theme())
         self._ground: theme.Ground | None = theme.ground_of_environment(self._settings.environ)
@@ -198,7 +199,7 @@ class SamApp(App[None], inherit_bindings=False):
             self.refresh()
 
     def _display(self, screen: Any, renderable: Any) -> None:
-        """Write of an update what it changes."""
+        """Write the cells of an update that differ from those on the terminal."""
         if (cells := cells_of(self._driver)) is not None:
             renderable = cells.difference(renderable, self.size)
         super()._display(screen, renderable)  # pyright: ignore[reportUnknownMemberType]
@@ -250,7 +251,7 @@ class SamApp(App[None], inherit_bindings=False):
         gc.freeze()
 
     def _learn(self, secrets: Mapping[str, str]) -> None:
-        """Have them masked."""
+        """Have the shield mask these secrets."""
         if self.runtime is not None:
             self.runtime.executor.shield.learn(secrets)
 

@@ -244,7 +244,8 @@ class Bridge:
                 assert_never(event)
 
     def _apply_inquiry(self, event: InquiryOpened | InquiryClosed) -> None:
-        """The conversation that asks waits; for one that has no tab the one on show does."""
+        """Mark the conversation that asks as waiting; a conversation without a tab counts to the tab on
+        show."""
         match event:
             case InquiryOpened():
                 asking = self._current.tab_of(event.inquiry.conversation) or self._current.tab
@@ -267,7 +268,7 @@ class Bridge:
 
 
 def _apply_hook(tab: ConversationTab, event: HookStarted | HookFinished) -> None:
-    """What the agent waits for is said; how it ended is in the decision that it brought."""
+    """Show a running hook as what the agent waits for. Its outcome is in the decision."""
     running, run = tab.activity.running, CallId(event.run)
     if isinstance(event, HookStarted):
         running[run] = one_line(f"hook: {event.command}", 80)

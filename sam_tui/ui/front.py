@@ -29,7 +29,7 @@ CHOOSE = "?"
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """All that needs no runtime."""
+    """The parts of the workbench that need no runtime."""
 
     app: App[None]
     screen: ChatScreen
@@ -55,7 +55,7 @@ class Invocation:
 
 
 class Starting:
-    """The program before its runtime is there: prompts and commands that are typed wait for it."""
+    """The workbench before its runtime exists: prompts and commands typed meanwhile are queued."""
 
     def __init__(self, front: Front) -> None:
         self._front = front

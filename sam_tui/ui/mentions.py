@@ -21,14 +21,14 @@ def partial_mention(before: str) -> str | None:
 
 
 class Candidates:
-    """The files that may be meant; what is typed further leaves out those that no longer fit."""
+    """The files that a mention may mean, narrowed while a person types."""
 
     def __init__(self, paths: Sequence[str] = ()) -> None:
         self._all = self._left = paths
         self._part = ""
 
     def fitting(self, part: str) -> Sequence[str]:
-        """The closest of them."""
+        """The closest matches."""
         paths = self._left if part.startswith(self._part) else self._all
         closest, self._left = fitting(paths, part)
         self._part = part
@@ -36,7 +36,7 @@ class Candidates:
 
 
 def fitting(paths: Iterable[str], part: str) -> tuple[Sequence[str], Sequence[str]]:
-    """The paths that hold the letters of ``part`` in this order: the closest first, and all of them.
+    """The paths that contain the letters of ``part`` in this order: the closest first, and all matches.
 
     Closer is what begins with it (the name before the whole path), then what holds it in one piece,
     then what is short. Case counts for nothing.

@@ -21,7 +21,7 @@ class Signal:
         self._watchers.append(watcher)
 
     def send(self) -> None:
-        """Call them."""
+        """Call every watcher."""
         for watcher in self._watchers:
             watcher()
 

@@ -40,7 +40,7 @@ _VARIABLES: dict[Reader, tuple[str, ...]] = {"pager": ("PAGER",), "editor": ("VI
 
 
 def command_for(reader: Reader) -> list[str] | None:
-    """What the person reads with: their own choice, else what is here; None where nothing is."""
+    """The person's own program for reading, else one that is installed; None if there is none."""
     for name in _VARIABLES[reader]:
         words = shlex.split(os.environ.get(name, ""))
         if words and shutil.which(words[0]):

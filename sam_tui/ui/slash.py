@@ -61,7 +61,7 @@ def matching(text: str, more: Sequence[WorkbenchAction] = ()) -> list[WorkbenchA
 
 
 def argument(text: str, more: Sequence[WorkbenchAction] = ()) -> tuple[WorkbenchAction, str] | None:
-    """The command whose argument is being typed, and what there is of it; None for anything else.
+    """The command whose argument is being typed, and the argument so far; None for other text.
 
     ``more`` are those that are not always there.
     """
@@ -80,7 +80,7 @@ def literal_values(action: WorkbenchAction) -> list[str]:
 
 
 def nearest(name: str) -> str:
-    """The command that a mistyped one may mean; empty for none."""
+    """The existing command that is nearest to a mistyped one; empty if none is near."""
     import difflib
 
     return next(iter(difflib.get_close_matches(name, BY_SLASH, 1, 0.6)), "")

@@ -52,7 +52,7 @@ class Look:
     disabled: str
 
     def theme(self) -> Theme:
-        """As Textual takes it."""
+        """The look as a theme of Textual."""
         return Theme(
             name=self.name,
             dark=self.dark,
@@ -185,7 +185,7 @@ _LIGHT_COLOURS = ("7", "15")
 
 
 def ground_of_environment(environ: Mapping[str, str]) -> Ground | None:
-    """What ``COLORFGBG`` says, such as ``15;0``; None where it says nothing."""
+    """Light or dark by ``COLORFGBG`` (such as ``15;0``); None if it is not set."""
     colour = environ.get("COLORFGBG", "").rpartition(";")[2]
     if not colour.isdigit():
         return None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WorkbenchAction:
-    """One thing to do.
+    """One action of the workbench.
 
     ``keys`` are Textual key names. ``slash`` is the command without its slash, empty for none;
     ``argument`` what may follow it. ``local`` actions belong to one widget, which handles their

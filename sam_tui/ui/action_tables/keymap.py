@@ -101,7 +101,7 @@ class _Choice:
         return ""
 
     def keys_of(self, action: WorkbenchAction) -> tuple[str, ...]:
-        """Those chosen for it, else its own without those that another one took."""
+        """The keys of an action: those the person chose, else its default keys that no chosen key takes."""
         if action.name in self.chosen or action.local:
             return self.chosen.get(action.name, action.keys)
         for key in action.keys:

@@ -124,7 +124,7 @@ class Authorization:
     # ---- audit
 
     def audit(self) -> None:
-        """Browse the decisions, those of this folder first."""
+        """Browse the log of decisions, first those of this folder."""
         from sam_tui.core.ports.policy import DecisionFilter
         from sam_tui.ui.screens.audit import AuditScreen
 

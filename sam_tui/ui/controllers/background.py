@@ -63,7 +63,8 @@ class Background:
             self._context.screen.status.flash("Nothing runs that could go to the background.")
 
     def show(self) -> None:
-        """List them: read one's output, end it, or let the agent wait for it."""
+        """List the background commands of the conversation: read their output, end them, or have the agent
+        wait for one."""
         empty = "Nothing of this conversation runs in the background. Ctrl+B sends a command there."
         self._context.pick(
             "background commands",

@@ -41,7 +41,7 @@ class Completion:
         """What the candidates were looked for by; None where all files are listed."""
 
     def files(self, part: str | None) -> Sequence[str]:
-        """The files that fit what is typed of a name; None where none is being named."""
+        """The files that match the name being typed; None if no name is being typed."""
         self._command = ""
         begins = part is not None and not self._naming
         self._naming = part is not None
@@ -61,7 +61,8 @@ class Completion:
         return [*self._servers.resources(part), *self._candidates.fitting(part)][:LISTED]
 
     def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
-        """What may follow a command and fits what is typed of it; nothing once it stands there."""
+        """The values that may follow a command and match what is typed; empty once the text is one of
+        them."""
         if action.argument == "FILE":
             files = self.files(part)
             return () if part in files else files
@@ -146,7 +147,7 @@ class Completion:
         ]
 
     def earlier(self) -> Sequence[str]:
-        """What was asked in this workspace, oldest first."""
+        """The earlier prompts of this workspace, oldest first."""
         runtime = self._context.runtime
         try:
             return runtime.conversations.prompts(runtime.workspace.root, _RECALLED)

@@ -58,7 +58,7 @@ class Context:
     def pick(
         self, title: str, options: Sequence[Option], *, empty: str = "", hint: str = ""
     ) -> None:
-        """Let the person pick one of these, and do what it stands for.
+        """Let the person pick one of the options, and run what belongs to it.
 
         ``empty`` says what to do where there is none, ``hint`` what else there is to know.
         """

@@ -105,7 +105,7 @@ class ConversationActions:
         self._context.notice(f"Undone: {undone.operation} on {', '.join(undone.paths)}")
 
     def agents(self, when_idle: Callable[[Callable[[], None]], None]) -> None:
-        """Pick a subagent of this conversation: read what it did, or cancel one that is at work.
+        """Pick a subagent of this conversation: read its conversation, or cancel it while it works.
 
         Reading leaves the conversation on show, so it goes through ``when_idle``.
         """
@@ -135,7 +135,7 @@ class ConversationActions:
         self._context.pick("open or cancel a subagent", options, empty=empty)
 
     def _ask_to_cancel(self, record: "ConversationRecord") -> None:
-        """Ask once more; what it did so far stays, and whoever sent it goes on without it."""
+        """Ask for confirmation before a subagent is cancelled."""
         title = one_line(record.title, 60)
 
         def cancel() -> None:

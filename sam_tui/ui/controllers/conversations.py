@@ -231,7 +231,8 @@ class Conversations:
             self._screen.terminals.show_agent(session)
 
     def choose(self, title: str = "") -> None:
-        """Let the person pick one of this workspace's conversations; one of that ``title`` is opened."""
+        """Let the person pick a conversation of this workspace; one with exactly this ``title`` is opened
+        at once."""
         runtime = self._runtime
         recent = runtime.conversations.recent(runtime.workspace.root, _LISTED) if title else ()
         if entry := next((r for r in recent if one_line(r.title, 80) == title), None):

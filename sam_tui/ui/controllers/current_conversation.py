@@ -55,7 +55,7 @@ class ConversationTab:
 
 
 class CurrentConversation:
-    """Everybody looks here for it; whoever opens conversations says which it is."""
+    """The conversation on show, and the tabs of all open ones."""
 
     def __init__(self, tab: ConversationTab) -> None:
         self.tabs = [tab]
@@ -104,7 +104,7 @@ class CurrentConversation:
         return max(lines, key=lambda line: (bool(line.waiting), line.busy))
 
     def last_answer(self) -> str:
-        """The newest answer of the model, as it wrote it; empty when there is none."""
+        """The newest answer of the model as text; empty if there is none."""
         messages = self.session.messages if self.session is not None else ()
         answers = (m.text for m in reversed(messages) if m.kind == "assistant" and m.text)
         return next(answers, "")

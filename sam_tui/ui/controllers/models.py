@@ -105,7 +105,7 @@ class ModelChoice:
         return choices
 
     def _cost(self, offer: "ModelOffer") -> str:
-        """What switching to a model costs this conversation; empty before it begins."""
+        """What switching to a model costs this conversation; empty before the first message."""
         session = self._current.session
         tokens = total(session.messages) if session is not None and session.messages else 0
         return cost_of_switch(tokens, offer.facts)
@@ -184,7 +184,7 @@ class ModelChoice:
             self._context.app.run_worker(before.close(), name="close model")
 
     async def _mend(self, model: "Model", error: ModelAuthError) -> "Model | None":
-        """Ask for another key while the turn waits, and go on with it; None where there is none."""
+        """Ask for another key while the turn waits; None if the person gives none."""
         runtime = self._runtime
         if not model.host:
             return None

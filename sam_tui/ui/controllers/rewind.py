@@ -42,7 +42,7 @@ class Rewind:
         self._return: _Return | None = None
 
     def choose(self) -> None:
-        """Pick a message; what is kept of it is all that came before."""
+        """Let the person pick a message; rewinding keeps what came before it."""
         conversation, now = self._current.id, time.time()
         options: list[Option] = []
         if conversation is not None:
@@ -56,7 +56,8 @@ class Rewind:
         self._context.pick("go back to before a message", options, empty=empty)
 
     def _ask_what(self, conversation: "ConversationId", prompt: "UserPrompt") -> None:
-        """What to restore, with the files that it comes to."""
+        """Let the person choose whether to restore the conversation, the files that would change, or
+        both."""
         options: list[Option] = []
 
         async def load() -> Sequence[Choice]:

@@ -44,7 +44,7 @@ def pick_server(context: Context) -> None:
 
 
 def _open(context: Context, report: "ServerReport") -> None:
-    """Its tools, errors, and what it printed; for one over HTTP its login as well."""
+    """Offer the tools, errors and output of a server; for one over HTTP also its login."""
 
     def read() -> None:
         context.app.push_screen(Reader(f"MCP server {report.name}", whole(words_of(report))))
@@ -103,7 +103,7 @@ def standing_of(report: "ServerReport") -> str:
 
 
 def words_of(report: "ServerReport") -> str:
-    """All that is known of a server."""
+    """A report on a server as text."""
     lines = [
         f"{report.name}: {standing_of(report)}",
         f"{report.kind}: {report.target}",
@@ -121,8 +121,8 @@ def words_of(report: "ServerReport") -> str:
 
 
 class ServerCompletion:
-    """What a message may name of servers that are there. They are asked beside the typing, and told of it
-    only what stands behind their own name."""
+    """Completes resources and prompts of MCP servers in a message. A server is told only what stands behind
+    its own name."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -134,7 +134,7 @@ class ServerCompletion:
         self._proposed: Sequence[str] = ()
 
     def begin(self) -> None:
-        """Ask the servers what they have, unless that was done a moment ago."""
+        """Ask the servers for their resources and prompts, unless that was done a moment ago."""
         if time.monotonic() - self._asked_at > _FRESH:
             self._asked_at = time.monotonic()
             self._context.app.run_worker(self._list(), group="server-names", exclusive=True)
@@ -204,7 +204,7 @@ class ServerCompletion:
 
 
 def _of_templates(templates: Sequence[str], part: str) -> Iterator[tuple[TypedValue, str, str]]:
-    """The values that are typed of templates with one place to fill: each with what stands around it."""
+    """The values being typed for templates with one argument, each with the text before and after it."""
     server, _, _ = part.partition(":")
     for template in templates:
         match = _TEMPLATE.fullmatch(template)
@@ -228,7 +228,7 @@ def _filled(arguments: Sequence[str], words: Sequence[str]) -> dict[str, str]:
 
 
 def _argument_of(arguments: Sequence[str], filled: dict[str, str], word: str) -> tuple[str, str]:
-    """The argument that a word is for, and its value; empty for none."""
+    """The argument that a word is a value for, and the value; an empty name for none."""
     name, equals, value = word.partition("=")
     if equals and name in arguments:
         return name, value

@@ -66,7 +66,7 @@ class TurnRunner:
         self.pump()
 
     def pump(self) -> None:
-        """Start the next turn if there is one and it can start."""
+        """Start the next turn if a prompt waits and no turn is running."""
         waits = self._queue.waiting or self._queue.later
         session = self._ready() if waits and not (self.running or self._closed) else None
         if session is None:
@@ -114,7 +114,7 @@ class TurnRunner:
             return None
 
     def _remember(self, text: str) -> None:
-        """Offer a prompt that failed among the earlier ones of its conversation."""
+        """Add a prompt that failed to the earlier prompts of its conversation."""
         if self._current.tab is self._tab:
             self._screen.prompt.area.remember(text)
         else:

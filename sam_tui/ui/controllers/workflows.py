@@ -119,7 +119,7 @@ class WorkflowRuns:
         return worker is not None and not worker.is_finished and not worker.is_cancelled
 
     def moved(self) -> None:
-        """A run was moved by this program: one look for all that a transaction tells."""
+        """Read the runs anew after this program changed one; once for all changes of a transaction."""
         if not self._due:
             self._due = True
             self._app.call_later(self._look)

@@ -36,7 +36,7 @@ class Pen:
         return self
 
     def after(self, last: "Pen") -> str:
-        """The sequence that changes to this one."""
+        """The escape sequence that changes from the pen ``last`` to this one."""
         if self is last:
             return ""
         if self.attributes != last.attributes:
@@ -64,7 +64,7 @@ PLAIN = _pen("", "", "")
 
 @lru_cache(maxsize=_PENS)
 def _split(style: Style, ansi: str, colours: ColorSystem) -> Pen:
-    """The pen of a style whose codes are those: what is no colour of it is an attribute."""
+    """The pen of a style: its colours apart, and every other code as an attribute."""
     colour, ground = (
         ";".join(c.downgrade(colours).get_ansi_codes(foreground=foreground)) if c else ""
         for c, foreground in ((style.color, True), (style.bgcolor, False))

@@ -30,7 +30,7 @@ Piece = tuple[int, int, Strip]
 
 
 class DrawnCells:
-    """What stands on the terminal, as far as it was written here."""
+    """The cells on the terminal, as far as this program wrote them."""
 
     def __init__(self) -> None:
         self._size = Size(0, 0)
@@ -170,7 +170,7 @@ class Output:
         return x + strip.cell_length
 
     def _write(self, at: int, row: CellRow) -> int:
-        """Write one character; returns the column behind it."""
+        """Write one character; returns the column after it."""
         text, pen = row.texts[at] or " ", row.pens[at]
         if not self._draws(text, pen):
             self._change(pen)
@@ -206,7 +206,7 @@ class Output:
         self._pen = pen
 
     def text(self) -> str:
-        """All of it, and a plain pen behind it."""
+        """All sequences, followed by a reset of the pen."""
         self._change(PLAIN)
         return "".join(self._parts)
 
@@ -219,7 +219,7 @@ def draw_again(app: "App[Any]") -> None:
 
 
 def cells_of(driver: object) -> DrawnCells | None:
-    """What a driver keeps of what it drew."""
+    """The record of drawn cells that a driver has, or None."""
     cells = getattr(driver, "cells", None)
     return cells if isinstance(cells, DrawnCells) else None
 

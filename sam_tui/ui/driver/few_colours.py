@@ -71,7 +71,7 @@ def wants_no_colour(environ: Mapping[str, str]) -> bool:
 
 
 def use_few_colours(app: "App[Any]", environ: Mapping[str, str]) -> None:
-    """Have an app draw with the colours that its terminal has, and with none where none are wanted."""
+    """Draw with the colours that the terminal has, or with none if the person wants none."""
 
     def surface() -> Surface:
         look = app.current_theme

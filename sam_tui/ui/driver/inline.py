@@ -193,5 +193,5 @@ class InlineDriver(LinuxDriver):
 
 
 def inline(driver: "type[Driver]") -> "type[Driver]":
-    """A driver that outlives its terminal, so that it draws in a region."""
+    """An inline version of a driver, which draws in a region and leaves the rest of the terminal alone."""
     return type("InlineDriver", (InlineDriver, driver), {})

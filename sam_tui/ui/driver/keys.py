@@ -54,7 +54,7 @@ def _name(character: str) -> str:
 
 
 def with_alt() -> dict[str, str]:
-    """What is sent for a key with Alt, and what it is called."""
+    """The names of keys with Alt, by the bytes that terminals send for them."""
     plain = [c for c in string.punctuation + string.digits if c not in _OPENERS]
     names = {f"\x1b{c}": f"alt+{_name(c)}" for c in (*plain, *_NAMED)}
     for letter in string.ascii_lowercase:
@@ -128,7 +128,7 @@ _GROUND_BEGUN = re.compile(r"\x1b\]11;[^\x07\x1b]{0,32}\x1b?\Z")
 
 
 class GroundTold(Message):
-    """The terminal said of what colour its ground is."""
+    """The terminal reported the colour of its background."""
 
     def __init__(self, *, light: bool) -> None:
         super().__init__()

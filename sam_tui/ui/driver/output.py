@@ -55,14 +55,15 @@ def heed_signals(loop: asyncio.AbstractEventLoop, leave: Leave) -> None:
 
 
 def unheed_signals() -> None:
-    """What they do by themselves again: there is no app any more."""
+    """Restore the default action of the signals: the app has ended."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
 
 
 def from_anywhere(action: Callable[[], object]) -> Callable[..., None]:
-    """What has the loop that runs now do something, from any thread or signal; nothing once that ended."""
+    """A function that runs ``action`` in the current event loop, callable from any thread or signal
+    handler."""
     loop = asyncio.get_running_loop()
 
     def call(*_: object) -> None:
@@ -112,7 +113,7 @@ class Forgiving:
         threading.Thread(target=self._run, name="terminal-output", daemon=True).start()
 
     def write(self, text: str) -> None:
-        """Have it written, or drop it."""
+        """Queue text for writing; it is dropped if too much is waiting."""
         data = text.encode(getattr(self._file, "encoding", None) or "utf-8", charsets.AS_CELLS)
         with self._changed:
             self._dropped = self._dropped or self._size > _MOST_WAITING
@@ -133,7 +134,7 @@ class Forgiving:
             return 0
 
     def flush(self) -> None:
-        """All is on its way already."""
+        """Nothing to do: text is written as soon as the terminal takes it."""
 
     def fileno(self) -> int:
         """The descriptor of the file."""
@@ -237,7 +238,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             self._hung_up, self._behind = hung_up, behind
 
         def write(self, data: str) -> None:
-            """Write what is drawn, where it belongs whatever this terminal makes of its characters."""
+            """Write a frame with each character in its column, however wide the terminal draws it."""
             self._file.write(self._frames.take(data))
 
         def start_application_mode(self) -> None:
@@ -252,7 +253,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             super().stop_application_mode()
 
         def resume_application_mode(self) -> None:
-            """Draw all of it again: the terminal kept nothing of what was there before."""
+            """Draw everything again after the terminal lost what it showed."""
             super().resume_application_mode()
             self._behind()
 

@@ -148,7 +148,7 @@ class AuditScreen(Dialog):
         self._start_over()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show it in full; near the end of what is there, fetch more."""
+        """Show the entry in full; near the end of the list fetch more."""
         event.stop()
         self._show_detail()
         idle = self._fetching is None or self._fetching.is_finished
@@ -177,7 +177,7 @@ class AuditScreen(Dialog):
 
 
 def entry_line(entry: "DecisionEntry") -> Content:
-    """One decision on one line: number, time, outcome, operation, what it touched."""
+    """One decision on one line: number, time, outcome, operation, targets."""
     decision = entry.decision
     when = datetime.fromtimestamp(entry.made_at).strftime("%m-%d %H:%M")
     touched = one_line(", ".join(decision.targets) or decision.scope, 120)

@@ -202,7 +202,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         return True
 
     def _taken(self, event: events.Key | events.Paste) -> bool:
-        """Whether what has the keys takes this text: to write it, or as a key of its own."""
+        """Whether the focused widget takes this text, as input or as one of its own keys."""
         focused = self.focused
         if writes(focused) or (isinstance(focused, TerminalView) and focused.TAKES_TEXT):
             return True

@@ -22,7 +22,7 @@ from sam_tui.ui.widgets.choice_list import ChoiceList, take_key
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One line of a picker: what it is, and more about it; ``note`` is said while it is marked."""
+    """One line of a picker: label and detail; ``note`` is displayed while the line is marked."""
 
     label: str
     detail: str = ""
@@ -122,12 +122,12 @@ class Picker(Dialog):
 
     @property
     def marked(self) -> int | None:
-        """The index of the marked choice among all; None where none is."""
+        """The index of the marked choice among all choices; None if none is marked."""
         option = self._list.highlighted_option
         return int(option.id) if option is not None and option.id is not None else None
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Say what there is to know of it."""
+        """Display the note and preview of the marked choice."""
         event.stop()
         if (marked := self.marked) is not None:
             lines = self._preview(marked) if self._preview is not None else ()
@@ -191,7 +191,7 @@ class HelpScreen(Dialog):
         """What each line is found by; a heading by all below it."""
 
     def compose(self) -> ComposeResult:
-        """Each action with its keys and command, and what it does below."""
+        """Every action with its keys and command, and its help below."""
         with Vertical() as frame:
             frame.border_title = Content("help")
             frame.border_subtitle = Content("↑↓ scrolls · Esc closes")

@@ -219,7 +219,8 @@ def _id_of(choices: ChoiceList) -> str:
 def _refill(
     choices: ChoiceList, rows: Sequence[tuple[str, Content]], *, always: bool = False
 ) -> None:
-    """New lines. What was marked stays marked; what takes its place only where one is ``always``."""
+    """Replace the lines. A marked line stays marked; if it is gone, another one is marked only with
+    ``always``."""
     marked, always = _id_of(choices), always or not choices.option_count
     choices.clear_options()
     choices.add_options(Option(content, id=id) for id, content in rows)
@@ -253,7 +254,7 @@ def head_lines(status: "FleetStatus") -> Content:
 
 
 def inquiry_lines(inquiry: "FleetInquiry") -> Content:
-    """A question of the inbox, with all that it touches."""
+    """A question of the inbox with everything that it touches."""
     lines = [f"{inquiry.task}: {one_line(inquiry.title)}"]
     lines += [one_line(detail, _WHOLE) for detail in inquiry.details]
     lines += [f"one of: {', '.join(map(one_line, inquiry.choices))}"] if inquiry.choices else []
@@ -261,7 +262,7 @@ def inquiry_lines(inquiry: "FleetInquiry") -> Content:
 
 
 def task_lines(tasks: "Sequence[FleetTaskLine]") -> Content:
-    """Tasks, those that need a look first."""
+    """The tasks, those that need attention first."""
     ordered = sorted(tasks, key=lambda task: _ORDER.index(task.state))[:_TASKS]
     return Content("\n").join(
         Content.assemble(

@@ -36,7 +36,7 @@ class ParamForm(ModalScreen[dict[str, str] | None]):
         self._note = Static("", markup=False, classes="note")
 
     def compose(self) -> ComposeResult:
-        """Each parameter with what it means."""
+        """A field for each parameter, with its meaning."""
         with Vertical() as frame:
             frame.border_title = Content(f"start {one_line(self._workflow, 60)}")
             frame.border_subtitle = Content("Enter: next, and begin · Esc: not now")
@@ -90,7 +90,7 @@ class HostQuestion(ModalScreen[bool]):
         self._guard = KeyGuard(patience)
 
     def compose(self) -> ComposeResult:
-        """Both hosts, and what the new one gets."""
+        """Both hosts, and what would be sent to the new one."""
         before, after = (visible_line(host) for host in self._hosts)
         with Vertical() as frame:
             frame.border_title = Content("go to another host?")

@@ -42,7 +42,7 @@ class Layout:
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> "Layout":
-        """The layout that was stored; what is none of ours is passed over."""
+        """The stored layout; invalid values are ignored."""
         layout, kind, side = cls(), stored.get("kind"), stored.get("side")
         if kind in get_args(LayoutKind):
             layout = replace(layout, kind=cast("LayoutKind", kind))

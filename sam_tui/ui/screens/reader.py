@@ -83,7 +83,7 @@ class LoginPage(Dialog):
     ]
 
     class Offered(Message):
-        """The server names its page; posted from any thread."""
+        """The server named the page for its login. May be posted from any thread."""
 
         def __init__(self, address: str) -> None:
             super().__init__()
@@ -125,6 +125,6 @@ class LoginPage(Dialog):
             self.notify("Copied.", markup=False)
 
     async def action_browse(self) -> None:
-        """Open it on this machine."""
+        """Open the page in a browser on this machine."""
         if self._address and not await programs.browse(self._address):
             self.notify("There is no browser here: c copies the address.", markup=False)

@@ -29,7 +29,7 @@ _COLOURS = {"+": "$text-success", "-": "$text-error"}
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What the person wants done with a file; ``hunk`` is None for all of it."""
+    """What to do with a file; ``hunk`` is None for the whole file."""
 
     what: Literal["undo", "open"]
     change: "ChangedFile"

@@ -125,7 +125,7 @@ def finding_line(row: "FindingRow") -> Content:
 
 
 def event_lines(events: "Sequence[EventRow]") -> Content:
-    """What happened, oldest first."""
+    """The events of a run, oldest first."""
     lines = [
         Content.assemble(
             (f"{datetime.fromtimestamp(event.at):%H:%M:%S} ", "$text-disabled"),

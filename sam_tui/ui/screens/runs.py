@@ -114,7 +114,7 @@ class RunsScreen(Screen[None]):
         self.set_interval(_LOOKS, self.look)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Where there is little room, the steps have it."""
+        """In a low window give the space to the steps."""
         self.set_class(event.size.height < _LOW, "-low")
 
     def _keys(self) -> str:

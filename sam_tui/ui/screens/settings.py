@@ -34,7 +34,7 @@ class ThemePicker(Picker):
         self._names = names
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Show it."""
+        """Use the marked look at once."""
         if event.option_id is not None and (name := self._names[int(event.option_id)]) != "auto":
             self.app.theme = name  # pyright: ignore[reportUnknownMemberType]
 
@@ -80,7 +80,7 @@ class SettingsScreen(Dialog):
             yield self._note
 
     def on_mount(self) -> None:
-        """Show them all."""
+        """Fill the list with all settings."""
         self._fill()
 
     def _fill(self) -> None:
@@ -118,7 +118,7 @@ class SettingsScreen(Dialog):
         self._note.update(Content(one_line(text, 400)).stylize(style))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Say what it is."""
+        """Describe the marked setting."""
         event.stop()
         if self._changing is None:
             self._tell(self._about())

@@ -48,7 +48,7 @@ class TrustScreen(ModalScreen[str]):
         self._body = VerticalScroll(can_focus=False)
 
     def compose(self) -> ComposeResult:
-        """The folder and its standing, what changed, what would be believed with its text."""
+        """The folder and its state, what changed, and the files that trust is about."""
         with Vertical() as frame:
             frame.border_title = Content("trust this folder?")
             keys = "R trusts it no longer" if self._trust.trusted else "T trusts it as shown"

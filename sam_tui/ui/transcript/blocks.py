@@ -51,13 +51,13 @@ CardState = Literal["running", "done", "failed", "unanswered"]
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """What the person typed."""
+    """A message of the person."""
 
     text: str
 
     @property
     def long(self) -> bool:
-        """Whether it folds."""
+        """Whether the message is folded."""
         return len(self.text) > LONG_TEXT or self.text.count("\n") >= LONG_LINES
 
 
@@ -125,7 +125,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One tool call. ``output`` is what it said while running, ``displays`` what it came to."""
+    """One tool call. ``output`` is its output while it runs, ``displays`` are those of its result."""
 
     call: CallId
     operation: str
@@ -154,14 +154,14 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class ReminderContent:
-    """What reminders that stand together told the model."""
+    """Reminders that stand together."""
 
     name: str
     text: str
     count: int = 1
 
     def joined(self, other: "ReminderContent") -> "ReminderContent":
-        """This and the next, as one."""
+        """This and the next reminder as one block."""
         name, text = f"{self.name}, {other.name}", f"{self.text.rstrip()}\n{other.text}"
         return ReminderContent(name, text, self.count + other.count)
 
@@ -254,7 +254,7 @@ def plain(content: Content) -> str:
 
 
 def plain_card(card: Card) -> str:
-    """A tool call as text: what was called, and what came of it."""
+    """A tool call and its result as text."""
     parts = [f"[{card.operation}] {card.title}"]
     if not card.displays and card.output:
         parts.append(card.output.rstrip("\n"))

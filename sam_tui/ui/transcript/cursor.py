@@ -65,11 +65,11 @@ class CursorPane(BlockPane):
         """The source of the whole group that a block belongs to."""
 
     def action_scroll_up(self) -> None:
-        """One row up."""
+        """Scroll up by one row."""
         self.move(-1)
 
     def action_scroll_down(self) -> None:
-        """One row down."""
+        """Scroll down by one row."""
         self.move(1)
 
     def action_page_up(self) -> None:

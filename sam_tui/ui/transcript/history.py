@@ -80,7 +80,7 @@ def _blocks(
 def _call_blocks(
     call: ToolCall, result: ToolMessage | None, extra: "CallDisplay | None"
 ) -> Iterator[Content]:
-    """A call with its result; before it what was decided about it."""
+    """The blocks of a call: the decision about it, and its result."""
     if extra is not None and extra.decision:
         yield Decided(extra.decision, extra.allowed)
     if result is None:
@@ -99,7 +99,7 @@ def _call_blocks(
 
 
 def _raw(call: ToolCall) -> str:
-    """A call as the model wrote it, where nobody put it into words."""
+    """A call as the model wrote it, for calls without a summary."""
     return f"{call.name} {one_line(call.arguments, 80)}".strip()
 
 

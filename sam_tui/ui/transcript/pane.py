@@ -65,7 +65,7 @@ class Copy:
         self._lines.append(text.rstrip("\n"))
 
     def text(self) -> str:
-        """All of it."""
+        """The rows as text."""
         return "\n".join(line.rstrip() for line in self._lines)
 
 

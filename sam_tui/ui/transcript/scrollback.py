@@ -16,7 +16,8 @@ _MOST_PRINTED = 500
 
 
 def take_finished(pane: "Transcript", *, spoken: bool = False) -> list[Strip]:
-    """The rows of the blocks that nothing can change any more; they are forgotten there."""
+    """The rows of the blocks that will not change any more; these blocks are removed from the
+    transcript."""
     strips: list[Strip] = []
     if (over := len(pane.ledger) - _MOST_PRINTED) > 0:
         strips += [Strip([Segment(f"  … {over} earlier parts of the conversation")])]

@@ -18,7 +18,7 @@ class Occurrence:
 
 
 def searchable(content: Content) -> str:
-    """What of a block is searched: what is drawn of it once it is open."""
+    """The text of a block that searches look into: what is drawn when it is open."""
     text = plain(content)
     return text.removeprefix(f"[{content.operation}] ") if isinstance(content, Card) else text
 

@@ -19,7 +19,7 @@ _PATHS, _LINES = ("filePath", "path"), ("startLine", "line", "lineNumber")
 
 
 def named_file(block: Block) -> tuple[str, int] | None:
-    """The file that a block is about, as it is named there, and a line of it."""
+    """The file that a block is about, as the block names it, and a line number in it."""
     content = block.content
     if isinstance(content, Card):
         for display in content.displays:

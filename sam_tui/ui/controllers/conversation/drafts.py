@@ -63,7 +63,7 @@ class PromptDrafts:
         return {key: text for key, text in drafts.items() if isinstance(text, str)}
 
     def _changed(self) -> None:
-        """Look once all is in place: on the way from one conversation to the next there is none."""
+        """Save or restore the draft after the switch between conversations is complete."""
         if self._left is None:
             self._left = self._area.whole
             self._app.call_later(self._switch)

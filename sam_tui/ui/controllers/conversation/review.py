@@ -60,7 +60,7 @@ class ConversationReview:
         await self._look(conversation, screen, note)
 
     async def _undo(self, screen: ReviewScreen, request: ReviewRequest) -> str:
-        """Take it back; what came of it, in words. What changed since it was drawn is left alone."""
+        """Undo a change; the outcome in words. A file that changed since it was drawn is left alone."""
         if screen.plan is None:
             return ""
         path, hunk = request.change.path, request.hunk

@@ -120,7 +120,7 @@ class ConversationTabs:
         self.draw()
 
     def _obey(self, words: str) -> None:
-        """What ``/conversation`` says."""
+        """Do what the argument of ``/conversation`` asks for."""
         match words.strip():
             case "new":
                 self.open_new()
@@ -152,7 +152,7 @@ class ConversationTabs:
         self.draw()
 
     def draw(self) -> None:
-        """Have the strip name the tabs, each with what goes on in it; none for one alone."""
+        """Show the strip of tabs with the state of each; a single tab has no strip."""
         if len(self._current.tabs) > 1 or self._screen.strip is not None:
             self._screen.name_tabs(list(self._labels()))
 

@@ -27,7 +27,7 @@ class Announcer:
         self._since = time.monotonic()
 
     def announce(self, event: Event) -> None:
-        """Say what an event is to somebody who does not see the screen."""
+        """Say an event in words for a person who does not see the screen."""
         match event:
             case TurnStarted():
                 self._since = time.monotonic()

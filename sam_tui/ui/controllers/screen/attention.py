@@ -39,12 +39,12 @@ class WindowTitle:
         self._write()
 
     def of_program(self, title: str) -> None:
-        """What the program that has the keys is called; empty where none has them."""
+        """Put the title of the focused program into the window's title; empty takes it out."""
         self._program = one_line(title, _LONGEST)
         self._write()
 
     def restore(self) -> None:
-        """Give the window the title back that it had."""
+        """Give the window its earlier title back."""
         if self._written:
             self._emit(RESTORE_TITLE)
 
@@ -96,7 +96,7 @@ class Attention:
 
 
 async def _run(command: list[str]) -> None:
-    """Run the person's own command; that it fails is its own affair."""
+    """Run the person's notification command. Its failure is not reported."""
     try:
         process = await started(command, answers=False)
     except (OSError, ValueError):

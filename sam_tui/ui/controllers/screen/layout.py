@@ -13,7 +13,7 @@ from sam_tui.ui.screens.layout import KINDS, SECTION, SIDES, STEP, Layout, Layou
 
 
 class LayoutActions:
-    """Changes the layout, says what it is now, and keeps it."""
+    """Changes, announces and stores the layout."""
 
     def __init__(self, app: App[None], screen: ChatScreen, preferences: Preferences) -> None:
         self._app = app
@@ -51,7 +51,7 @@ class LayoutActions:
         self._use(layout.widened_to(layout.width + by))
 
     def _divide(self, argument: str) -> None:
-        """Use the layout of this name; without one say which there are."""
+        """Use the layout of this name; without a name say which layouts exist."""
         name = argument.strip().lower()
         if name in KINDS:
             kind = cast("LayoutKind", name)

@@ -47,7 +47,7 @@ class WatchedCommands:
             self._running[event.call] = WatchedCommand(command, time.monotonic())
 
     def progressed(self, event: ToolProgressed) -> None:
-        """It printed more."""
+        """Show further output of a command."""
         running = self._running.get(event.call)
         if running is None:
             return

@@ -26,7 +26,7 @@ _KILL_LINE = b" \x15"
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """What a command came to. ``code`` is None where the shell told none."""
+    """The result of a shell command. ``code`` is None if the shell did not tell it."""
 
     text: str
     code: int | None
@@ -42,7 +42,7 @@ class ShellEscape:
         self._count = 0
 
     def run(self, command: str) -> None:
-        """Run a command; without one let it be typed."""
+        """Run a command in the shell; without a command put ``!`` into the prompt."""
         if command:
             self._context.app.run_worker(self._run(command), group="shell-escape")
         else:
@@ -79,7 +79,7 @@ class ShellEscape:
         self._offer(command, output)
 
     async def _output(self, session: "TerminalSession", start: int) -> _Output:
-        """What the command printed, once it has ended, or its shell has."""
+        """The output of the command once it, or its shell, has ended."""
         changed = asyncio.Event()
         stop = session.watch(changed.set)
         try:

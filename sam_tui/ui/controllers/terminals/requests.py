@@ -54,7 +54,7 @@ class TerminalRequests:
         self._rung = 0.0
 
     def handle(self, message: TerminalAsked) -> None:
-        """One request."""
+        """Do what a terminal view asks for."""
         view, text = message.view, message.value if isinstance(message.value, str) else ""
         if not isinstance(view, TerminalView):
             return  # nothing else asks
@@ -81,7 +81,7 @@ class TerminalRequests:
                 assert_never(message.what)
 
     def end_command(self, view: TerminalView) -> None:
-        """End what runs in a terminal, not its shell."""
+        """End the command that runs in a terminal; its shell stays."""
         if view.session is None or view.session.activity.state.name == "finished":
             self._context.notify_briefly("No command runs in this terminal.")
             return

@@ -28,7 +28,7 @@ class Shells:
         self._closed = False
 
     def close(self) -> None:
-        """From here on no shell is opened: nobody would end it."""
+        """Open no shell from now on: nothing would end it."""
         self._closed = True
 
     def want_current(self) -> None:
@@ -52,7 +52,8 @@ class Shells:
             self._app.run_worker(opening, group=f"shell-{view.id}", exclusive=True)
 
     async def ready(self, view: TerminalView) -> TerminalSession | None:
-        """The shell of a tab, opened if none runs there; None where that fails, which was said."""
+        """The shell of a tab, started if none is running; None if it cannot be started, which is then on
+        the screen."""
         if view.session is None or not view.session.running:
             await self._open(view)
         if view.session is not None and not view.session.end:

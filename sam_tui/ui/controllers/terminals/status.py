@@ -59,7 +59,7 @@ def session_notice(session: "TerminalSession", name: str, *, watched: bool) -> S
 
 
 def _waiting(session: "TerminalSession", name: str, command: str, *, agents: bool) -> SessionNotice:
-    """A session whose program waits: for whom or what, or nothing that could be told."""
+    """The notice of a session whose program waits, saying for what; None if that cannot be told."""
     wants = _wants(session, session.activity.state)
     if wants:
         asks = wants.startswith("waits")
@@ -192,7 +192,7 @@ class TerminalStatus:
 
 
 def _running_command(commands: "Sequence[CommandRecord]") -> str:
-    """The last one, where the shell told it and not its end."""
+    """The last command, if the shell reported its start but not its end."""
     if commands and commands[-1].exit_code is None:
         return one_line(commands[-1].command, _COMMAND)
     return "a program"

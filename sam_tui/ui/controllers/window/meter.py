@@ -54,7 +54,7 @@ def dollars(cost: float) -> str:
 
 
 def cache_share(usage: Usage) -> str:
-    """The share of a request that the provider had in its cache; empty where it had none of it."""
+    """The cached share of a request in words; empty if nothing of it was cached."""
     if not usage.cached_tokens or not usage.input_tokens:
         return ""
     return f"cache {round(100 * usage.cached_tokens / usage.input_tokens)}%"

@@ -142,7 +142,7 @@ class SettingActions:
 
 
 def welcome(runtime: "Runtime") -> tuple[str, ...]:
-    """What the agent may do here, in three lines."""
+    """Three lines that say what the agent may do here."""
     sandbox = runtime.commands.expected.kind
     held = (
         f"run in a sandbox ({sandbox})"

@@ -181,7 +181,7 @@ def _todo(canvas: Canvas, item: Todo) -> None:
 
 
 def _tail(canvas: Canvas, output: str, count: int) -> None:
-    """The last ``count`` lines; one more where a line that names what is left out takes its place."""
+    """Draw the last ``count`` lines below a line that says how many are hidden."""
     lines = _output_lines(output)
     hidden = len(lines) - count if len(lines) > count + 1 else 0
     left_out(canvas, hidden, "lines above")
@@ -255,7 +255,7 @@ def draw_notice(canvas: Canvas, content: Notice) -> None:
 
 
 def draw_decision(canvas: Canvas, content: Decided) -> None:
-    """A decision, as one dim line with its sign."""
+    """Draw a decision as one dim line with a sign."""
     palette = canvas.palette
     lead = ("✓ ", palette.good) if content.allowed else ("✗ ", palette.bad)
     canvas.push(Lead(lead, ("  ", palette.dim)))
