@@ -15,7 +15,7 @@ class Preferences(Protocol):
     """Sections by name, each as JSON values. They are remembered choices, and grant nothing."""
 
     def read(self, section: str) -> Mapping[str, object]:
-        """What was written there last; empty where nothing was."""
+        """The stored preferences of a section; empty if there are none."""
         ...
 
     def write(self, section: str, values: Mapping[str, Any]) -> None:

@@ -90,7 +90,7 @@ class Workbench:
         self._actions = front.actions.table | self._own_actions()
 
     def _own_actions(self) -> dict[str, Callable[[str], object]]:
-        """What needs a runtime, and what does more with one."""
+        """The actions that need a runtime, and those that do more with one."""
         screen_actions, conversations = self._front.actions, self.conversations
         authorization, about = self._authorization, self._about
         rewind = self._rewind
@@ -142,7 +142,7 @@ class Workbench:
 
     @property
     def actions(self) -> frozenset[str]:
-        """The names of all that can be performed."""
+        """The names of all available actions."""
         return frozenset(self._actions)
 
     def begin(self, invocation: Invocation, commands: Sequence[SlashCommand]) -> None:

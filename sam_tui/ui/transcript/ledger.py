@@ -45,7 +45,7 @@ class BlockLedger:
         return self._sum()[-1]
 
     def top(self, index: int) -> int:
-        """The first row of a block (its gap, where it has one)."""
+        """The first row of a block, its gap included."""
         return self._sum()[index]
 
     def height(self, index: int) -> int:
@@ -66,7 +66,7 @@ class BlockLedger:
         return index if present else None
 
     def from_order(self, order: int) -> int:
-        """The index of the first block whose order is not below this one."""
+        """The index of the first block whose order is at least this one."""
         return bisect_left(self._blocks, order, key=lambda block: block.order)
 
     def measured(self, index: int) -> bool:

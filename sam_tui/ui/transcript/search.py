@@ -92,7 +92,7 @@ class TranscriptSearch:
         pane.mark_matches(self._pattern, (block.order, row, span[0]))
 
     def _row(self, index: int, number: int) -> tuple[int, tuple[int, int]] | None:
-        """The row of a block that has its occurrence of this number, and where it stands there."""
+        """The row with the match of this number in a block, and the columns of the match."""
         assert self._pattern is not None
         for row, drawn in enumerate(self._pane.rows_of(index)):
             for match in self._pattern.finditer(drawn.text, drawn.start):

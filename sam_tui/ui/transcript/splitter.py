@@ -60,7 +60,7 @@ class _Fence:
 
 
 class Splitter:
-    """One answer on its way: feed it text, take the finished pieces, ask for the open one."""
+    """Splits an answer into pieces while it streams."""
 
     def __init__(self) -> None:
         self._buffer = ""
@@ -75,7 +75,7 @@ class Splitter:
         self._out: list[Piece] = []
 
     def feed(self, text: str) -> list[Piece]:
-        """Take text in; return the pieces that it finished."""
+        """Add text; returns the pieces that are complete with it."""
         # In parts: what is parsed at once stays small, however much came at once.
         for start in range(0, len(text), LONGEST):
             part = text[start : start + LONGEST]
@@ -85,7 +85,7 @@ class Splitter:
         return self._taken()
 
     def finish(self) -> list[Piece]:
-        """The text is whole: return all that is left."""
+        """End the answer; returns the remaining pieces."""
         if self._buffer and not self._buffer.endswith("\n"):
             self._buffer += "\n"
         self._run(final=True)
@@ -99,7 +99,7 @@ class Splitter:
         return self._taken()
 
     def open_piece(self) -> Piece | None:
-        """What is not finished yet, as it looks now."""
+        """The incomplete piece, as it would be drawn now."""
         if self._mode == "fence":
             fence = self._fence
             partial = fence.dedented(self._buffer)

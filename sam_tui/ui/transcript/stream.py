@@ -10,7 +10,7 @@ from sam_tui.ui.transcript.splitter import Splitter
 
 
 class LiveAnswer:
-    """One answer on its way in. ``order`` is that of the open block, the last of its blocks."""
+    """An answer while it streams. ``order`` is that of its last block, which is open."""
 
     def __init__(self, group: int, order: int) -> None:
         self.group = group
@@ -79,7 +79,7 @@ class LiveCode:
         )
 
     def draw(self, content: CodeContent) -> list[Row]:
-        """All rows: kept ones for whole lines, new ones for the rest."""
+        """All rows: those of complete lines are kept, only the rest is drawn again."""
         end = content.text.rfind("\n") + 1
         fresh = content.text[len(self._done) : end]
         if fresh:

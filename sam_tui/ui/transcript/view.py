@@ -146,7 +146,7 @@ class Transcript(CursorPane):
             self._wake()
 
     def finish_tool(self, event: "ToolFinished") -> None:
-        """A call has its result; one that never started gets its card now."""
+        """Show the result of a call; a call without a card gets one now."""
         order = self._calls.pop(event.call, None)
         self._dirty_calls.discard(event.call)
         output = self._outputs.pop(event.call, "")
@@ -182,7 +182,7 @@ class Transcript(CursorPane):
         self.add_notice("error", f"{error.title}\n{error.explain()}")
 
     def add_reminder(self, name: str, text: str) -> None:
-        """What a reminder told the model; those that stand together are folded to one line."""
+        """Show a reminder; adjacent ones are folded into one line."""
         reminder, last = ReminderContent(name, text), len(self.ledger) - 1
         above = self.ledger[last] if last >= 0 else None
         if above is not None and isinstance(above.content, ReminderContent):

@@ -216,7 +216,7 @@ class Viewport(ScrollView, can_focus=True):
         self._scroll(top)
 
     def settle(self) -> None:
-        """Place the view and paint all of it."""
+        """Scroll to the right place and draw the whole view."""
         self.place_view()
         self.refresh()
 

@@ -16,7 +16,7 @@ class ChoiceList(OptionList):
         super().__init__(markup=False, id=id)
 
     def render_line(self, y: int) -> Strip:
-        """A row as Textual draws it, in one colour where it is marked."""
+        """A row as Textual draws it; the marked one in a single colour, so that it can be read."""
         strip = super().render_line(y)
         segments = list(strip)
         style = segments[0].style if segments else None
@@ -31,7 +31,7 @@ class ChoiceList(OptionList):
 
     @property
     def moves(self) -> Mapping[str, Callable[[], None]]:
-        """What keys do to the list while a field beside it has them."""
+        """The movements of the list by key, for a field beside it that has the focus."""
         return {
             "up": self.action_cursor_up,
             "down": self.action_cursor_down,
@@ -41,7 +41,7 @@ class ChoiceList(OptionList):
 
 
 def take_key(event: events.Key, moves: Mapping[str, Callable[[], None]]) -> None:
-    """Do what the key is for and let nobody else have it; any other key goes on."""
+    """Do the movement of a key and stop its event; other keys are left alone."""
     if event.key in moves:
         event.stop()
         event.prevent_default()

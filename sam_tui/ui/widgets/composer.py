@@ -36,7 +36,7 @@ class Sent(Message):
 
 
 class Composer(TextArea):
-    """Grows with its text. What sending means is for the widget around it."""
+    """A text area that grows with its text. The widget around it decides what sending does."""
 
     BINDINGS = [  # noqa: RUF012
         Binding("ctrl+z", "app.perform('suspend')", show=False),
@@ -65,7 +65,7 @@ class Composer(TextArea):
         self.post_message(Sent())
 
     def on_key(self, event: events.Key) -> None:
-        """Enter and its relatives; then what the subclass adds."""
+        """Handle Enter and its variants, then the keys of the subclass."""
         if event.key == "enter":
             self.send()
         elif event.key == "alt+enter" and self.takes(event):
@@ -88,7 +88,7 @@ class Composer(TextArea):
 
 
 class PasteArea(Composer):
-    """A composer whose chips are edited as one character; Enter within one opens it for editing."""
+    """A composer in which a large paste is a chip: edited as one character, opened by Enter within it."""
 
     def __init__(self, placeholder: str, *, id: str) -> None:
         super().__init__(placeholder, id=id)
@@ -106,7 +106,7 @@ class PasteArea(Composer):
         self._chips.clear()
 
     def paste(self, text: str, what: str = "pasted") -> None:
-        """Put a text in at the cursor, a large one as a chip that says ``what`` it is."""
+        """Insert a text at the cursor; a large one as a chip named after ``what`` it is."""
         text = _LINE_ENDS.sub("\n", text)
         if picture := dropped_image(text):
             chip = f"[image {os.path.basename(picture).translate(_BRACKETS)}]"
@@ -135,7 +135,7 @@ class PasteArea(Composer):
         self.move_cursor(result.end_location)
 
     def open_chip(self) -> bool:
-        """Put what the chip under the cursor stands for in its place; whether there was one."""
+        """Replace the chip at the cursor by its text; False if there is none."""
         row, column = self.cursor_location
         for start, end in self._places(row):
             if start < column < end:

@@ -72,17 +72,17 @@ class HintMenu(Static, Generic[T]):
         self._draw()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The next one."""
+        """Mark the next entry."""
         event.stop()
         self.move(1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The one before."""
+        """Mark the previous entry."""
         event.stop()
         self.move(-1)
 
     def on_click(self, event: events.Click) -> None:
-        """Take the one on that row."""
+        """Take the entry on the clicked row."""
         event.stop()
         at = self._top + event.y
         if 0 <= event.y < self._room and at < len(self._entries):

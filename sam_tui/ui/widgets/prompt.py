@@ -35,22 +35,22 @@ _STEER = "Enter: at the next step · Tab: when the turn has ended · Esc cancels
 
 
 class PromptSource(Protocol):
-    """What is offered while one types."""
+    """What the prompt offers while a person types."""
 
     def earlier(self) -> Sequence[str]:
         """What was asked in this workspace, oldest first."""
         ...
 
     def skills(self) -> Sequence[WorkbenchAction]:
-        """Commands that are not always there."""
+        """Further commands, such as those of skills."""
         ...
 
     def files(self, part: str | None) -> Sequence[str]:
-        """The files that fit what is typed of a name; None where none is being named."""
+        """The files that match the name being typed; None if no name is being typed."""
         ...
 
     def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
-        """What may follow a command, as far as it fits what is typed of it."""
+        """The values that may follow a command and match what is typed."""
         ...
 
 
@@ -62,15 +62,15 @@ class NoSource:
         return ()
 
     def skills(self) -> Sequence[WorkbenchAction]:
-        """None."""
+        """No commands."""
         return ()
 
     def files(self, part: str | None) -> Sequence[str]:
-        """None."""
+        """No files."""
         return ()
 
     def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
-        """None."""
+        """No values."""
         return ()
 
 
@@ -96,7 +96,7 @@ class PromptArea(PasteArea):
         self._hinted: tuple[str, str | None, bool] = ("", None, False)
 
     def offer_from(self, source: PromptSource) -> None:
-        """Offer what this source has from now on."""
+        """Use this source from now on."""
         self._source = source
         self._hinted = ("", None, False)
         self.hint()
@@ -111,7 +111,7 @@ class PromptArea(PasteArea):
             self.vim = VimKeys(self, lambda: self.post_message(ActionAsked("search")))
 
     def offer_files(self) -> None:
-        """Offer the files that fit what is named now, or what may follow the command that is typed."""
+        """Offer the files that match the name being typed, or the values of the command being typed."""
         command = None if self.recalls else self._command
         if command is not None and self.mentioned is None:
             self.files.offer(self._source.values(*command))
@@ -119,7 +119,7 @@ class PromptArea(PasteArea):
             self.files.offer(self._source.files(self.mentioned))
 
     def offer_again(self) -> None:
-        """Offer what fits anew: what there is to offer has changed."""
+        """Refresh what is offered, after the source has changed."""
         self.offer_files()
         self.menu.offer(() if self.recalls else self.fitting)
 
@@ -216,7 +216,7 @@ class PromptArea(PasteArea):
         self.post_message(PromptSubmitted(text, later=later))
 
     def hint(self) -> None:
-        """Offer the commands and files that fit what stands here now, unless that was done.
+        """Offer the commands and files that match the text, unless they are offered already.
 
         A key that takes one may come before the change is told of.
         """
@@ -245,7 +245,7 @@ class PromptArea(PasteArea):
 
     @property
     def recalls(self) -> bool:
-        """Whether what stands here is an earlier prompt, as it was."""
+        """Whether the text is an earlier prompt, unchanged."""
         return self._at is not None and self.text == self.past[self._at]
 
     def take(self, action: WorkbenchAction) -> None:
@@ -266,7 +266,7 @@ class PromptArea(PasteArea):
 
     @property
     def fitting(self) -> Sequence[WorkbenchAction]:
-        """The commands that begin with what is typed."""
+        """The commands that begin with the typed text."""
         return slash.matching(self.text, self._source.skills()) if self.text.startswith("/") else ()
 
     def _complete(self, action: WorkbenchAction) -> None:

@@ -16,7 +16,7 @@ _HINT = "↑ ↓ Esc"
 
 
 class SearchBar(Horizontal):
-    """Searches while one types. Where it is, and that it goes, is for the screen."""
+    """Searches the transcript while a person types. The screen places and closes it."""
 
     def __init__(self, transcript: Transcript, words: str = "") -> None:
         super().__init__(id="search")

@@ -37,7 +37,7 @@ _LEAST_SESSION = 16
 
 @dataclass(slots=True)
 class Figures:
-    """What the bar counts of one conversation."""
+    """The figures of one conversation in the bar."""
 
     usage: Usage = field(default_factory=Usage)
     context: str = ""

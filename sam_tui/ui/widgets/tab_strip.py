@@ -40,7 +40,7 @@ class TabStrip(Static):
         self._places: list[tuple[int, int, int]] = []
 
     def show_tabs(self, labels: Sequence[TabLabel]) -> None:
-        """Say what there is now."""
+        """Draw the strip again if a label has changed."""
         if labels != self._labels:
             self._labels = labels
             self._write()

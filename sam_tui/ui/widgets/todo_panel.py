@@ -40,12 +40,12 @@ class TodoEditAsked(Message):
 
 
 def done_of(items: "Sequence[Todo]") -> tuple[int, int]:
-    """(completed, all)."""
+    """The number of completed items, and of all items."""
     return sum(item.status == "completed" for item in items), len(items)
 
 
 def todo_line(item: "Todo", *, selected: bool = False) -> Content:
-    """One item: its glyph, title, urgency, progress; why it is blocked, and its open work below."""
+    """One item: glyph, title, urgency, progress; below it why it is blocked and its open subtasks."""
     style = _STYLES[item.status]
     progress = (
         f" {item.progress:.0%}"
@@ -191,7 +191,7 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self.post_message(TodoEditAsked("retitle" if editing else "add", editing, title))
 
     def on_input_changed(self, event: LineInput.Changed) -> None:
-        """Nobody else is concerned."""
+        """Stop the event at this panel."""
         event.stop()
 
     @property
@@ -291,6 +291,6 @@ class TodoPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
 
 
 def _neighbour(id_: int | None, before: list[int], ids: list[int]) -> int | None:
-    """Of the present items that which stands where one that went stood."""
+    """The present item that is nearest to where a removed one was."""
     at = before.index(id_) if id_ in before else 0
     return ids[min(at, len(ids) - 1)] if ids else None

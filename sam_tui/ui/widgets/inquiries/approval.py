@@ -93,7 +93,7 @@ class DraftScreen(ModalScreen[str | None]):
         self.set_focus(self._area)
 
     def action_keep(self) -> None:
-        """Leave it as it stands."""
+        """Use the text as it is now."""
         self.dismiss(self._area.text)
 
     def action_leave(self) -> None:
@@ -163,7 +163,8 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         yield self._comment
 
     def number_among(self, number: int, total: int, alike: Sequence[Inquiry]) -> None:
-        """Offer those of its kind where there are some; of what was listed only what still waits counts."""
+        """Say how many questions wait, and offer to answer all of this kind. What was listed before and no
+        longer waits is dropped."""
         super().number_among(number, total, alike)
         self._kind = alike
         if len(alike) > 1:
@@ -253,7 +254,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self.guard.rearm()
 
     def _list_kind(self) -> None:
-        """Show all of its kind that wait now, where there are more than this one."""
+        """List all waiting questions of this kind, if there are several."""
         if len(self._kind) > 1:
             self._listed = self._kind
             self._turn_to("alike")

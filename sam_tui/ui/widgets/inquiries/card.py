@@ -35,7 +35,7 @@ class CardWidth:
     whole: bool = False
 
     def path(self, text: str) -> str:
-        """A path on one row, its beginning and its end; anything else as it is."""
+        """A path shortened in the middle to fit one row; other text unchanged."""
         room = max(self.columns - _LABEL, _LEAST)
         if self.whole or not text.startswith("/") or "\n" in text or len(text) <= room:
             return text
@@ -54,7 +54,7 @@ WHOLE = CardWidth(0, whole=True)
 
 
 def approval_lines(request: ApprovalRequest, width: CardWidth = WHOLE) -> Content:
-    """What is asked, line by line: operation, what it touches, why it is asked, where.
+    """The question line by line: operation, targets, reason, folder.
 
     What may be long stands last: no command pushes the reason and the target out of view.
     """
@@ -94,7 +94,7 @@ def _target_row(target: str) -> Content:
 
 
 def alike_lines(inquiries: Sequence[Inquiry], width: CardWidth) -> Content:
-    """Every call that an answer to all of them answers, each with all that it would change."""
+    """The calls that one answer covers, each with everything it would change."""
     requests = [e.request for e in inquiries if isinstance(e.request, ApprovalRequest)]
     head = (
         f"These {len(requests)} calls, and none that comes later; each is put on record by itself."
@@ -119,7 +119,7 @@ def why_lines(request: ApprovalRequest, width: CardWidth) -> Content:
 
 
 def diffs_content(request: ApprovalRequest, width: CardWidth) -> Content:
-    """The changes of all files, one below the other."""
+    """The changes of all files, one after the other."""
     return Content("\n").join(_diff_content(diff, request, width=width) for diff in request.preview)
 
 
@@ -151,7 +151,7 @@ _SPANS = {"session": "conversation", "project": "folder", "user": "everywhere"}
 
 @dataclass(frozen=True, slots=True)
 class ApprovalButton:
-    """What a button does: its name, its words, and those where there is little and least room."""
+    """A button: its name, its label, and shorter labels for narrow windows."""
 
     name: str
     words: str

@@ -41,7 +41,8 @@ class InquiryPanel(Vertical):
             self.take_focus()
 
     def number_among(self, number: int, total: int, alike: Sequence[Inquiry]) -> None:
-        """Say that this is one of several; ``alike`` are this one and those of its kind."""
+        """Show the number of this question among those that wait; ``alike`` are those of its kind, this one
+        included."""
         del alike
         count = f" {number} of {total}" if total > 1 else ""
         self.border_title = Content(self.heading + count)
@@ -59,7 +60,7 @@ class InquiryPanel(Vertical):
 
     @property
     def answering(self) -> Widget:
-        """What has the keys while this has them."""
+        """The widget that takes the keys of this panel."""
         return self
 
     def leaves(self, key: str) -> bool:
@@ -67,7 +68,7 @@ class InquiryPanel(Vertical):
         return True
 
     def take_focus(self) -> None:
-        """Have the keys come here, once this is drawn.
+        """Take the focus as soon as the panel is drawn.
 
         At once: ``Widget.focus`` comes later, and takes the keys from a terminal that got them meanwhile.
         """

@@ -51,7 +51,7 @@ class ChoiceClicked(Message):
 
 
 class ChoiceRow(Static):
-    """One choice behind the number that names it."""
+    """One choice and its number."""
 
     def __init__(self, index: int, words: str) -> None:
         super().__init__(markup=False, classes="choice")
@@ -76,7 +76,7 @@ class ChoiceRow(Static):
 
 
 class QuestionText(Static):
-    """What the agent asks, its Markdown drawn; nothing in it is hidden."""
+    """The agent's question, with its Markdown drawn and no character hidden."""
 
     def __init__(self, source: str, palette: Callable[[], "Palette"]) -> None:
         super().__init__(markup=False)
@@ -189,7 +189,7 @@ class QuestionPanel(InquiryPanel):
         return self._reply
 
     def on_key(self, event: events.Key) -> None:
-        """Keys the answer left over, and those that mean something here."""
+        """Handle the keys that the answer field does not use."""
         if event.key == "escape":
             swallow(event)
             if self.guard.hears():
@@ -208,13 +208,13 @@ class QuestionPanel(InquiryPanel):
             self.border_subtitle = Content(f"That will not do. {offered}")
 
     def _selected(self) -> str:
-        """The choices that are taken, or the marked one; empty where none is."""
+        """The chosen choices, or the marked one; empty if there is none."""
         at = self._taken or ({self._at} if self._at is not None else set[int]())
         return "\n".join(self._question.choices[index] for index in sorted(at))
 
 
 def panel_for(inquiry: Inquiry, surroundings: InquirySurroundings) -> InquiryPanel:
-    """The panel that asks this inquiry."""
+    """The panel for an inquiry."""
     match inquiry.request:
         case ApprovalRequest() as request:
             patience, grabs = surroundings.patience, surroundings.grabs

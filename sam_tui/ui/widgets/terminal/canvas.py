@@ -69,7 +69,7 @@ class TerminalCanvas(Widget):
 
     @property
     def ended(self) -> bool:
-        """Whether there was a program and it ended."""
+        """Whether the program of the terminal has ended."""
         return self.displayed is not None and not self.displayed.running
 
     def draw(self, session: "ShownSession") -> None:
@@ -99,12 +99,12 @@ class TerminalCanvas(Widget):
         """Called after every frame."""
 
     def unwatched(self) -> None:
-        """Called when output comes that nobody sees."""
+        """Called when a hidden terminal gets output."""
 
     # ---- frames
 
     def on_show(self) -> None:
-        """Somebody looks: draw what happened meanwhile."""
+        """Draw what happened while the terminal was hidden."""
         self.looked_at = True
         self.redraw()
 
@@ -281,7 +281,7 @@ class TerminalCanvas(Widget):
         return [underlined(strip, self._colours) for strip in strips]
 
     def _draw_anew(self, regions: list[Region], *, all_of_it: bool) -> None:
-        """What changed, or everything where that is most of it."""
+        """Draw the changed regions, or everything if most of the view has changed."""
         if all_of_it or 2 * len(regions) > self.size.height:
             self.refresh()
         elif regions:

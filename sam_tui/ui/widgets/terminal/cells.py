@@ -140,7 +140,7 @@ def with_cursor(
 
 
 def _first_style(strip: Strip) -> Style:
-    """That of the first segment which has one."""
+    """The style of the first styled segment, or a plain one."""
     return next((segment.style for segment in strip if segment.style is not None), Style())
 
 

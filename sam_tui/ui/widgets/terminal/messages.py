@@ -61,4 +61,4 @@ class Relabelled(Message):
 
 
 class Fitted(Message):
-    """A view got its size: a new one has none before its first layout."""
+    """A view got its size; a new one has none before its first layout."""

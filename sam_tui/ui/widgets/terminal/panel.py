@@ -44,7 +44,7 @@ View = TypeVar("View", bound=TerminalView)
 
 
 class TerminalPanel(Vertical):
-    """Shows one of its tabs; the border names them, and a click there chooses.
+    """Shows one of its tabs; their names stand in the border, where a click chooses one.
 
     ``shell`` is the first of the person's, ``agent`` the agent's own; more come and go. The agent's
     is a tab as long as it holds a session.
@@ -73,17 +73,17 @@ class TerminalPanel(Vertical):
 
     @property
     def tabs(self) -> list[TerminalView]:
-        """All there are, as the border names them."""
+        """All tabs in the order of the border."""
         agents = [v for v in self._agents if v.session is not None or v is self._current]
         return [*self._shells, *agents, *self._commands, *self._replays]
 
     @property
     def filled(self) -> bool:
-        """Whether anything runs here, ran here or is played here."""
+        """Whether any tab has a session, a command or a recording."""
         return bool(self._replays) or any(view.session is not None for view in self.tabs)
 
     def owned(self, view: TerminalView) -> bool:
-        """Whether it is one of the person's shells."""
+        """Whether a view is one of the person's shells."""
         return view in self._shells
 
     def name_of(self, view: TerminalView) -> str:
@@ -92,7 +92,7 @@ class TerminalPanel(Vertical):
         return self.names.get(view.id or "", kind)
 
     def compose(self) -> ComposeResult:
-        """All views, one visible."""
+        """Every view, one of them visible."""
         yield self._switcher
 
     def on_mount(self) -> None:
@@ -100,7 +100,7 @@ class TerminalPanel(Vertical):
         self._name_tabs()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Once there is room for a shell there should be one."""
+        """Start a shell once there is room for one."""
         if event.size.height > 2:
             self._want_shell()
         self._name_tabs()
@@ -146,7 +146,7 @@ class TerminalPanel(Vertical):
         self.show(tabs[(tabs.index(self._current) + by) % len(tabs)])
 
     def pick(self, name: str) -> bool:
-        """Show the tab of that number or name; whether there is one."""
+        """Show the tab with this number or name. False if there is none."""
         for number, view in enumerate(self.tabs, 1):
             if name in (str(number), self.name_of(view)):
                 self.show(view)
@@ -239,7 +239,7 @@ class TerminalPanel(Vertical):
         self._name_tabs()
 
     def forget_agent(self) -> None:
-        """Another conversation: its terminals are not this one's."""
+        """Remove the terminals of the conversation that was on show before."""
         for view in [*self._agents, *self._commands]:
             if view.session is not None or view in self._commands:
                 self.drop(view)

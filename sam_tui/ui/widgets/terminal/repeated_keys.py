@@ -98,7 +98,7 @@ WITHIN = 0.6
 
 
 class Chord:
-    """Holds the first key back until it is clear whom it is for.
+    """Holds the first key of a chord back until the next key, or a time limit, decides its meaning.
 
     ``alone`` is called when it was no chord: with True where something else followed, with False where
     nothing did in time.

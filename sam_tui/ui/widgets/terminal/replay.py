@@ -37,14 +37,14 @@ class WatchedView(TerminalView):
 
     @property
     def ended(self) -> bool:
-        """No program runs in it that could end."""
+        """Always False: a recording has no program that could end."""
         return False
 
     def hover(self, x: int, y: int) -> None:
-        """Its links lead nowhere."""
+        """Does nothing: links of a recording cannot be followed."""
 
     def follow(self, link: Link) -> None:
-        """Its links lead nowhere."""
+        """Does nothing: links of a recording cannot be followed."""
 
 
 class CommandView(WatchedView):
@@ -69,7 +69,7 @@ class CommandView(WatchedView):
         return self._state[0] != "runs, read only"
 
     def finish(self, words: str, style: str) -> None:
-        """Say how it ended; what it printed stays."""
+        """Show the result of the command; its output stays."""
         self._state = (words, style)
         self.painted()
 
@@ -118,14 +118,14 @@ class ReplayView(WatchedView):
         self.playback.play()
 
     def on_unmount(self) -> None:
-        """Nobody else plays it."""
+        """Close the player of this view."""
         self.playback.close()
 
     # ---- what is drawn
 
     @property
     def row_width(self) -> int:
-        """All that was recorded of a row, and at least what is seen of it."""
+        """The recorded width, and at least that of the view."""
         return max(self.playback.screen.columns, self.size.width)
 
     def painted(self) -> None:
@@ -146,7 +146,8 @@ class ReplayView(WatchedView):
         self._relabel()
 
     def _origin(self, size: Size) -> tuple[int, int]:
-        """Where the view begins, so that the cursor is in it; it moves no more than it must."""
+        """The first column and row of the view, moved as little as possible so that the cursor is
+        visible."""
         screen = self.playback.screen
         column, row = screen.cursor or (0, 0)
         return (
@@ -200,7 +201,7 @@ class ReplayView(WatchedView):
         """A recording that goes on unseen is no news."""
 
     def on_hide(self) -> None:
-        """Nobody looks: it stands still."""
+        """Pause while hidden."""
         self.playback.pause()
 
     # ---- keys, mouse, links

@@ -55,13 +55,13 @@ class TerminalPast(TerminalCanvas):
             self.redraw()
 
     def mark(self, marking: "Marking | None") -> None:
-        """Mark this, or nothing."""
+        """Mark a stretch of text; None removes the mark."""
         self.marking = marking
         self.selected(marking.text() if marking is not None else "")
         self.remark()
 
     def copy_marked(self) -> None:
-        """Copy what is marked."""
+        """Copy the marked text."""
         marking = self.browser.marking if self.browser is not None else self.marking
         text = marking.text() if marking is not None else ""
         if text:

@@ -44,7 +44,7 @@ class Marking:
         self._head = self._screen.scrollback.pin(*position)
 
     def stretch(self) -> Stretch | None:
-        """What is marked now; None once its text is gone."""
+        """The marked stretch; None if its text is gone."""
         anchor, head = self._anchor.position, self._head.position
         if anchor is None or head is None:
             return None
@@ -93,7 +93,7 @@ class SearchMarks:
         self.at = next(above, max(0, len(self.hits) - 1))
 
     def renew(self) -> None:
-        """Search again: rows moved, or there are new ones."""
+        """Search again after rows moved or were added."""
         self.hits = list(self._screen.scrollback.search(self.needle)) if self.needle else []
         self.at = min(self.at, max(0, len(self.hits) - 1))
         self._rows = {}

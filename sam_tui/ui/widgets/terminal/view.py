@@ -243,7 +243,7 @@ class TerminalView(TerminalPast, can_focus=True):
         return self.session is not None and self.session.screen.alternate
 
     def _takes_or_gives(self, session: "TerminalSession", key: str) -> bool:
-        """Nobody types: the keys that change that are heard, all others are the workbench's."""
+        """Handle the keys that change who types, while nobody may; other keys go to the workbench."""
         if key not in ("enter", "a"):
             return False
         session.turns.pass_to("person" if key == "enter" else "agent")
@@ -299,7 +299,7 @@ class TerminalView(TerminalPast, can_focus=True):
             self.type(self.session.screen.input.paste(text))
 
     def _later(self, give: "Callable[[], object]") -> None:
-        """Give it to the shell that is about to start here."""
+        """Queue an action for the shell that is about to start here."""
         if self._restartable and len(self._ahead) < _MOST_AHEAD:
             self._ahead.append(give)
 
@@ -330,7 +330,7 @@ class TerminalView(TerminalPast, can_focus=True):
     # ---- the mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """To the program that wants it, else it marks."""
+        """Pass the click to the program if it wants the mouse, else begin a mark."""
         event.stop()
         if self._pointed is not None:
             self._chord.release()
