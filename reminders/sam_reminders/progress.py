@@ -67,7 +67,7 @@ class TodoListReminder:
 
 
 def _edits(edits: DeliveredEdits) -> list[str]:
-    """One line for all that the person changed since the model was last told; none for nothing.
+    """One line for all changes the person made since the last one; empty for none.
 
     A second line of the same turn says so: it must differ from the first even where its words are
     the same, else it would not be appended.
@@ -82,7 +82,7 @@ def _edits(edits: DeliveredEdits) -> list[str]:
 
 
 def _guidance(items: Sequence[Todo]) -> str:
-    """Exactly one branch: all done, one under way, some to begin, only blocked ones left."""
+    """One sentence by the state of the list: all done, one in progress, some to begin, or all blocked."""
     running = with_status(items, "in-progress")
     waiting = with_status(items, "not-started")
     if todo_statistics(items).complete:

@@ -150,7 +150,7 @@ class Recall(Arguments):
 
 
 class RecallHistory:
-    """recall_history: this conversation's archive, or its topic's."""
+    """recall_history: reads the archive of this conversation, or of its topic."""
 
     def __init__(self, archive: Archive, memories: MemoryStore) -> None:
         self._archive = archive
@@ -256,7 +256,7 @@ def _report(
 
 
 def _set_off(text: str, foreign: bool) -> str:
-    """What another conversation said, so that no line of it can pass for one of this report."""
+    """A text of another conversation, marked line by line so that it cannot pass for part of the report."""
     return text.replace("\n", "\n> ") if foreign else text
 
 

@@ -297,7 +297,7 @@ def _decided(arguments: Collaboration, response: Response, data: dict[str, objec
 
 
 def _by_mode(denied: Sequence[Decision]) -> str:
-    """Why nobody was asked."""
+    """Why no question was asked."""
     if any(decision.rule == "unattended" for decision in denied):
         return _WHY["unattended"]
     return f"{denied[0].reason}."

@@ -38,7 +38,7 @@ class PromptSource(Protocol):
     """What the prompt offers while a person types."""
 
     def earlier(self) -> Sequence[str]:
-        """What was asked in this workspace, oldest first."""
+        """The earlier prompts of this workspace, oldest first."""
         ...
 
     def skills(self) -> Sequence[WorkbenchAction]:

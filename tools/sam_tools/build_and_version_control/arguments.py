@@ -23,7 +23,7 @@ State = Literal["staged", "unstaged", "untracked", "merge-conflicts"]
 
 
 def _listed(value: object) -> object:
-    """One text where a list of them may stand."""
+    """A single text as a list of one."""
     return [value] if isinstance(value, str) and not value.lstrip().startswith("[") else value
 
 
@@ -68,7 +68,7 @@ class Planned(Arguments):
         return self._plan
 
     def settle(self, plan: tuple[PlannedTask, ...]) -> None:
-        """Say what runs."""
+        """Set the tasks that the call will run."""
         self._plan = plan
 
 

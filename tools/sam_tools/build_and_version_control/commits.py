@@ -158,7 +158,7 @@ def _failure(result: CommandResult, output: str) -> str:
 
 
 async def _facts(git: Git, message: str, output: str) -> dict[str, object]:
-    """What was committed, as git has it."""
+    """Hash and files of the new commit, read from git."""
     reply = await git.ask(
         ("rev-parse", "HEAD"),
         ("log", "-1", "-m", "--first-parent", "--format=", "--name-only", "--no-renames", "-z"),

@@ -28,7 +28,7 @@ def read_jsonc(text: str) -> object:
 
 
 def _blank(token: str) -> str:
-    """A comment as blanks, so that what follows stays where it was."""
+    """A comment replaced by blanks, so that offsets behind it stay right."""
     return token if token.startswith('"') else re.sub(r"[^\n]", " ", token)
 
 
@@ -92,12 +92,12 @@ class TaskEntry(BaseModel):
 
     @property
     def is_default(self) -> bool:
-        """Whether it is what its group runs."""
+        """Whether the task is the default of its group."""
         return isinstance(self.group, dict) and self.group.get("isDefault") is True
 
     @property
     def matchers(self) -> tuple[str, ...]:
-        """The names among its problem matchers; of one defined in place, the one it builds upon."""
+        """The names of the task's problem matchers; for one defined in place, the name of its base."""
         declared = self.problemMatcher
         matchers = cast("list[Any]", declared) if isinstance(declared, list) else [declared]
         based = [
@@ -107,7 +107,7 @@ class TaskEntry(BaseModel):
 
     @property
     def dependencies(self) -> tuple[str, ...]:
-        """The labels that run before it."""
+        """The labels of the tasks that run before this one."""
         return (self.dependsOn,) if isinstance(self.dependsOn, str) else tuple(self.dependsOn)
 
     def command_line(self, folder: str) -> str:
@@ -154,7 +154,7 @@ class TaskEntry(BaseModel):
         return " ".join([first, *(_argument(a, folder) for a in self.args)])
 
     def _process_line(self, command: str, folder: str) -> str:
-        """Every word as it is: no shell reads it."""
+        """The command line of a process task: each word quoted, so that no shell changes it."""
         texts = [command, *(a if isinstance(a, str) else a.text() for a in self.args)]
         return " ".join(_quoted(text, folder) for text in texts)
 
@@ -171,7 +171,7 @@ class Definitions:
         return next((entry for entry in self.entries if entry.label == label), None)
 
     def find(self, label: str) -> TaskEntry | None:
-        """The entry of that label; else what the group of that name runs.
+        """The task with this label, else the default task of the group with this name.
 
         Raises ``ToolError`` for an entry that cannot be read.
         """

@@ -65,7 +65,7 @@ class GitAnswers:
 
 
 class Git:
-    """git in one folder, for one call."""
+    """Runs git in one folder, for one call."""
 
     def __init__(self, commands: Commands, context: ToolContext, folder: str) -> None:
         self.folder = folder

@@ -24,7 +24,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class _Matcher:
-    """A pattern of a whole line, and one of a line before it that holds what it leaves out."""
+    """A pattern for the line of a problem, and one for an earlier line that completes it."""
 
     pattern: re.Pattern[str]
     before: re.Pattern[str] | None = None
@@ -76,7 +76,7 @@ KNOWN = tuple(sorted(_MATCHERS))
 
 
 def has_matcher(name: str) -> bool:
-    """Whether there is a matcher of that name."""
+    """Whether a matcher of this name exists."""
     return name.lower() in _MATCHERS
 
 

@@ -9,7 +9,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def word(text: str) -> str:
-    """One word that the shell reads back as exactly this text.
+    """A word quoted so that the shell reads exactly this text.
 
     What cannot be seen, and bytes that are not UTF-8 (as lone surrogates), are written as escapes of
     bash, so that a person who is asked sees them. Raises nothing; NUL is left for the port to refuse.

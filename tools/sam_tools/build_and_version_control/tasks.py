@@ -41,7 +41,7 @@ _MOST_STEPS = 20
 
 
 class TaskDefinitions:
-    """Definitions of one workspace. The workspace's own count before those that were made here."""
+    """The task definitions of one workspace; its own file goes before tasks defined by the agent."""
 
     def __init__(self, files: Files, book: TaskBook, workspace: Workspace) -> None:
         self._files = files
@@ -83,7 +83,7 @@ class TaskDefinitions:
         return tuple(search.plan)
 
     def _project(self) -> Definitions:
-        """The tasks that the workspace's own file defines; none without one."""
+        """The tasks in the workspace's own file; empty if there is no file."""
         where = self._workspace.locate(TASKS_FILE)
         if not where.inside:
             raise ToolError(f"{TASKS_FILE} is a link to a place outside the workspace.")
@@ -96,7 +96,7 @@ class TaskDefinitions:
 
 
 class _Search:
-    """Collects a task and all it depends on."""
+    """Collects a task and every task that it depends on."""
 
     def __init__(self, definitions: Definitions, root: str) -> None:
         self.plan: list[PlannedTask] = []
@@ -283,7 +283,7 @@ class TaskHand:
         return self._account(run, cwd, confined=run.start.confined and confinement != "none")
 
     def _account(self, run: TaskRun, cwd: str, *, confined: bool) -> ToolResult:
-        """How a run went, or that it goes on."""
+        """The result of a run, or that it is still running."""
         output = _printed(run.result.output if run.result else run.output(0).text, run)
         problems = find_problems(output, run.start.matchers)
         notes = [f"[{self._ending(run)}]"]
@@ -360,7 +360,7 @@ def _printed(text: str, run: TaskRun) -> str:
 
 
 def _state(run: TaskRun) -> str:
-    """Whether it runs, or how it ended."""
+    """The state of a run in a word."""
     if run.running:
         return "running"
     if run.fault:

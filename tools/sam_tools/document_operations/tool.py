@@ -303,7 +303,7 @@ class DocumentOperations:
         return next((document for document in documents if document.digest == digest), None)
 
     async def _bytes(self, path: str, context: ToolContext) -> tuple[bytes, str, str, str]:
-        """The document as it is, its name, where it is from, and its content type where it has one."""
+        """The document's bytes, name and origin, and its content type if it came from the web."""
         context.emit(f"Getting {_name_of(path)}\n")
         if _is_web(path):
             page = await self._web.fetch(path.strip(), most_bytes=_MOST_BYTES, seconds=_SECONDS)

@@ -86,7 +86,7 @@ class GetErrors(FileArguments):
 
     @property
     def plan(self) -> CheckPlan | None:
-        """What was planned for this call: the commands that were judged are those that run."""
+        """The checks planned for this call: the commands that were judged are the ones that run."""
         return self._plan
 
     def keep(self, plan: CheckPlan) -> CheckPlan:

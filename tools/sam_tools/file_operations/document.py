@@ -47,7 +47,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Decoded text with its newlines as they are, and what is needed to write it back."""
+    """Decoded text with its original newlines, and what writing it back needs."""
 
     text: str
     encoding: str
@@ -155,7 +155,7 @@ class Content:
 
     @property
     def whole(self) -> bool:
-        """Whether the text is all of it."""
+        """Whether the text is the complete file."""
         return len(self.snapshot.data) <= MOST_READ
 
 
@@ -225,7 +225,7 @@ class Replaced:
 
 
 def standing(files: EditableFiles, where: Location) -> Replaced | None:
-    """What is there now; None when nothing is. Raises ``ToolError`` for all but regular files."""
+    """The file at a path, or None. Raises ``ToolError`` for anything but a regular file."""
     entry = files.stat(where)
     if entry is None:
         return None

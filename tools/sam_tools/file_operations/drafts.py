@@ -23,7 +23,7 @@ from sam_tui.core.text.plain import printable
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """What a path holds at one moment. ``mode`` is None for a file that is new.
+    """The content of a path at one moment. ``mode`` is None for a new file.
 
     ``executable`` is None where the patch says nothing of it.
     """
@@ -35,7 +35,7 @@ class _Version:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "_Version":
-        """What stands on disk."""
+        """The version on disk."""
         return cls(snapshot.data, stat.S_IMODE(snapshot.mode), link=stat.S_ISLNK(snapshot.mode))
 
     @property
@@ -158,7 +158,8 @@ class PatchDraft:
         return new, remarks
 
     def _version(self, where: Location, *, before: bool) -> _Version:
-        """What stands there by now, or stood there ``before`` the patch. Raises ``ToolError``."""
+        """The current version of a path, or the one ``before`` the patch. Raises ``ToolError`` if there is
+        none."""
         version = None if before else self._now.get(where.real)
         if version is None and (before or where.real not in self._now):
             stood = self._stood(where)
@@ -180,7 +181,7 @@ class PatchDraft:
         return self._before[where.real]
 
     def _begins_a_file(self, file: FilePatch, where: Location) -> bool:
-        """Whether an update only adds lines to a file that is not there: it means a new one."""
+        """Whether an update that only adds lines is meant for a new file."""
         only_new = bool(file.hunks) and not any(hunk.old for hunk in file.hunks)
         plain = only_new and not file.renamed and file.kind == "update"
         return plain and where.real not in self._now and self._files.stat(where) is None
@@ -200,7 +201,7 @@ class PatchDraft:
             )
 
     def _insist_direct(self, where: Location) -> None:
-        """No part leads through a link that another one takes away: it was located through it."""
+        """Refuse a path that leads through a link which another part of the patch removes."""
         path = posixpath.normpath(posixpath.join(where.root or "/", where.argument))
         through = [removed for removed in self._leaving if path.startswith(removed + "/")]
         if any(not where.real.startswith(removed + "/") for removed in through):
@@ -279,7 +280,7 @@ class PatchDraft:
 
 
 def _put(where: Location, version: _Version, base: Snapshot | None) -> Put | None:
-    """The write that makes a version of what stands there; None where it is so already."""
+    """The write that turns the present file into this version; None if it is the same already."""
     if len(version.data) > MOST_READ:
         if base and version.data == base.data and version.executable is None:
             return None

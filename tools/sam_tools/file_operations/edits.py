@@ -90,7 +90,7 @@ class SeveralReplacements:
     def _planned(
         self, arguments: MultiReplaceString, locations: Sequence[Location]
     ) -> tuple[list[Put], list[Diff]]:
-        """What each file becomes; items of one file see what those before made of it."""
+        """The new content of each file. Items of one file are applied in order."""
         contents: dict[str, tuple[Location, Content]] = {}
         texts: dict[str, str] = {}
         for index, (item, where) in enumerate(zip(arguments.replacements, locations, strict=True)):

@@ -83,7 +83,8 @@ class Indexing:
         return self._recall.keep("semantic_search", result, context)
 
     async def _included(self, where: Location, pattern: str) -> FileMatches | None:
-        """The paths that a glob leaves over; None for all. A folder's name means all below it."""
+        """The paths that match a glob; None for all paths. The name of a folder stands for everything below
+        it."""
         if not pattern:
             return None
         relative = pattern.removeprefix(where.real.rstrip("/") + "/")
@@ -168,7 +169,7 @@ def _described(passage: Passage) -> dict[str, object]:
 
 
 def _excerpt(passage: Passage, words: Sequence[str]) -> str:
-    """Where it is, what it defines, and the lines in it that have most of the words."""
+    """Where a passage is, what it defines, and the lines with most of the words."""
     lines = passage.text.split("\n")
     hits = [any(word in line.lower() for word in words) for line in lines]
     begins = range(max(1, len(lines) - _SHOWN_LINES + 1))

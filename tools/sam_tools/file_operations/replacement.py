@@ -136,7 +136,7 @@ def with_ends(text: str, end: str) -> str:
 
 
 def as_stored(text: str) -> str:
-    """Text that the host made harmless before showing it, as files have it."""
+    """Text without the marks that made it harmless for display, as it stands in files."""
     return re.sub(r"<\\(\s*/?\s*system-reminder)", r"<\1", text, flags=re.IGNORECASE)
 
 
@@ -160,7 +160,7 @@ def _spots(
 
 
 def _end_in(text: str) -> str:
-    """The line end that is replaced; empty where there is none."""
+    """The first line ending in a text; empty if there is none."""
     match = re.search(r"\r\n|\n|\r", text)
     return match[0] if match else ""
 

@@ -25,7 +25,7 @@ from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext
 
 
 class Moving:
-    """What gives files other names, or takes them away."""
+    """The operations that rename or delete files."""
 
     def __init__(self, files: EditableFiles, commits: Commits) -> None:
         self._files = files
@@ -91,7 +91,7 @@ class Moving:
         return () if where is None else (_without(where, self._standing(where)),)
 
     def _standing(self, where: Location) -> Replaced | None:
-        """The regular file that is there; None for anything else."""
+        """The regular file at a path; None for anything else."""
         try:
             return standing(self._files, where)
         except ToolError:

@@ -118,7 +118,7 @@ def _locations(arguments: ListUsages, context: ToolContext) -> list[Location]:
 
 
 def _split(symbol: str) -> tuple[str, str]:
-    """What holds a symbol, if that was said, and its own name."""
+    """The holder of a dotted symbol (empty if there is none) and its own name."""
     text = symbol.strip().removesuffix("()")
     *holders, name = re.split(r"::|->|\.|#", text) if text else [""]
     if not name or re.search(r"\s", name):
@@ -127,7 +127,7 @@ def _split(symbol: str) -> tuple[str, str]:
 
 
 def _held(usages: list[_Found], holder: str) -> list[_Found]:
-    """With ``Class.name`` only definitions within that class, where there are any."""
+    """For ``Class.name`` the definitions within that class, if there are any; else all usages."""
     if not holder:
         return usages
     definitions = {

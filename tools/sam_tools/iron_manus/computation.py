@@ -150,7 +150,7 @@ class PythonTool:
 
 
 def advice(code: str) -> list[str]:
-    """What the code imports that reaches out; advice only: the sandbox is what holds it.
+    """The imports of the code that reach outside. Advice alone: the sandbox confines the code.
 
     Raises ``InvalidArguments`` for code that is no Python.
     """
@@ -227,4 +227,4 @@ def _ending(result: CommandResult) -> str:
 
 
 def _nobody(_: str) -> None:
-    """For output that is one JSON object."""
+    """Ignores output while it comes; the result is read at the end."""

@@ -60,7 +60,7 @@ def number(value: object) -> float | None:
 
 
 def numeric_columns(rows: list[Row]) -> list[str]:
-    """Columns whose values are numbers wherever they are given."""
+    """The columns whose values are all numbers or empty."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     return [
         name

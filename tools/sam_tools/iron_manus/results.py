@@ -24,7 +24,7 @@ def refused(refusal: WorkflowRefused) -> ToolResult:
 
 
 def pretty(value: Mapping[str, object]) -> str:
-    """One JSON object as the seed's server prints it."""
+    """A JSON object in the layout of the seed's server."""
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 

@@ -14,7 +14,7 @@ from sam_tui.core.tooling.shared_memory import origin_of, scope_to_change, told_
 
 
 class Notes:
-    """Notes of a conversation, or of all that share its topic."""
+    """The notes of a conversation, or of all conversations of its topic."""
 
     def __init__(self, memories: MemoryStore, notes: KeyValueStore) -> None:
         self._memories = memories

@@ -83,14 +83,14 @@ def collections_report(
 
 
 def quoted(text: str, whose: str) -> str:
-    """A text as it is, or, where it is not one's own, set off line by line under whose it is."""
+    """A text; one of another conversation is quoted line by line below its origin."""
     return f"{whose}\n" + "\n".join(f"   > {line}" for line in text.splitlines()) if whose else text
 
 
 def notes_report(
     notes: Sequence[tuple[str, str]], *, empty: str, origins: Mapping[str, Origin], whose: Whose
 ) -> str:
-    """One line for each note: its key and how it begins."""
+    """One line for each note: its key and its beginning."""
     if not notes:
         return empty
     lines = [

@@ -34,12 +34,12 @@ def status(session: TerminalSession) -> str:
 
 
 def holder_data(session: TerminalSession) -> dict[str, object]:
-    """Who types into it, where that is not the agent."""
+    """Who types into the session, if it is not the agent."""
     return {} if session.turns.holder == "agent" else {"holder": session.turns.holder}
 
 
 def state_words(session: TerminalSession) -> str:
-    """What it is doing, in words."""
+    """The state of the session in words."""
     if not session.running:
         return f"exited({session.exit_code})"
     state = session.activity.state
@@ -70,7 +70,7 @@ def refused_notes(refused: Sequence[OutsideAccess]) -> list[str]:
 
 
 def refused_note(access: OutsideAccess) -> str:
-    """What was refused and to which process, and what would allow it."""
+    """Which access was refused to which process, and what would allow it."""
     words = "; ".join(filter(None, (access.words, allowance(access))))
     return f"[refused by the sandbox: {escaped(words)}]"
 
@@ -94,7 +94,7 @@ def left_words(left: LeftRunning) -> str:
 
 
 def limit_notes(result: CommandResult, words: Mapping[str, str]) -> list[str]:
-    """The limits for which it was ended, and those that its failure speaks of."""
+    """The limits that ended the command, and those that its output points to."""
     named = list(result.exceeded)
     if result.exit_code != 0 and not result.timed_out:
         text = f"{result.output}{result.errors}"

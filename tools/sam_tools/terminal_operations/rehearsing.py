@@ -40,7 +40,7 @@ class RehearsedCommand:
 
     @property
     def notes(self) -> list[str]:
-        """What became of it, as lines for the model."""
+        """The outcome of the rehearsal, as lines for the model."""
         if not self.changes:
             return ["[rehearsed on a copy of the workspace: it changes nothing there]"]
         became = (

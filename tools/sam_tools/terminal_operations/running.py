@@ -121,7 +121,7 @@ class CommandHand:
         return await self._background.run(context.conversation, request)
 
     async def output(self, arguments: GetTerminalOutput, context: ToolContext) -> ToolResult:
-        """What a background command or the session printed; or all of them, where none is named."""
+        """The output of a background command or of the session; without an id a list of all."""
         if not arguments.id:
             return self._list(context)
         session = self._terminals.find(SessionId(arguments.id))
@@ -306,7 +306,7 @@ def _request(
 
 
 def _nobody(_: str) -> None:
-    """For output that is read by its index."""
+    """Ignores output while it comes; it is read by its index."""
 
 
 def _ending(result: CommandResult, timeout: float) -> str:

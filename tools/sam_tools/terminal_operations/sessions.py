@@ -58,7 +58,7 @@ _HIDDEN = "(hidden input)"
 
 
 class OutsideRequests:
-    """What the programs of one session wanted outside, and what they were refused."""
+    """The outside accesses that programs of one session asked for, and those they were refused."""
 
     def __init__(self, ask: AskOutside | None) -> None:
         self.refused: list[OutsideAccess] = []
@@ -86,7 +86,7 @@ class OutsideRequests:
         return OutsideAnswer(allowed, seconds)
 
     async def answered(self) -> bool:
-        """Wait for the answers to all open questions; False when there was none."""
+        """Wait until every open question is answered. False if none was open."""
         waiting = bool(self._open)
         await self._idle.wait()
         return waiting
@@ -217,7 +217,7 @@ class SessionHand:
         return session_result(session, data, _card(session, keys, view))
 
     async def output(self, arguments: GetOutput, context: ToolContext) -> ToolResult:
-        """What it printed from an index on."""
+        """The output of the session from an index on."""
         session = self._own(arguments.session_id, context)
         piece = session.output(arguments.from_index)
         return session_result(
@@ -236,7 +236,7 @@ class SessionHand:
         )
 
     def _finished_command(self, session: TerminalSession) -> dict[str, object]:
-        """How the command that ended last ended, and what was withheld from it."""
+        """The exit code of the last command, and the variables that were withheld from it."""
         record = session.commands[-1]
         data: dict[str, object] = {
             "exitCode": record.exit_code,
@@ -247,7 +247,7 @@ class SessionHand:
         return data
 
     async def history(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
-        """All that is kept of it."""
+        """The whole stored output of the session."""
         session = self._own(arguments.session_id, context)
         piece = session.output(0)
         return session_result(
@@ -261,7 +261,7 @@ class SessionHand:
         )
 
     async def close(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
-        """End it with all that runs in it."""
+        """End the session and everything that runs in it."""
         session = self._own(arguments.session_id, context)
         if session.turns.holder != "agent" and session.running:
             does = "types in" if session.turns.holder == "person" else "only lets you watch"
@@ -271,7 +271,7 @@ class SessionHand:
         return json_result({"session_id": session.id, "status": "closed"})
 
     async def buffer(self, arguments: GetTerminalBuffer, context: ToolContext) -> ToolResult:
-        """The text that its screen shows now."""
+        """The text on the session's screen."""
         if arguments.id:
             session = self._own(arguments.id, context)
         else:
@@ -327,7 +327,7 @@ class SessionHand:
         return session
 
     def _own(self, identifier: str, context: ToolContext) -> TerminalSession:
-        """The conversation's own session of that id; whose another one is, is nobody's business."""
+        """The conversation's session of this id; other conversations' sessions count as missing."""
         session = self._named(identifier)
         if session is None or session.conversation != context.conversation:
             raise ToolError(

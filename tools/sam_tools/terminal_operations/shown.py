@@ -21,7 +21,7 @@ FULL_SCREEN = "[a full-screen program]\n"
 def session_result(
     session: TerminalSession, data: dict[str, object], *display: Display, ok: bool = True
 ) -> ToolResult:
-    """Data about a session as JSON, in all of it nothing that the person typed while they held it."""
+    """Data about a session as JSON, without anything that the person typed while holding it."""
     clean = {
         name: value if name in _OWN else _without(session, value) for name, value in data.items()
     }
@@ -47,7 +47,7 @@ def view_of(session: TerminalSession, printed: str) -> dict[str, Any]:
 
 
 def screen_data(session: TerminalSession) -> dict[str, Any]:
-    """What the screen shows now, and whose it is."""
+    """The text of the screen, its cursor, its title and its program."""
     seen = session.turns.agent_screen
     return {
         "program": escaped(session.activity.program),

@@ -37,7 +37,7 @@ class FolderHand:
         self._files = files
 
     async def create(self, arguments: CreateDirectory, context: ToolContext) -> ToolResult:
-        """Make it; one that is there already is no error."""
+        """Make a folder; an existing one is no error."""
         if self._files is None:
             raise ToolError("Folders cannot be made here.")
         where = context.location("dirPath")

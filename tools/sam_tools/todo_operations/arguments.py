@@ -38,7 +38,7 @@ _LISTED: Mapping[str, tuple[str, ...]] = {"status": TODO_STATUSES, "priority": T
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """An item that could not be read: its id where that much is known, and all that is wrong."""
+    """An unreadable item: its id, if that could be read, and everything that is wrong with it."""
 
     id: int | None
     problems: tuple[str, ...]
@@ -79,7 +79,7 @@ def _title(text: str) -> str:
 
 
 def _decoded(value: object) -> object:
-    """JSON text as what it stands for; everything else, and text that is none, as it is."""
+    """The value of a JSON text; any other value, and invalid JSON, unchanged."""
     if not isinstance(value, str):
         return value
     try:
@@ -193,7 +193,7 @@ ItemT = TypeVar("ItemT", bound=Item)
 
 
 def read_item(model: type[ItemT], raw: object, context: object = None) -> ItemT | Rejected:
-    """One item from what the model sent (an object, or its JSON text), or why it is none.
+    """One item from the model's input (an object, or JSON text), or why it is invalid.
 
     ``context`` is that of the call's own parser.
     """

@@ -158,7 +158,7 @@ def _refusal(update: TodoUpdate | Rejected, items: dict[int, Todo]) -> str:
 
 
 def _kept(old: Todo | None, draft: TodoDraft) -> Todo:
-    """What a whole item begins as: bare, but for what grew with the one it replaces."""
+    """A new item; one that replaces another keeps the subtasks, estimate and evidence of that one."""
     bare = Todo(draft.id, draft.title)
     if old is None:
         return bare

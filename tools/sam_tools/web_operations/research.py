@@ -160,7 +160,7 @@ class Researching:
     async def _read(
         self, hit: WebHit, query: str, room: asyncio.Semaphore, emit: Callable[[str], None]
     ) -> _Source | str:
-        """One page, or why it could not be read."""
+        """One page as a source, or why it could not be read."""
         async with room:
             emit(f"Reading: {host_of(hit.url)}\n")
             try:

@@ -123,7 +123,7 @@ class TaskFiles:
         return ToolResult(result.text, result.ok, result.display, {"path": path})
 
     def _creation(self, arguments: TaskFile, content: str) -> tuple[Sequence[Access], object]:
-        """What create_file is given, and what that needs."""
+        """The accesses and arguments of create_file for this call."""
         operation = self._actions.create
         values = operation.arguments.model_validate({
             "filePath": _path(arguments),

@@ -41,7 +41,7 @@ def status_text(view: "ExecutionView", steps: "Sequence[StepView]") -> str:
 
 
 def ticket_text(ticket: "Ticket") -> str:
-    """A step that may be worked on: its tools, its task, and what to hand in."""
+    """A step to work on: its tools, its task, and the output it asks for."""
     parts = [
         f"STEP {ticket.step} (attempt {ticket.attempt}). Tools allowed: {spelled(ticket.tools)}."
     ]

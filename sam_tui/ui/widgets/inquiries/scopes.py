@@ -32,7 +32,7 @@ class ScopeRow(Static):
         self.mark(marked=False)
 
     def mark(self, *, marked: bool) -> None:
-        """Show whether this is the one that would be taken."""
+        """Show whether this scope is marked."""
         sign = "▸" if marked else " "
         figures = figures_of(self._choice)
         self.update(

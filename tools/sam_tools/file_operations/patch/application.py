@@ -193,7 +193,7 @@ class _Text:
         return _Row(raw, self.separator)
 
     def lines_between(self, begin: int, stop: int) -> list[str]:
-        """Lines as they are in the file, in one piece; none where there are none."""
+        """A range of lines as they stand in the file, as one text; empty for an empty range."""
         if begin == stop:
             return []
         end = "" if self.unended and stop == len(self._raw) else self.separator

@@ -16,7 +16,7 @@ _NAME = re.compile(r"[#*\s]*(?:[Ff]ile(?:name)?:)?[*`\s]*(.*?)[*`:\s]*\Z")
 
 
 def holds_blocks(lines: Sequence[str]) -> bool:
-    """Whether there is a block at all."""
+    """Whether the text has any SEARCH/REPLACE block."""
     return any(_SEARCH.match(line) for line in lines)
 
 

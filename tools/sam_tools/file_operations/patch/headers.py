@@ -82,7 +82,7 @@ class Header:
         return FilePatch("update", path, path, hunks)
 
     def _git_file(self, first: str, second: str) -> FilePatch:
-        """As git reads it: what its lines say of names must agree."""
+        """The file of a git header; names that contradict each other are refused."""
         kind, source, target = self._git_names(first, second)
         expected = NOTHING if kind == "create" else source, NOTHING if kind == "delete" else target
         if self.named and not (_agree(self.old, expected[0]) and _agree(self.new, expected[1])):

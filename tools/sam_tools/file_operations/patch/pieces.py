@@ -40,12 +40,12 @@ class Hunk:
 
     @property
     def old(self) -> tuple[Line, ...]:
-        """The lines it expects."""
+        """The lines that the hunk expects."""
         return tuple(line for line in self.lines if line.mark != "+")
 
     @property
     def new(self) -> tuple[Line, ...]:
-        """The lines it leaves."""
+        """The lines that the hunk leaves in their place."""
         return tuple(line for line in self.lines if line.mark != "-")
 
     @property
@@ -75,7 +75,7 @@ class FilePatch:
 
     @property
     def link_target(self) -> str | None:
-        """Where the link leads that this part makes or changes; None where it makes none."""
+        """The target of the symbolic link that this part makes or changes; None if it makes none."""
         new = [line.text for hunk in self.hunks for line in hunk.new]
         return "\n".join(new) if self.type == "link" and self.kind != "delete" and new else None
 

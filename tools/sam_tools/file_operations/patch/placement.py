@@ -217,7 +217,7 @@ class Ground:
     def _among(
         self, hunk: Hunk, spots: Sequence[HunkPosition], above: int | None
     ) -> tuple[HunkPosition | None, tuple[int, ...]]:
-        """The one that is meant of those that are free, or the lines of all where none is."""
+        """The intended position among the free ones; if none is free, the line numbers of all."""
         free = [spot for spot in spots if not self._clashes(spot)]
         if free:
             return self._chosen(hunk, free, above), ()

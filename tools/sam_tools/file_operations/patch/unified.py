@@ -49,7 +49,7 @@ class _Reader:
         self.files: list[Header] = []
 
     def read(self, path: str) -> None:
-        """Collect all files."""
+        """Read every file of the patch."""
         current = Header(old=path, new=path) if path else Header()
         while self._at < len(self._lines):
             line = self._lines[self._at]
@@ -63,7 +63,7 @@ class _Reader:
         self._next(current, current)
 
     def _header(self, line: str, current: Header) -> Header | None:
-        """The header with the names that this line gives, of this file or the next; None without."""
+        """The header that begins at this line, of the current or the next file; None if none does."""
         if line.startswith("diff --git "):
             return self._next(current, Header(git=git_names(line)))
         if follows(self._lines, self._at):
@@ -131,7 +131,7 @@ class _Reader:
             return counted
 
     def _counted(self, old: int, new: int) -> list[Line] | None:
-        """The body by its counts; None when they cannot be right."""
+        """The lines of a hunk by the counts in its header; None if the counts cannot be right."""
         body: list[Line] = []
         while old > 0 or new > 0:
             if self._at == len(self._lines):

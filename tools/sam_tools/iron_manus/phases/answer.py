@@ -19,7 +19,7 @@ _SHOWN = 4000
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What one call adds to an answer: what it ignored, whom it started, what went wrong."""
+    """Additions to the answer of one call: ignored arguments, warnings and failures."""
 
     ignored: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class TurnAnswers:
         return phase_prompt(session, methodology, self._facts(session, extra))
 
     def _facts(self, session: ManusSession, extra: Extra) -> Mapping[str, object]:
-        """The values of every guide; a guide takes those that it names."""
+        """The values that guides may name."""
         task = session.ticket.task if session.ticket else None
         todos = session.todos
         return {

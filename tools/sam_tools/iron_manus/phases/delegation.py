@@ -175,7 +175,7 @@ def handoff_name(role: str, task: TaskView | None = None) -> str:
 
 
 def _without_verbs(gate: Gate) -> Gate:
-    """The gate of an agent that does one todo: it cannot move the session it works for."""
+    """A gate for an agent that does one todo: it cannot move the session that it works for."""
 
     def decide(key: str) -> str:
         if key.partition(".")[0] in _FORBIDDEN:

@@ -27,7 +27,7 @@ _SAYS_NOTHING = frozenset({"think", "todo_operations", "memory_operations"})
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSummary:
-    """Evidence of an open attempt: in one line each, and whether there is any that ended well."""
+    """The evidence of an open attempt: a line for each call, and whether any succeeded."""
 
     lines: tuple[str, ...]
     good: bool
@@ -145,7 +145,7 @@ class Review:
 
 
 def review(text: str) -> Review:
-    """Look at a text that somebody hands over."""
+    """Remarks on a text that an agent hands in."""
     notes = [
         f"{what}: line {text.count(chr(10), 0, match.start()) + 1}"
         for what, pattern in _NOTES

@@ -37,7 +37,7 @@ class HandoffFile:
 
 @dataclass(frozen=True, slots=True)
 class ScratchFiles:
-    """A file that is there while something runs: its name and text."""
+    """A temporary file for a program: name and text."""
 
     name: str
     text: str
@@ -87,7 +87,7 @@ class SessionFolders:
         return self.facts(session, name, text)
 
     def facts(self, session: str, name: str, text: str) -> HandoffFile:
-        """What there is to say of a file that holds this text."""
+        """Path, size and digest of a hand-off file with this text."""
         data = text.encode("utf-8", "replace")
         digest = hashlib.sha256(data).hexdigest()
         return HandoffFile(self.path(session, _named(name)), len(data), digest)
@@ -108,7 +108,7 @@ class SessionFolders:
         return tuple(entry.name for entry in self._files.list(where) if entry.kind == "file")
 
     def restore(self, session: str, texts: Mapping[str, str]) -> None:
-        """Write files that are gone, from what the store kept of them."""
+        """Write missing files again from the texts in the store."""
         present = set(self.listed(session))
         for name, text in texts.items():
             if _NAME.fullmatch(name) and name not in present:
@@ -166,7 +166,7 @@ class SessionFolders:
             self._files.write(ignore, b"*\n", replace=False)
 
     def _remove(self, path: str) -> None:
-        """Delete a folder with all that is in it; a link in it is deleted itself."""
+        """Delete a folder with its contents; a link in it is deleted, not followed."""
         where = self._located(path)
         for entry in self._files.list(where):
             inner = f"{path}/{entry.name}"

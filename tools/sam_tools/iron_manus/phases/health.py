@@ -24,7 +24,7 @@ Status = Literal["pass", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """How one check ended, and what it saw."""
+    """The status of one check, and its detail."""
 
     status: Status
     detail: str
@@ -122,7 +122,7 @@ class Health:
 
 
 def _memory() -> HealthCheck:
-    """The most memory that this process has had."""
+    """The peak memory of this process."""
     peak = peak_memory()
     if peak is None:
         return HealthCheck("warn", "is not measured here")

@@ -147,7 +147,7 @@ ROLES: dict[str, Role] = {role.name: role for role in _ROLES}
 
 
 def no_role(name: str) -> str:
-    """That there is no such role, and which ones look like it, or all."""
+    """That a role does not exist, with the nearest names or all of them."""
     near = difflib.get_close_matches(_plain(name), ROLES, n=3, cutoff=0.5)
     suggestion = f"nearest: {', '.join(near)}" if near else f"there are: {', '.join(ROLES)}"
     return f"{name!r} is no role ({suggestion})"
@@ -169,7 +169,7 @@ _EXPLICIT = re.compile(r"\(\s*ROLE:\s*([^()]{1,60}?)\s*\)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class RoleChoice:
-    """A role, who chose it, and why; ``scores`` of the roles that had any."""
+    """A chosen role, who chose it, and why; ``scores`` of the roles that had any."""
 
     role: str
     by: str
@@ -198,7 +198,8 @@ def choose_role(objective: str, requested: str = "") -> RoleChoice:
 
 
 def model_choice(answer: str) -> RoleChoice | str:
-    """What a model chose, from the first JSON object of its answer; else what is wrong with it."""
+    """The role chosen in a model's answer (the first JSON object of it), or what is wrong with the
+    answer."""
     choice: dict[str, object] | None = first_object(answer)
     if choice is None:
         return "there is no JSON object with selected_role in it"
@@ -207,7 +208,7 @@ def model_choice(answer: str) -> RoleChoice | str:
 
 
 def named_choice(name: str, why: str = "") -> RoleChoice | str:
-    """A role that a model named; else what is wrong with it."""
+    """The role of this name as a model's choice, or what is wrong with the name."""
     if not name.strip():
         return "selected_role is missing"
     role = role_named(name)

@@ -22,7 +22,7 @@ _MOST_EVENTS = 5000
 
 @dataclass(frozen=True, slots=True)
 class ManusSession:
-    """One session as it stands. ``ticket`` is the open step, where there is one."""
+    """One session in its present state. ``ticket`` is its open step, or None."""
 
     view: ExecutionView
     steps: Mapping[str, StepView]
@@ -37,7 +37,7 @@ class ManusSession:
 
     @property
     def objective(self) -> str:
-        """What it was begun for."""
+        """The objective of the session."""
         return str(self.view.params.get("objective") or "")
 
     @property
@@ -114,7 +114,7 @@ class ManusSessions:
         return ManusSession(view, steps, tickets[0] if tickets else None, tuple(reasons))
 
     def knows(self, session: str) -> bool:
-        """Whether there is a session of that id."""
+        """Whether a session with this id exists."""
         return self._known(session) is not None
 
     def of(self, caller: ConversationId) -> str:
@@ -191,7 +191,7 @@ class ManusSessions:
         return json.loads(rows[0].data_json) if rows else {}
 
     def last_activity(self, session: str) -> float:
-        """When anything last happened to it; 0 for one that is not known."""
+        """The time of the session's last event; 0 if it does not exist."""
         rows = self._workflows.records.events(EventQuery(session, limit=1, newest=True))
         return rows[0].at if rows else 0.0
 
@@ -213,7 +213,7 @@ def grade(effectiveness: float) -> str:
 
 
 def persona(workflows: Workflows, role: str) -> str:
-    """How a role works: the text of its persona, or its purpose where there is none."""
+    """The text of a role's persona, or a sentence made of its purpose."""
     return (
         workflows.catalog.personas().get(role)
         or f"You are a {role}: one who {ROLES[role].purpose}."

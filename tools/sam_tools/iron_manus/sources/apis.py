@@ -46,7 +46,7 @@ class ApiTrials:
         self._notes.put(_SCOPE, f"api:{entry.name}", f"{'ok' if ok else 'failed'} {when}")
 
     def of(self, entry: ApiEntry) -> str | None:
-        """``ok`` or ``failed`` with the date, or None for one that was never tried here."""
+        """``ok`` or ``failed`` with the date; None for an API that was never tried here."""
         return self._notes.get(_SCOPE, f"api:{entry.name}")
 
 

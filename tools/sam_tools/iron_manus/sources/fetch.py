@@ -167,7 +167,7 @@ class ResponseStore:
         self._workflows = workflows
 
     def keep(self, fetched: Fetched, context: ToolContext) -> dict[str, str]:
-        """Keep a body that is longer than its preview; where it is then."""
+        """Store a body that is longer than its preview; returns where it is stored."""
         if len(fetched.text) <= PREVIEW:
             return {}
         call = CallId(f"{context.call}-{fetched.index + 1}")

@@ -77,7 +77,7 @@ class Quantity:
     written: str
 
     def agrees(self, other: "Quantity") -> bool:
-        """Whether they may be one number, as exactly as they are given."""
+        """Whether both may be the same number, given their precision."""
         edge = 1e-9 * (abs(self.low) + abs(other.low))
         return self.low < other.high - edge and other.low < self.high - edge
 
@@ -91,7 +91,7 @@ class Difference:
     values: tuple[Quantity, Quantity]
 
     def explain(self, names: Sequence[str]) -> str:
-        """Who says what, and of what."""
+        """Both values with their sources, and the words they share."""
         mine, other = self.values
         about = ", ".join(sorted(mine.words & other.words)[:4])
         return (
@@ -120,7 +120,7 @@ class _Row:
     same: "dict[int, list[_Row]]" = field(default_factory=dict[int, "list[_Row]"])
 
     def differences(self) -> Iterator[Difference]:
-        """Later sources that have no value of this thing that may be this one, nor this one theirs."""
+        """The later sources whose values of the same thing all differ from this one."""
         for source, same in self.same.items():
             if source <= self.source or self._agrees_with(same):
                 continue
@@ -309,7 +309,7 @@ def _singular(word: str) -> str:
 
 
 def _names(sentence: str) -> frozenset[str]:
-    """Capitalized words within the sentence; its first one where there is no other."""
+    """The capitalised words inside a sentence; its first word only if there is no other."""
     words = [(m.start(), m[0]) for m in _WORD.finditer(sentence) if m[0][0].isupper()]
     within = [word for start, word in words if sentence[:start].strip(" \"'(-*#")]
     chosen = within or [word for _, word in words]

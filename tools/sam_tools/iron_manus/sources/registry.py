@@ -130,7 +130,7 @@ class ApiEntry:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """An entry with its score and what made it."""
+    """An entry with its score and the reasons for it."""
 
     entry: ApiEntry
     score: float
@@ -155,7 +155,7 @@ class ApiList:
         return tuple(unique.values())
 
     def named(self, name: str) -> ApiEntry | None:
-        """The entry of that name, whatever its case."""
+        """The entry with this name, in any case."""
         return next((e for e in self.entries if e.name.casefold() == name.strip().casefold()), None)
 
     def of_host(self, host: str) -> ApiEntry | None:
@@ -183,7 +183,7 @@ class ApiList:
 
 
 def _rank(ranking: Ranked) -> tuple[bool, bool, float, float, str]:
-    """What decides the order: lowest first, and total."""
+    """The key by which entries are sorted: lowest first, and total."""
     entry = ranking.entry
     return entry.ended, not ranking.topical, -ranking.score, -entry.reliability, entry.name
 

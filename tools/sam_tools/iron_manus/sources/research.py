@@ -31,7 +31,7 @@ _READ = 4000
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """An API that is to be asked: its URL, or why it has none."""
+    """An API to be asked: its URL, or the reason why it has none."""
 
     entry: ApiEntry
     url: str
@@ -218,7 +218,7 @@ def _outcomes(pairs: Sequence[tuple[Chosen, Fetched]]) -> Table:
 
 
 def _comparison(objective: str, used: Sequence[tuple[Chosen, Fetched]]) -> dict[str, object] | None:
-    """What the words of the sources show; None where none of them says anything."""
+    """What comparing the sources' words shows; None if no source says anything."""
     statements = [
         Statement(source.entry.name, got.text[:_READ], coverage(objective, got.text))
         for source, got in used
@@ -243,7 +243,7 @@ def coverage(objective: str, text: str) -> float:
 
 
 def compared(synthesis: Synthesis) -> dict[str, object]:
-    """What the words of several sources show, labelled as what it is."""
+    """The figures of a synthesis, labelled as a heuristic."""
     return {
         "mode": synthesis.mode,
         "measured_by": HEURISTIC,

@@ -24,7 +24,7 @@ _GRADES = ((0.8, "A+"), (0.7, "A"), (0.6, "B+"), (0.5, "B"), (0.4, "C+"))
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What one source says, and how sure it is: 0 to 1."""
+    """The text of one source, and its confidence from 0 to 1."""
 
     source: str
     data: str
