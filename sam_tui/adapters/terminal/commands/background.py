@@ -52,7 +52,7 @@ class RunningCommand:
 
     @property
     def conversation(self) -> ConversationId:
-        """Whose it is."""
+        """The conversation that the command belongs to."""
         return self._conversation
 
     @property
@@ -62,12 +62,12 @@ class RunningCommand:
 
     @property
     def cwd(self) -> str:
-        """Where it was started."""
+        """The working directory in which the command started."""
         return self._request.cwd
 
     @property
     def pid(self) -> int | None:
-        """The process id of its shell; None before it started."""
+        """The process id of the command's shell; None before it has started."""
         return self._pid
 
     @property
@@ -77,13 +77,13 @@ class RunningCommand:
 
     @property
     def lasts(self) -> bool:
-        """Whether anything of it runs: it, or what it left running."""
+        """Whether the command, or a process that it left behind, is running."""
         left = None if self._result is None else self._result.left
         return self.running or (left is not None and bool(left.processes()))
 
     @property
     def result(self) -> CommandResult | None:
-        """How it ended, without its output; None while it runs."""
+        """How the command ended, without its output; None while it runs."""
         return None if self._result is None else replace(self._result, output="")
 
     @property
@@ -135,7 +135,7 @@ class RunningCommand:
         return "released" if released.done() else "running"
 
     def mark_read(self) -> None:
-        """The agent reads its state now: where it ended, that is no news any longer."""
+        """Note that the agent reads the state of the command now, so that its end is no longer news."""
         self.end_read = self.end_read or not self.running
 
     def release(self) -> None:
@@ -146,7 +146,7 @@ class RunningCommand:
                 released.set_result(None)
 
     async def attended(self, commands: Commands) -> CommandResult | None:
-        """Start it and wait for its end; None where the person let it go on without.
+        """Start the command and wait for its end; None if the person sent it to the background.
 
         What it prints goes on to its request until then. Cancelling ends it before this returns.
         Raises ``ToolError`` when it cannot be started.
@@ -176,7 +176,7 @@ class RunningCommand:
             self._task.add_done_callback(lambda _: ended(self))
 
     async def begin(self, commands: Commands) -> None:
-        """Start it; returns once its shell runs, or cannot."""
+        """Start the command; returns once its shell is running, or could not be started."""
         self._task = asyncio.get_running_loop().create_task(self._run(commands))
         starting = asyncio.get_running_loop().create_task(self._started.wait())
         try:
@@ -190,7 +190,7 @@ class RunningCommand:
             starting.cancel()
 
     async def stop(self) -> None:
-        """End it with all that it started, also what it left running.
+        """End the command with all processes that it started, those it left behind included.
 
         Cancelling this ends it at once, and never skips it.
         """
@@ -252,7 +252,7 @@ class PortedCommands:
     async def run(
         self, conversation: ConversationId, request: CommandRequest
     ) -> CommandResult | RunningCommand:
-        """Run one to its end, unless the person releases it: then it is returned, still running.
+        """Run a command to its end; if the person sends it to the background, it is returned still running.
 
         Raises ``ToolError`` when it cannot be started.
         """
@@ -297,7 +297,7 @@ class PortedCommands:
         return command
 
     def find(self, command: SessionId) -> RunningCommand | None:
-        """The one of that id, running or ended."""
+        """The running or ended command of this id, or None."""
         return self._all.get(command)
 
     def of(self, conversation: ConversationId) -> list[RunningCommand]:
@@ -305,7 +305,7 @@ class PortedCommands:
         return [command for command in self._all.values() if command.conversation == conversation]
 
     def unread(self, conversation: ConversationId) -> list[RunningCommand]:
-        """Those that ended and whose end the agent has not read."""
+        """The ended commands whose end the agent has not read."""
         return [
             command
             for command in self.of(conversation)
@@ -313,7 +313,7 @@ class PortedCommands:
         ]
 
     async def stop(self, command: SessionId) -> None:
-        """End it with all that it started; nothing for an unknown or ended one."""
+        """End a command with all processes that it started; does nothing for an unknown or ended one."""
         running = self._all.get(command)
         if running is not None:
             await running.stop()
@@ -345,7 +345,7 @@ class PortedCommands:
             moved(command)
 
     def _forget(self, conversation: ConversationId) -> None:
-        """Let go of all but the newest ended ones."""
+        """Forget all but the newest ended commands of a conversation."""
         ended = [command for command in self.of(conversation) if not command.running]
         if len(ended) > _KEPT_ENDED:  # what they left running is looked up among all processes
             ended = [command for command in ended if not command.lasts]

@@ -55,12 +55,12 @@ class RunningProgram:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id of the program."""
         return self._process.pid
 
     @property
     def ended(self) -> str:
-        """How it ended, in words; empty while it runs."""
+        """How the program ended, in words; empty while it runs."""
         if not self._over.is_set():
             return ""
         code = _code_of(self._process)
@@ -70,7 +70,7 @@ class RunningProgram:
 
     @property
     def refused(self) -> Sequence[OutsideAccess]:
-        """What the sandbox refused it so far."""
+        """The accesses that the sandbox has refused so far."""
         return () if self._confined_run is None else tuple(self._confined_run.handle.refused)
 
     async def read(self) -> bytes:
@@ -112,7 +112,7 @@ class RunningProgram:
             await asyncio.sleep(left)
 
     async def stop(self) -> None:
-        """Close its input, give it a moment, then end all of its session. Twice does nothing more."""
+        """Close the program's input, wait a moment, then end its session. Can be called again."""
         if self._stopping is None:
             self._stopping = self._loop.create_task(self._stop())
         while not self._stopping.done():

@@ -153,7 +153,7 @@ class ShellCommands:
     def _start(
         self, request: CommandRequest, confined_run: ConfinedRun | None, run: TrackedRun
     ) -> "tuple[subprocess.Popen[bytes], list[_Pipe]]":
-        """The shell, and what is read of it: its output, then its errors where they are wanted apart."""
+        """Start the shell; also the pipes of its output and, if they are kept apart, its errors."""
         environment = self._environment(request, run, confined=confined_run is not None)
         with contextlib.ExitStack() as ends, contextlib.ExitStack() as failed:
             reading, writing = _pipe(ends, failed)
@@ -195,7 +195,7 @@ class ShellCommands:
 
 
 def _exit_code(code: int | None) -> int | None:
-    """None where a signal ended it, or nothing yet."""
+    """The exit code; None while the process runs and if a signal ended it."""
     return code if code is not None and code >= 0 else None
 
 
@@ -219,7 +219,7 @@ class _Pipe:
         self._loop.add_reader(reading, self._read)
 
     def empty(self) -> None:
-        """Read what it holds now."""
+        """Read everything that is in the pipe now."""
         for _ in range(_LAST_READS):
             if self.drained.done() or not self._read():
                 break
@@ -233,7 +233,7 @@ class _Pipe:
         self._live.close()
 
     def _read(self) -> bool:
-        """Take one piece from the pipe; False when there is none now."""
+        """Read one piece from the pipe. False if nothing is there now."""
         try:
             data = os.read(self._reading, _READ)
         except BlockingIOError:
@@ -250,7 +250,7 @@ class _Pipe:
 
 
 class _Execution:
-    """One running command: its pipes, its end, and how it is made to end."""
+    """One running command: its pipes, and the ways it ends."""
 
     def __init__(
         self,
@@ -320,7 +320,8 @@ class _Execution:
             await asyncio.wait(waiting, timeout=_GRACE)
 
     async def _stop(self) -> None:
-        """End all of its session. A cancellation on the way makes it immediate, and never skips it."""
+        """End the session of the command. A cancellation meanwhile kills at once, and never skips the
+        end."""
         if self._ending is None:
             self._ending = self._loop.create_task(self._end_all())
         hurried = False
@@ -338,7 +339,7 @@ class _Execution:
         await self._drain()
 
     async def _end_all(self) -> None:
-        """End its session, and those that its processes began."""
+        """End the session of the command, and the sessions that its processes began."""
         try:
             await self._run.terminate()
             await self._run.end_session(_STAGES)

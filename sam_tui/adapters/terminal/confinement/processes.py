@@ -43,7 +43,7 @@ def words(limits: CommandLimits) -> dict[str, str]:
 
 
 def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
-    """Hold a process that has started nothing yet, and all that it will start.
+    """Set the limits of a process that has started nothing yet; all processes that it starts inherit them.
 
     With ``counted`` somebody else counts its processes. Never raises: where the system refuses, as
     macOS does, nothing holds.
@@ -112,7 +112,8 @@ class Tracking:
         return confined_run is None or not confined_run.supervised or not self.apart
 
     def report_session(self, session: int, since: int) -> None:
-        """Tell that process of a session, and when its leader started; 0 says that it is over.
+        """Tell the process that ends sessions after us of one session and the start time of its leader (0:
+        it is over).
 
         Never raises.
         """
@@ -132,7 +133,7 @@ class Tracking:
 
 
 class TrackedRun:
-    """One command and what it started."""
+    """One command and the processes that it started."""
 
     def __init__(self, tracking: Tracking, confined_run: ConfinedRun | None, mark: str) -> None:
         self._tracking = tracking
@@ -155,7 +156,7 @@ class TrackedRun:
         self._watch(pid, since)
 
     def left(self) -> "TrackedRun | None":
-        """Itself where something still runs of it, now that its shell has ended."""
+        """The run itself if any of its processes is still running after its shell ended, else None."""
         whole = self._confined_run is not None and self._confined_run.ends_whole
         if not whole and self.processes():
             return self
@@ -163,17 +164,17 @@ class TrackedRun:
         return None
 
     def processes(self) -> tuple[RunningProcess, ...]:
-        """What still runs of it."""
+        """The running processes of the command."""
         # Only what came later is looked at: a system has hundreds of others.
         living = self._looked(lambda: self._census.living(ProcessTable(after=self._leader)))
         return tuple(RunningProcess(pid, name_of(pid)) for pid in living)
 
     async def terminate(self) -> None:
-        """Ask all of it to end."""
+        """Send SIGTERM to every process of the run."""
         send(await self._living(), signal.SIGTERM)
 
     def kill(self) -> None:
-        """End all of it before anything else is done."""
+        """Kill every process of the run, and return once they have ended."""
         self._looked(self._census.end)
         self._over()
 

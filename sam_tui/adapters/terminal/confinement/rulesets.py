@@ -88,7 +88,7 @@ class Ruleset:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What one run is held to: its bounds, and the ruleset that was made of them."""
+    """The bounds of one run, and the ruleset made of them."""
 
     bounds: Bounds
     ruleset: Ruleset
@@ -156,7 +156,7 @@ class Rulesets:
         return self._within[2]
 
     def close(self) -> None:
-        """Release them all."""
+        """Close the descriptors of all rulesets."""
         while self._kept:
             os.close(self._kept.popitem()[1].descriptor)
 

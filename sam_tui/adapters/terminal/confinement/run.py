@@ -35,8 +35,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Supervised:
-    """What a supervised run is held to, and what its supervisor is told: which session its command
-    leads, and that it ended.
+    """The rules of a supervised run, and how its supervisor learns which session the command leads and that
+    it ended.
 
     ``finish`` waits for the answers to what the run wrote where it is asked for.
     """
@@ -76,7 +76,7 @@ class ConfinedRun:
 
     @property
     def rules(self) -> Rules | None:
-        """What it is held to, if a supervisor follows it."""
+        """The rules of the run if a supervisor watches it, else None."""
         return None if self._supervised is None else self._supervised.rules
 
     @property
@@ -102,7 +102,7 @@ class ConfinedRun:
             await self._supervised.finish()
 
     def close(self) -> None:
-        """The run ended: nothing is asked for it any more. What it was refused is complete now."""
+        """End the run: no question is put for it any more, and its list of refusals is complete."""
         if self.ready is not None:
             self.ready.close()
         release, self._release = self._release, None
@@ -118,7 +118,7 @@ class PreparedRun:
 
     @property
     def waiting(self) -> bool:
-        """Whether there is one."""
+        """Whether a prepared run waits."""
         return self._ready is not None
 
     def keep(self, terms: object, confined_run: ConfinedRun) -> None:
@@ -143,7 +143,7 @@ class PreparedRun:
         return None
 
     def drop(self) -> None:
-        """Give up what waits."""
+        """Close the prepared run."""
         ready, self._ready = self._ready, None
         if ready is not None:
             ready[1].close()

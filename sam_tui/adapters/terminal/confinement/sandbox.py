@@ -65,7 +65,7 @@ _NAMES_BY_STREAM = {"RES_OPTIONS": "use-vc"}
 
 
 class Sandbox:
-    """What holds commands of one runtime.
+    """Confines the commands of one runtime.
 
     ``live`` false keeps to Landlock and a fixed filter, a text says where the supervisor runs; None
     finds out. ``abi`` is the newest Landlock to use. ``kind`` strict runs commands under bubblewrap and
@@ -220,7 +220,7 @@ class Sandbox:
         return replace(terms, ask=None), asks, self.network(terms.network), self._hosts
 
     def _take(self, terms: Wanted, rules: Rules) -> ConfinedRun | None:
-        """The run that was made ready, where it is what is wanted now."""
+        """The run that was prepared in advance, if it has the terms wanted now."""
         confined_run = self._prepared.take(self._terms(terms), rules)
         if confined_run is not None:
             confined_run.handle.attend(terms.ask)
@@ -309,7 +309,7 @@ class Sandbox:
         return variables
 
     def network(self, chosen: Network) -> Network:
-        """The narrower of what is wanted and what there may be; what was granted is on."""
+        """The narrower of the wanted network and the permitted one; a granted network is on."""
         if chosen == "granted":
             return "on"
         return NETWORKS[max(map(NETWORKS.index, (chosen, self._network)))]
@@ -381,7 +381,7 @@ class Sandbox:
 
 
 async def _unattended(access: OutsideAccess) -> bool:
-    """Nobody is asked yet, so it is refused."""
+    """Refuse every access: nobody can be asked yet."""
     return False
 
 
@@ -390,7 +390,7 @@ def _nothing() -> None:
 
 
 def _plain(ruleset: int, code: bytes) -> ConfinedRun:
-    """A run that nobody watches: Landlock, and the filter where there is one."""
+    """A run without a supervisor: Landlock, and the seccomp filter where one is available."""
     try:
         theirs, ours = enrolment(ruleset, code, live=False)
     except OSError as error:

@@ -33,7 +33,7 @@ class Scratch:
 
     @classmethod
     def adopted(cls, path: str) -> "Scratch | None":
-        """One that an earlier program made, and that somebody else still keeps; None where it is gone."""
+        """The folder that an earlier program made and another process keeps; None if it is gone."""
         folder = cls.__new__(cls)
         try:
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -48,7 +48,7 @@ class Scratch:
         return self._handle
 
     def remove(self) -> None:
-        """Remove it with all that is in it; safe to call again."""
+        """Remove the folder with its contents. Can be called again."""
         if self._handle >= 0:
             shutil.rmtree(self.path, ignore_errors=True)
             os.close(self._handle)

@@ -149,7 +149,7 @@ class SpecialColours:
 
 
 def parsed(text: bytes) -> Rgb | None:
-    """A colour in any spelling that the library reads; None for another."""
+    """A colour in any spelling that the library reads, or None."""
     colour = ffi.new("GhosttyColorRgb*")
     if lib.ghostty_color_parse(ffi.from_buffer(text), len(text), colour):
         return None

@@ -15,7 +15,7 @@ from sam_tui.adapters.terminal.emulator import declarations
 
 
 class GhosttyError(RuntimeError):
-    """A call of the library failed, or it is not the one that this program knows."""
+    """A call of the library failed, or the library is of an unknown version."""
 
 
 def check(result: int, what: str) -> None:
@@ -42,7 +42,7 @@ _kept_alive: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
 def _call(name: str, signature: str) -> Any:
-    """A function that takes a union by value, as one that takes the struct that is laid out like it."""
+    """A function with a union parameter, declared with the struct of the same layout."""
     if name not in _calls:
         _calls[name] = ffi.cast(signature, ffi.addressof(lib, name))
     return _calls[name]

@@ -63,7 +63,7 @@ _SHIFTED = dict(zip('~!@#$%^&*()_+{}|:"<>?', "`1234567890-=[]\\;',./", strict=Tr
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """One key: ``code`` completes ``GHOSTTY_KEY_``; ``text`` is what it types, if anything.
+    """One key press: ``code`` completes ``GHOSTTY_KEY_``; ``text`` is the text it types, or empty.
 
     ``unshifted`` is the codepoint of the key without modifiers (0 unknown), ``consumed`` the
     modifiers that went into ``text``.
@@ -102,7 +102,7 @@ def _split(key: str) -> tuple[str, int]:
 
 
 def _character(name: str, character: str | None) -> str | None:
-    """The character that a key stands for, by its name or else by what came with it."""
+    """The character of a key, by its name or by the text that came with it."""
     if len(name) == 1:
         return name
     if name in _CHARACTERS:

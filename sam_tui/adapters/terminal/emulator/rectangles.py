@@ -41,7 +41,7 @@ class Area:
 
 
 class Rectangles:
-    """Acts on one terminal.
+    """The rectangle operations of one terminal.
 
     ``ask`` gives what the library says of a setting (DECRQSS), ``sets`` what brings the character sets
     back after G0 was made ASCII.

@@ -75,7 +75,7 @@ class EmulatedScreen:
 
     @property
     def cursor_colour(self) -> tuple[int, int, int] | None:
-        """The colour it wants the cursor in; None for that of the text."""
+        """The colour that the program chose for the cursor; None for that of the text."""
         self._refresh()
         return self._grid.cursor_colour()
 

@@ -42,7 +42,7 @@ class Scrollback:
 
     @property
     def total(self) -> int:
-        """How many rows there are, the visible ones included."""
+        """The number of rows, scrollback and visible ones together."""
         return int(self._terminal.get("total_rows", "size_t"))
 
     @property
@@ -85,7 +85,7 @@ class Scrollback:
         return self.text((0, top), last)
 
     def word_at(self, column: int, row: int) -> TextSpan | None:
-        """The word at a place, if there is one."""
+        """The word at a cell, or None."""
         if not (0 <= row < self.total and 0 <= column < int(self._terminal.get("cols"))):
             return None
         options, selection = sized("GhosttyTerminalSelectWordOptions"), sized("GhosttySelection")

@@ -142,7 +142,7 @@ class Sequences:
     # ---- what there is to be done
 
     def _act(self, body: bytes) -> Act | None:
-        """What to do for a sequence, given without its ESC; None leaves it to the library."""
+        """What to do for a sequence (given without its ESC); None leaves it to the library."""
         if body.endswith((b"h", b"l")):
             own_modes = body.startswith(b"[?") and not _CHANGE_MORE.isdisjoint(_modes(body))
             return self._switch if own_modes else None
@@ -166,7 +166,8 @@ class Sequences:
         self._say(_REPORTS[body])
 
     def report_size(self, body: bytes) -> None:
-        """The size of the screen around, or of the text in pixels: it is all one here."""
+        """Report the size of the screen in characters or of the text area in pixels: both are those of the
+        pane."""
         size = self._size
         if body == b"[19t":
             self._say(b"[9;%d;%dt" % (size.rows, size.columns))
@@ -202,7 +203,7 @@ class Sequences:
         self._say((b"P1$r" + setting if setting else b"P0$r") + b"\x1b\\")
 
     def _setting(self, name: bytes) -> bytes:
-        """What a setting is, as DECRQSS tells it; nothing where there is none such."""
+        """The value of a setting as DECRQSS reports it; empty for an unknown one."""
         if reported := self._own_setting(name):
             return reported
         if name == b'"q':
@@ -310,7 +311,8 @@ class Sequences:
         self._margins = self._terminal.mode(_MARGINS)
 
     def _set_columns(self, on: bool) -> None:
-        """DECCOLM, where it is allowed: all it does but for the width, which is that of the pane."""
+        """DECCOLM, if allowed: clears the screen and resets the margins; the width stays that of the
+        pane."""
         if self._wide_allowed:
             self._terminal.feed(b"\x1b[?69l\x1b[r\x1b[2J\x1b[H")
             set_mode(self._terminal, int(_WIDE), on)

@@ -71,7 +71,7 @@ class KeptSession:
 
 
 class HeldProcess:
-    """A shell that a holder keeps, while this program is attached to it."""
+    """A shell in a holder process, while this program is attached to it."""
 
     def __init__(
         self, control: socket.socket, pid: int, fd: int, ring: Ring, supervision: Supervision | None
@@ -136,7 +136,7 @@ class Holders:
         self._idle = idle
 
     def make_folder(self, session: str) -> str:
-        """The folder of one session, made; its real path."""
+        """Make the folder of one session; returns its real path."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         os.chmod(self._folder, 0o700)
         folder = os.path.join(self._folder, session)
@@ -190,7 +190,7 @@ class Holders:
         return HeldProcess(control, pid, fd, ring, watched[0] if watched else None)
 
     async def all(self) -> Sequence[KeptSession]:
-        """Those that answer, oldest first. What a dead one left behind is removed."""
+        """The sessions whose holders answer, oldest first. The folders of dead ones are removed."""
         terminals: list[KeptSession] = []
         try:
             names = os.listdir(self._folder)
@@ -228,7 +228,7 @@ class Holders:
         return process
 
     async def end(self, terminal: KeptSession) -> None:
-        """End it with all that runs in it; nothing when it is gone already."""
+        """End a session with everything that runs in it; does nothing if it is gone."""
         with suppress(OSError, ValueError, TimeoutError):
             _, _, control = await _say(terminal.folder, "end")
             with control:
@@ -271,7 +271,7 @@ def _connect(control: socket.socket, folder: str) -> None:
 
 
 async def _told(control: socket.socket, within: float = _PATIENCE) -> tuple[Any, list[int]]:
-    """One message of the holder, and what came with it."""
+    """One message of the holder, and the descriptors that came with it."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
     loop.add_reader(control.fileno(), lambda: ready.done() or ready.set_result(None))

@@ -40,7 +40,7 @@ _LAST_READS = 256
 
 
 class Holder:
-    """One session. ``first`` is the connection of the program that wants it."""
+    """Holds one session. ``first`` is the connection of the program that starts it."""
 
     def __init__(self, first: socket.socket) -> None:
         message, handed = _hear(first, 5)
@@ -81,7 +81,7 @@ class Holder:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _end_detached(self) -> None:
-        """What left the shell's session for one of its own ends with it."""
+        """End the processes that left the session of the shell."""
         if self._supervisor is None or self._supervision is None:
             return
         with suppress(OSError):
@@ -115,7 +115,7 @@ class Holder:
         return self._end not in ready or self._ended()
 
     def _attached_lives(self) -> bool:
-        """Hear all that the attached program said: who types in the session. False when it is gone."""
+        """Read every message of the attached program. False if it is gone."""
         assert self._attached is not None
         try:
             while message := self._attached.recv(MESSAGE, socket.MSG_DONTWAIT):
@@ -151,7 +151,7 @@ class Holder:
         return False
 
     def _take(self, ready: set[int]) -> None:
-        """Nobody is attached: keep what the shell prints, and deny what its programs want."""
+        """While no program is attached: store the shell's output, and refuse what its processes ask for."""
         if self._master in ready:
             with suppress(BlockingIOError, OSError):
                 self._keep(os.read(self._master, _OUTPUT))
@@ -209,7 +209,7 @@ class Holder:
         return True
 
     def _finish(self) -> None:
-        """End all that runs in the session."""
+        """End every process of the session."""
         for sent, seconds in _STAGES:
             strike(self._pid, sent)
             deadline = time.monotonic() + seconds
@@ -220,7 +220,7 @@ class Holder:
                 return
 
     def _drain(self) -> None:
-        """A shell that ends must not wait for somebody to read what it says."""
+        """Read remaining output, so that the shell does not wait for a reader while it ends."""
         if self._attached is not None:
             return
         with suppress(BlockingIOError, OSError):
@@ -260,7 +260,7 @@ def _deny(control: socket.socket, message: dict[str, Any]) -> None:
 
 
 def _listen(path: str) -> socket.socket:
-    """A socket that only its owner reaches, whatever the folder around it allows."""
+    """A socket that only its owner can connect to, whatever the permissions of the folder."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     before = os.umask(0o177)
     try:

@@ -24,7 +24,7 @@ class Ring:
 
     @property
     def written(self) -> int:
-        """Bytes written in all."""
+        """The number of bytes written in all."""
         return _HEAD.unpack_from(self._memory)[0]
 
     def add(self, data: bytes) -> None:

@@ -76,7 +76,7 @@ def _character(key: int, shifted: int | None, modifiers: int) -> bytes:
 
 
 def _letter(point: int) -> str:
-    """A character, or nothing for what is none."""
+    """The character of a code point; empty for control and private ones."""
     if point < 0x20 or point > 0x10FFFF or point in _PRIVATE or 0xD800 <= point < 0xE000:
         return ""
     return chr(point)
@@ -106,7 +106,7 @@ class TypedLine:
         self._at = 0
 
     def readings(self) -> list[str]:
-        """What it may say, without blanks around; nothing of what is empty."""
+        """The texts that the typed line may stand for, without surrounding blanks or empty ones."""
         both = (bytes(self._came), bytes(self._cells))
         lines = [text.decode(errors="replace").strip() for text in both]
         return [text for text in dict.fromkeys(lines) if text]

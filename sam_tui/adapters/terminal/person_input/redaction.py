@@ -41,13 +41,13 @@ class TypedRedaction:
                 self._short.add(bare)
 
     def reveal(self, text: str) -> None:
-        """The agent knows this: it typed it itself."""
+        """Stop redacting a text that the agent typed itself."""
         bare = _bare(text)
         self._runs -= set(_runs(bare))
         self._short.discard(bare)
 
     def over(self, text: str, part: tuple[int, int] | None = None) -> str:
-        """Text, or what stands between two places of it, without what was typed."""
+        """A text, or a part of it, without what the person typed."""
         begin, finish = part or (0, len(text))
         if not self._runs and not self._short:
             return text[begin:finish]
@@ -60,7 +60,7 @@ class TypedRedaction:
         return "".join((*parts, text[at:finish]))
 
     def _typed_spans(self, text: str) -> list[tuple[int, int]]:
-        """Where it stands in a text, in order; what overlaps is one."""
+        """The spans of a text that the person typed, in order; overlapping ones are joined."""
         bare, position = _bared(text)
         spans: list[tuple[int, int]] = []
         for first, last in self._found(bare):

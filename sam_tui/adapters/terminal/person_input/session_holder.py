@@ -83,7 +83,7 @@ class SessionHolder:
 
     @property
     def hold(self) -> Hold:
-        """What has to outlive this program; of much that was typed the newest."""
+        """What the holder process has to remember for the next program: of long typing the newest part."""
         typed: list[str] = []
         left = _MOST_TOLD
         for line in reversed([*self._typed, *self._line.readings()]):
@@ -122,7 +122,7 @@ class SessionHolder:
         self.holder, self.reason = "agent", ""
 
     def typed(self, data: bytes) -> None:
-        """The person typed this while they held it."""
+        """Note what the person typed while holding the session."""
         if not self.withheld:
             return
         for part in _PASTE.split(data):

@@ -19,7 +19,7 @@ _REST = 4
 
 
 class SharedLook:
-    """One look at all processes for all who want one at the same time.
+    """One reading of the process table for all who want one at the same time.
 
     Many commands that end together cost a number of looks that does not grow with them.
     """

@@ -70,7 +70,7 @@ class Misses:
 
 
 def nobody(_: str) -> None:
-    """Nobody is told."""
+    """Ignores a message that nobody listens to."""
 
 
 def command_environment(

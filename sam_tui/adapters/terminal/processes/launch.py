@@ -120,7 +120,7 @@ class Launch:
 
 @functools.cache
 def shell() -> str:
-    """The shell that runs commands: bash, or sh where there is none."""
+    """The shell that runs commands: bash, or sh if there is no bash."""
     for path in ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"):
         if os.access(path, os.X_OK):
             return path
@@ -151,7 +151,7 @@ def start(
 def _start_free(
     spawn: Callable[[int, int], subprocess.Popen[bytes]], ready: Callable[[int], None]
 ) -> subprocess.Popen[bytes]:
-    """Start it behind a gate that this thread opens."""
+    """Start a process that waits until this thread opens its gate."""
     gate, control = os.pipe()
     try:
         process = spawn(gate, control)
@@ -188,7 +188,7 @@ def _restored(file: str) -> str:
 
 
 def _name() -> str:
-    """What the shell calls itself in its messages."""
+    """The name of the shell in its own messages."""
     return os.path.basename(shell())
 
 

@@ -128,7 +128,7 @@ class LiveText:
             self._timer = self._loop.call_at(max(self._next, self._loop.time()), self._flush)
 
     def close(self) -> None:
-        """Pass on what waits, and nothing after it."""
+        """Pass on the waiting output; later output is dropped."""
         if self._timer is not None:
             self._timer.cancel()
             self._flush(final=True)

@@ -73,12 +73,12 @@ class Process(Protocol):
         ...
 
     def reap(self) -> int | None:
-        """How it ended, once it did, and let go of it: its code, or 128 plus the signal."""
+        """Release the program and return its exit code (128 plus the signal), or None if it is unknown."""
         ...
 
 
 class Child:
-    """A program that was started here."""
+    """A program started by this process."""
 
     def __init__(self, launch: PtyLaunch) -> None:
         self._process = _spawn(launch)
@@ -96,7 +96,7 @@ class Child:
         self._process.setwinsize(rows, columns)
 
     def reap(self) -> int | None:
-        """How it ended, and let go of it."""
+        """Release the program and return its exit code, or None if it is unknown."""
         code = None
         if not self._process.isalive():
             killed = self._process.signalstatus
@@ -144,7 +144,7 @@ class Pty:
 
     @property
     def exit_code(self) -> int | None:
-        """How it ended: its code, 128 plus the number of the signal, None while it runs."""
+        """The exit code, or 128 plus the number of the signal; None while the program runs."""
         return self._exit_code
 
     @property
@@ -158,7 +158,7 @@ class Pty:
         return modes(self._fd) if self.running else Modes(echo=True, lines=True)
 
     def control(self, which: int) -> bytes:
-        """The key that ``termios`` calls so in its terminal; none where there is none."""
+        """The control character that ``termios`` names so in this terminal; empty if it has none."""
         try:
             key = termios.tcgetattr(self._fd)[6][which]
         except (termios.error, OSError):
@@ -171,7 +171,7 @@ class Pty:
         return self.running and (bool(self._unwritten) or unread(self.tty_name))
 
     def foreground(self) -> int:
-        """The process group that has the terminal; 0 when there is none."""
+        """The process group in the foreground; 0 if there is none."""
         if not self.running:
             return 0
         try:
@@ -208,7 +208,7 @@ class Pty:
             self._process.resize(columns, rows)
 
     def redraw(self, columns: int, rows: int) -> None:
-        """Have the program draw anew: it gets one row more, and its size again once it took that in.
+        """Make the program draw its screen again: give it one row more, then its size again.
 
         Told of both at once it would find the size that it knows, and draw nothing: on a machine with
         much else to do that happens, so it is told again while it prints nothing.
@@ -241,7 +241,7 @@ class Pty:
             self._restoring = self._loop.call_later(_NOTICE, self._restore, deadline, redraws)
 
     def _restored(self) -> None:
-        """Give it its size again at once, where it waits for that."""
+        """Give the program its size again at once, if that is still due."""
         if self._restoring is not None:
             self._restoring.cancel()
             self._restoring = None
@@ -254,7 +254,7 @@ class Pty:
         await asyncio.shield(self._closing)
 
     def leave(self) -> None:
-        """Let go of a program that somebody else keeps; it goes on."""
+        """Detach from a program that a holder keeps; it goes on running."""
         if self.running:
             self._restored()
             self._end.close()
@@ -282,7 +282,7 @@ class Pty:
         self._on_end()
 
     def _read(self) -> bool:
-        """Take one piece of output; False when there is none now.
+        """Read one piece of output. False if nothing is there now.
 
         One only: the kernel hands out 4 KiB at most, and draining it in a loop is slower, because
         the writer sleeps meanwhile, and keeps everybody else waiting.

@@ -94,7 +94,7 @@ class Unlocked:
         self._library.setvbuf(self._stream, None, _UNBUFFERED, 0)
 
     def read(self) -> tuple[bytes, bool]:
-        """All that is there, and whether nothing will ever come after it."""
+        """The available bytes, and whether the end is reached."""
         size = self._library.fread(self._buffer, 1, self._most, self._stream)
         data = ctypes.string_at(self._buffer, size)
         if size == self._most:
@@ -234,7 +234,7 @@ class Flood:
             self._room.wait()
 
     def _call(self) -> None:
-        """Have the loop take what is there, unless it is about to."""
+        """Have the loop take the bytes read so far, unless it is about to."""
         if not self._called and self._pieces:
             self._called = True
             self._tell(self._pass_on)

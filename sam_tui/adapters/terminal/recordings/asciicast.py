@@ -77,11 +77,11 @@ class Recorder:
         self._line(header)
 
     def output(self, data: bytes) -> None:
-        """What the program printed."""
+        """Record output of the program."""
         self.text("o", self._decoder.decode(data))
 
     def input(self, data: bytes, *, secret: bool) -> None:
-        """What was typed; nothing of it where the terminal hides it."""
+        """Record typed input; nothing of it if the terminal does not echo."""
         if not secret:
             self.text("i", data.decode(errors="replace"))
 
@@ -257,7 +257,7 @@ def _is_side(value: object) -> bool:
 
 
 def size_of(event: CastEvent) -> tuple[int, int] | None:
-    """The columns and rows that a resize tells, as far as terminals go; None where it tells none."""
+    """The columns and rows of a resize event; None for an invalid one."""
     match = _SIZE.fullmatch(event.data)
     return None if match is None else (_side(match[1]), _side(match[2]))
 

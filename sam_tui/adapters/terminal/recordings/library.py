@@ -48,7 +48,8 @@ class CastRecordings:
         return sorted(recordings.values(), key=lambda recording: recording.at, reverse=True)
 
     def open(self, path: str) -> Playback:
-        """One to play, standing at its beginning. Raises ``ToolError`` for what is none."""
+        """A player for a recording, at its beginning. Raises ``ToolError`` for a file that is no
+        recording."""
         # The emulator takes a tenth of a second to load.
         from sam_tui.adapters.terminal.recordings.playback import CastPlayback
 
@@ -82,7 +83,7 @@ class CastRecordings:
         return masked
 
     def close(self) -> None:
-        """Let go of all that are played."""
+        """Close every player."""
         for playback in self._playing:
             playback.close()
         self._playing.clear()

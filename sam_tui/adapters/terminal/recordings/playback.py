@@ -66,12 +66,12 @@ class CastPlayback:
 
     @property
     def screen(self) -> EmulatedScreen:
-        """What it shows; another one after it was sought backwards."""
+        """The screen at the current position. Going back makes a new one."""
         return self._screen
 
     @property
     def at(self) -> float:
-        """Where it is, or is on its way to."""
+        """The current position in seconds, or the one being sought."""
         if self._goal is not None:
             return self._goal
         if not self._playing:
@@ -86,12 +86,12 @@ class CastPlayback:
 
     @property
     def seeking(self) -> bool:
-        """Whether it is on its way to another place."""
+        """Whether a jump to another position is under way."""
         return self._goal is not None
 
     @property
     def over(self) -> bool:
-        """Whether it is at its end."""
+        """Whether the end is reached."""
         return self._next is None and not self._rest
 
     @property

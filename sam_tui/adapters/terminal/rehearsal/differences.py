@@ -20,7 +20,7 @@ Snapshot = dict[str, Stamp]
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """One change, and where its new state lies; ``source`` is None for what is gone."""
+    """One change, and the path of its new state; ``source`` is None for a deleted file."""
 
     change: FileChange
     source: str | None
@@ -59,7 +59,7 @@ def upper_layer(upper: str, workspace: str) -> Layer:
 
 
 def copied_layer(copy: str, workspace: str) -> Layer:
-    """What differs between a copy and the workspace that it was made of."""
+    """The differences between a copy and the workspace it was made of."""
     layer = Layer({}, set())
     for path in _below(copy, ""):
         changed, original = os.path.join(copy, path), os.path.join(workspace, path)

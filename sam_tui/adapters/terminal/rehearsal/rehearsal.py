@@ -110,7 +110,7 @@ class Branch:
         return _WORDS[self._mount]
 
     async def run(self, request: CommandRequest) -> Rehearsed:
-        """Run a command on the branch; the changes are all that there are since it began."""
+        """Run a command on the copy; the result has all changes since the rehearsal began."""
         if not self._folder:
             raise ToolError("The rehearsal is over.", hint="Begin a new one.")
         cwd = self._place(request.cwd)

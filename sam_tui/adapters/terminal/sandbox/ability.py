@@ -48,7 +48,7 @@ class Ability:
 
 @cache
 def ability() -> Ability:
-    """What this kernel offers to this process. Looked at once."""
+    """What the kernel offers to this process; looked at once."""
     version = landlock.abi()
     if version < landlock.LEAST_SUPERVISED_ABI:
         return Ability(version, None, "there is no Landlock below it")
@@ -74,7 +74,7 @@ def weaker(than: Ability, why: str) -> Ability:
 
 
 def _blind() -> str:
-    """Why a supervisor could not see what it judges; empty when it can."""
+    """Why a supervisor could not read what it has to judge; empty if it can."""
     if stat_fields(os.getpid()) is None or not os.path.exists("/proc/self/fd"):
         return "/proc is hidden"
     attempts: dict[str, Callable[[], object]] = {
@@ -146,7 +146,7 @@ def _words(refused: OSError) -> str:
 
 
 def describe(able: Ability, *, strict: bool) -> Confinement:
-    """The confinement that follows, with its protections."""
+    """The confinement that these abilities give, with its protections."""
     kernel = f"{platform.system()} {platform.release()}"
     if strict and bubblewrap() is not None:
         return Confinement("bubblewrap", f"bubblewrap on {kernel}", _strict())

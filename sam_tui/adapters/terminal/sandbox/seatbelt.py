@@ -56,7 +56,7 @@ def profile(bounds: Bounds, network: Network, hosts: HostTerms | None = None) ->
 
 
 def _local_servers(hosts: HostTerms) -> list[str]:
-    """Servers of one's own, and those on this machine that stand in every list."""
+    """Rules for the run's own servers, and for local ports that every list of hosts names."""
     lists = [tuple(map(HostEntry.of, entries)) for entries in hosts.lists]
     named = {entry for entry in chain.from_iterable(lists) if _is_local(entry.host)}
     ports = {entry.port for entry in named if all(_stands_in(entry, x) for x in lists)}

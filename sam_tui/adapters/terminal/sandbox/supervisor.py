@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sam_tui.adapters.terminal.sandbox.judgement.drafts import Drafts
 from sam_tui.adapters.terminal.sandbox.judgement.metadata import metadata_handlers
 from sam_tui.adapters.terminal.sandbox.judgement.names import name_handlers
-from sam_tui.adapters.terminal.sandbox.judgement.process_calls import kin_handlers
+from sam_tui.adapters.terminal.sandbox.judgement.process_calls import process_handlers
 from sam_tui.adapters.terminal.sandbox.judgement.shared_objects import object_handlers
 from sam_tui.adapters.terminal.sandbox.kernel.call_numbers import machine
 from sam_tui.adapters.terminal.sandbox.kernel.calls import ProcessMemory, unshare_place
@@ -73,7 +73,7 @@ class Supervisor:
         self._drafts = Drafts(self._listen_to)
         named = name_handlers(self._drafts)
         handlers = named | metadata_handlers() | connection_handlers()
-        handlers |= object_handlers() | kin_handlers()
+        handlers |= object_handlers() | process_handlers()
         self._messages = Messages()
         handlers |= self._messages.handlers(socket=handlers["socket"])
         self._handlers = {calls[name]: h for name, h in handlers.items() if name in calls}

@@ -98,14 +98,14 @@ class Drafts:
                 self._shared.add(draft.reading)
 
     def finish(self, watch: Watch) -> None:
-        """Judge what a run that ended wrote, as far as it was closed."""
+        """Judge the files that a run left closed when it ended."""
         self.settle()
         for number, draft in tuple(self._drafts.items()):
             if draft.watch is watch and not _is_written(draft.reading):
                 self._close(number)
 
     def close(self) -> None:
-        """Drop them all."""
+        """Drop all drafts."""
         for draft in self._drafts.values():
             os.close(draft.reading)
         self._drafts.clear()
@@ -164,7 +164,7 @@ def _put(draft: PlaceDraft, content: bytes, mode: int) -> None:
 
 
 def _checked(real: str, flags: int) -> tuple[bytes, int] | None:
-    """What stands there, if the caller may open it so; None when it would be new. Raises OSError."""
+    """The content of the file, if the caller may open it this way; None for a new file. Raises OSError."""
     plain = os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         os.close(open_exactly(real, plain))

@@ -18,7 +18,7 @@ _OF_CARGO = (".package-cache", ".global-cache")
 
 
 def can_make(real: str) -> bool:
-    """A new name: its folder takes names, and has not got this one."""
+    """Whether the name is free and its folder writable."""
     return _takes_names(real) and not os.path.lexists(real) and not _done_without(real)
 
 
@@ -28,7 +28,7 @@ def can_remove(real: str) -> bool:
 
 
 def can_change(real: str) -> bool:
-    """A file that is there and writable."""
+    """Whether the path is a writable file."""
     return os.access(real, os.W_OK) and not os.path.isdir(real)
 
 
@@ -46,7 +46,7 @@ def can_open(real: str, flags: int) -> bool:
 
 
 def can_rename(old: str, new: str) -> bool:
-    """One name for another."""
+    """Whether the old name can be removed and the new one made."""
     return can_remove(old) and _takes_names(new)
 
 

@@ -55,7 +55,8 @@ def _alike(watch: Watch, old: str, new: str) -> bool:
 
 
 def _becoming(watch: Watch, old: str, new: str) -> Iterator[tuple[str, str, PlaceChange | None]]:
-    """What becomes a place: where it is now, what tells its content, what has to be asked about it."""
+    """The paths of a moved folder that become places: where each is now, the digest of its content, and the
+    change to ask about."""
     root, before = watch.later_run.root_of(new), watch.later_run.root_of(old)
     for count, (path, is_link) in enumerate(_entries(old)):
         moved = new + path[len(old) :]
@@ -102,7 +103,8 @@ def _gone(watch: Watch, old: str) -> str:
 
 
 def _move(old: str, new: str, flags: int, judged: Mapping[str, str]) -> None:
-    """Move it where nobody can open anything, renew what was judged, and then put it there."""
+    """Move a folder; one with judged files goes by a name that nothing else can open, where these are
+    written anew."""
     if not judged:
         file_calls.rename(old, new, flags)
         return

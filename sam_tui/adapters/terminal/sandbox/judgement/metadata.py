@@ -46,7 +46,7 @@ class MetadataSubject:
 def _judge(
     watch: Watch, call: Notification, subject: MetadataSubject, change: Change, *, mode: int = 0
 ) -> None:
-    """``mode`` are the permissions that it sets, where it sets them."""
+    """Judge one change of metadata and do it. ``mode`` has the permission bits that it sets, or 0."""
     target = Target(call.thread, watch.memory)
     rights = watch.rights(call)
     try:
@@ -233,7 +233,7 @@ def _attribute(watch: Watch, call: Notification) -> None:
 
 
 def _file_flags(watch: Watch, call: Notification) -> None:
-    """The ioctls behind chattr; all others never come here."""
+    """Judge the ioctls of chattr; no others arrive here."""
     number, request, address = call.arguments[:3]
     request &= 0xFFFFFFFF
     size = _FSXATTR if request == _SETXFLAGS else 4
@@ -243,7 +243,7 @@ def _file_flags(watch: Watch, call: Notification) -> None:
 
 
 def metadata_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
-    """For each of these calls what judges it."""
+    """The function that judges each of these system calls."""
     groups: tuple[tuple[Callable[[Watch, Notification], None], tuple[str, ...]], ...] = (
         (_mode, ("chmod", "fchmod", "fchmodat", "fchmodat2")),
         (_owner, ("chown", "lchown", "fchown", "fchownat")),

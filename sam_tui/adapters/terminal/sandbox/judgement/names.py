@@ -132,7 +132,8 @@ def _judge_write(watch: Watch, call: Notification, drafts: Drafts, named: Named,
 
 
 def _left_to_kernel(watch: Watch, path: ResolvedPath, flags: int) -> bool:
-    """Whether Landlock judges it, it is a device that is open to all, or it cannot succeed anyway."""
+    """Whether the kernel decides: Landlock judges the path, or it is a shared device, or the call must fail
+    anyway."""
     if left_to_landlock(watch, path) or path.real in watch.devices:
         return True
     return not feasibility.can_open(path.real, flags)
@@ -304,7 +305,7 @@ def _start(watch: Watch, call: Notification) -> None:
 
 
 def name_handlers(drafts: Drafts) -> dict[str, Callable[[Watch, Notification], None]]:
-    """For each of these calls what judges it."""
+    """The function that judges each of these system calls."""
 
     def at(w: Watch, call: Notification, directory: int, path: int, follow: bool = False) -> Named:
         text = w.memory.text(call.thread, call.arguments[path])

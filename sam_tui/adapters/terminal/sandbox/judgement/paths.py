@@ -20,7 +20,7 @@ _UNASKED = ("/proc/", "/sys/")
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A path argument: the descriptor it starts from, its text, what its end means.
+    """A path argument: the descriptor it starts from, its text, and whether a final link is followed.
 
     The text is read once: the caller's memory can change, and what is judged shall be what is done.
     """
@@ -47,7 +47,7 @@ def is_inside(watch: Watch, path: ResolvedPath) -> bool:
 
 
 def hopeless(path: ResolvedPath) -> bool:
-    """What nobody is asked about."""
+    """Whether the path is refused without a question."""
     return path.special or path.real.startswith(_UNASKED)
 
 

@@ -92,7 +92,7 @@ def _change_rights(watch: Watch, call: Notification) -> None:
 
 
 def _descends(process: int, caller: int) -> bool:
-    """Whether one of the caller's threads started it, or one of those that it started."""
+    """Whether the process was started by a thread of the caller, or by a descendant of one."""
     threads = f"/proc/{caller}/task/"
     for _ in range(_MOST_ANCESTORS):
         fields = stat_fields(process)
@@ -124,7 +124,7 @@ def _behind(caller: int, descriptor: int) -> int:
     return int(match.group(1)) if match else -1
 
 
-def kin_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
+def process_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
     """For each of these calls what judges it."""
     signals = dict.fromkeys(SIGNALLING, _signal)
     return {

@@ -137,7 +137,7 @@ def asked_secret(watch: Watch, call: Notification, real: str, go: Callable[[], N
 def asked_new_name(
     watch: Watch, call: Notification, names: tuple[tuple[str, str], ...], go: Callable[[], None]
 ) -> bool:
-    """A secret that gets a name which tells nobody that it is one counts as read; ``go`` on a yes.
+    """Whether the new names would hide a secret, which counts as reading it; ``go`` is called after a yes.
 
     ``names`` are old ones, and what each becomes.
     """
@@ -149,7 +149,7 @@ def asked_new_name(
 
 
 def _loses_its_name(watch: Watch, old: str, new: str) -> str:
-    """The secret at or in ``old`` that would be none by its name at ``new``; empty for none."""
+    """The secret at or below ``old`` that its name at ``new`` would no longer show; empty for none."""
     within = _FOLDER_SECRETS.get(os.path.basename(old).lower(), ())
     for end in ("", *(f"/{name}" for name in within)):
         secret = f"{old}{end}"
@@ -251,7 +251,8 @@ def _open_held(watch: Watch, call: Notification, handle: int, name: str, flags: 
 def _ask(
     watch: Watch, call: Notification, held: tuple[int, str], flags: int, *, secret: bool
 ) -> None:
-    """Put the question, and open what has the name that was told. Nobody is asked about what fails."""
+    """Ask about a read, and open the file after a yes. An open that would fail anyway is not asked
+    about."""
     handle, real = held
     rights = watch.rights(call)
     with file_calls.acting_as(rights):

@@ -85,7 +85,7 @@ def _judge(watch: Watch, notification: Notification, kind: str) -> None:
 
 
 def object_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
-    """For each of these calls what judges it."""
+    """The function that judges each of these system calls."""
     return {
         name: _get if name in _MAKING else _control if name.endswith("ctl") else _use
         for name in OBJECT_CALLS

@@ -74,7 +74,7 @@ class Bounds:
 
     @property
     def readable(self) -> tuple[str, ...] | None:
-        """Real paths that may be read besides the writable; None means all that is no secret."""
+        """The real paths readable besides the writable ones; None if everything but secrets is."""
         if not self.reads.restricted:
             return None
         return (*self.reads.free, *self.reads.own)
@@ -126,7 +126,7 @@ def _handled_writes(version: int) -> int:
 
 
 def _writable(bounds: Bounds, full: int, reads: int) -> Iterator[tuple[str, int]]:
-    """What may be written, each path with its rights."""
+    """The writable paths with their rights."""
     for folder in bounds.writable:
         # The supervisor makes no sockets: those are bound, not opened.
         rights = _MAKE_SOCKET | reads if folder in bounds.watched else full
@@ -141,8 +141,7 @@ def restrict(ruleset: int) -> None:
 
 
 def maskable(bounds: Bounds) -> tuple[str, ...]:
-    """The secrets and devices that can be masked: those that are there, and outside of what may be
-    written, or kept.
+    """The secrets and devices that can be masked: existing ones outside of the writable folders.
 
     Landlock adds rights on the way down and takes none away, so all siblings on the way to a secret
     are allowed one by one. Inside the workspace that would hide new files from their maker, unless a
@@ -161,7 +160,7 @@ def maskable(bounds: Bounds) -> tuple[str, ...]:
 
 @lru_cache(8)
 def splits(masked: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders whose entries are allowed one by one, so that a secret among them is not."""
+    """The folders whose entries are allowed one by one, so that the secret among them is left out."""
     folders: set[str] = set()
     for secret in masked:
         above = secret

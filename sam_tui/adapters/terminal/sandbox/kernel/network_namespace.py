@@ -82,7 +82,7 @@ class NetworkNamespaces:
 
 
 def has_network_namespaces() -> bool:
-    """Whether this system gives them."""
+    """Whether this system allows network namespaces."""
     namespaces = NetworkNamespaces()
     try:
         for network in namespaces.make(1):

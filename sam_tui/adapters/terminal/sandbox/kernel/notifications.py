@@ -20,7 +20,7 @@ _RESPONSE = struct.Struct("=QqiI")
 
 
 class Notification(NamedTuple):
-    """One waiting call: its id, the thread that makes it, its number and its six arguments."""
+    """One waiting system call: its id, the calling thread, its number and its six arguments."""
 
     id: int
     thread: int
@@ -71,7 +71,7 @@ class NotificationListener:
         return fcntl.ioctl(self.descriptor, _ADD_DESCRIPTOR, added)
 
     def waits(self, number: int) -> bool:
-        """Whether the caller still waits, so that what was read of it was its own."""
+        """Whether the caller still waits, so that the memory just read was its own."""
         try:
             fcntl.ioctl(self.descriptor, _STILL_VALID, struct.pack("=Q", number))
         except OSError:

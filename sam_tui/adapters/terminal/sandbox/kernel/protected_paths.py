@@ -23,7 +23,7 @@ def kept_within(paths: Sequence[str], writable: Sequence[str]) -> tuple[str, ...
 
 
 def ways(folder: str, secret_paths: Sequence[str]) -> tuple[str, ...]:
-    """The folders from ``folder`` down to what is kept below it, as far as they are there."""
+    """The existing folders from ``folder`` down to each of the secret paths below it."""
     top = folder.rstrip("/")
     parents: dict[str, None] = {}
     for path in secret_paths:

@@ -26,7 +26,7 @@ class Bound:
         self._unlooked = 0
 
     def is_exceeded(self, system: int, count: Callable[[], int]) -> bool:
-        """Whether it has more than it may; ``system`` is what all have together."""
+        """Whether the run has more than its limit; ``system`` is the count of the whole system."""
         self._unlooked += 1
         if system < self._room and self._unlooked < _COUNTED_FOR:
             return False

@@ -226,7 +226,7 @@ def _opened(flags: int) -> list[Instruction]:
 
 
 def _process_control() -> list[Instruction]:
-    """Nobody hides its memory from the supervisor: what it could not look at, it could not judge."""
+    """No process may hide its memory from the supervisor, which could not judge it then."""
     hiding = [(_EQUAL, 0, 4, _DUMPABLE), _argument(1), *_refuse(0), _give(ALLOW)]
     fewer = [
         step for n in (_DROP_BOUND, _SECURE_BITS) for step in ((_EQUAL, 0, 1, n), _give(NOTIFY))
@@ -286,8 +286,8 @@ def _unix(*, live: bool) -> list[Instruction]:
 
 
 def _sends(refused: list[Instruction]) -> dict[str, list[Instruction]]:
-    """Calls that may send to an address wait, but for those that name none. ``refused`` are flags that
-    fail: what follows the number of the flags' argument."""
+    """Sends with an address wait for the supervisor; those without one pass. ``refused`` are instructions
+    for flags that fail."""
     unnamed: list[Instruction] = [
         _argument(4),
         (_EQUAL, 0, 2, 0),

@@ -25,7 +25,7 @@ _MOST_ADDRESSES = 50_000
 
 
 class Reach:
-    """The hosts of one run. Its methods may be called on any thread."""
+    """The hosts that one run may reach. Its methods may be called on any thread."""
 
     def __init__(self, terms: dict[str, Any]) -> None:
         self.hosts = HostLists(terms["lists"], terms["local"], terms["judged"])
@@ -43,7 +43,7 @@ class Reach:
         return self._servers or dns.system_servers()
 
     def proxy(self, hosts: Iterable[str], port: int) -> bool:
-        """Whether the person's environment names a proxy there, by one of its names or its address."""
+        """Whether the person's environment names a proxy at this host and port."""
         named = {host for host, its_port in self._proxies if its_port == port}
         return any(host in named or (loopback(host) and "localhost" in named) for host in hosts)
 

@@ -175,5 +175,5 @@ def _listen(watch: Watch, notification: Notification) -> None:
 
 
 def connection_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
-    """For each of these calls what judges it."""
+    """The function that judges each of these system calls."""
     return {"connect": _connect, "socket": _socket, "listen": _listen}

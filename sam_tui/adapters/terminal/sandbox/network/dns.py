@@ -90,7 +90,7 @@ def ask(question: bytes, servers: Sequence[Server]) -> bytes | None:
 
 
 def system_servers(path: str = "/etc/resolv.conf") -> tuple[Server, ...]:
-    """The name servers of this system; the one on this machine where none are named."""
+    """The name servers of this system; the local one if none is named."""
     servers: list[Server] = []
     try:
         with open(path, encoding="utf-8", errors="replace") as file:

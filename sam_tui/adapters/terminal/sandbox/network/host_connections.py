@@ -153,7 +153,7 @@ class _Peer:
 
 
 class Reaching:
-    """One run."""
+    """The connections of one run."""
 
     def __init__(self, watch: Watch, reach: Reach, shared: SharedNetwork) -> None:
         self._watch = watch
@@ -177,7 +177,7 @@ class Reaching:
                 self._shared.namespaces.drop(self._watch.number)
 
     def refused_to(self, caller: Notification | None) -> Refused:
-        """Tells what was refused to whom."""
+        """A function that records which host was refused to the caller."""
 
         def told(host: str) -> None:
             if caller is not None:
@@ -188,7 +188,8 @@ class Reaching:
     # ---- calls
 
     def datagrams(self, call: Notification) -> None:
-        """Give a socket whose datagrams stay here. Raises OSError where there can be none."""
+        """Give the caller a socket whose datagrams stay on this machine. Raises OSError if there can be
+        none."""
         family, kind = call.arguments[0] & 0xFFFFFFFF, call.arguments[1] & 0xFFFFFFFF
         namespaces = self._shared.namespaces
         if not self._namespace:
@@ -281,7 +282,7 @@ class Reaching:
         watch.settle(call, OutsideWish("connect", with_port(host, peer.port)), go)
 
     def _connect_datagrams(self, call: Notification, copied: socket.socket, address: bytes) -> None:
-        """Nothing sent through it leaves this machine, so it may be connected anywhere."""
+        """Connect such a socket. Any address is allowed: nothing sent through it leaves this machine."""
         if not self._watch.waits(call):
             return
         if libc().connect(copied.fileno(), address, len(address)):
@@ -294,7 +295,7 @@ class Reaching:
     # ---- on a thread of the call's own
 
     def _found(self, call: Notification, name: str, peer: _Peer) -> bytes:
-        """The address behind one that stands in. Raises OSError where it has none that it may."""
+        """The real address behind a stand-in address. Raises OSError if the run may reach none."""
         kind = dns.A if len(ipaddress.ip_address(peer.host).packed) == 4 else dns.AAAA
         code, addresses, seconds = self._reach.look_up(name, kind)
         if code == dns.REFUSED:

@@ -62,7 +62,7 @@ def relay(client: socket.socket, connect: Connect, may: Reachable) -> None:
 
 
 class Relays:
-    """Those of one run, each on a thread of its own."""
+    """The relays of one run, each on a thread of its own."""
 
     def __init__(
         self, watch: Watch, reach: Reach, on_loop: Callable[[Callable[[], None]], None]
@@ -147,7 +147,7 @@ class _Request:
         return int(lengths[0]) if lengths else 0
 
     def written(self, target: str, host: str, keep: Callable[[bytes], bool], *more: bytes) -> bytes:
-        """It as it goes on."""
+        """The request as it is sent on."""
         lines = [self.method + b" " + target.encode() + b" HTTP/1.1", b"Host: " + host.encode()]
         lines += [name + b": " + value for name, value in self.headers if keep(name)]
         return b"\r\n".join((*lines, *more, b"", b""))

@@ -28,7 +28,7 @@ class Rights:
 
     @property
     def file_capabilities(self) -> int:
-        """Of its effective capabilities those that override permissions of files."""
+        """The effective capabilities that override permissions of files."""
         return self.capabilities & _FILE_CAPABILITIES
 
 
@@ -44,7 +44,7 @@ class ResolvedPath:
 
 
 class Target:
-    """The thread behind one notification. Everything is read of it while it waits."""
+    """The thread behind one notification. Its state is read while it waits."""
 
     def __init__(self, thread: int, memory: ProcessMemory) -> None:
         self.thread = thread
@@ -92,7 +92,7 @@ class Target:
             return ""
 
     def rights(self) -> Rights:
-        """As whom it acts. Raises OSError."""
+        """The user, groups and capabilities that the thread acts with. Raises OSError."""
         return _rights(self._status())
 
     def _status(self) -> tuple[bytes, ...]:
@@ -126,7 +126,7 @@ def has_signal(thread: int) -> bool:
 
 @cache
 def own_rights() -> Rights:
-    """As whom the supervisor acts when it acts for nobody."""
+    """The rights of the supervisor itself."""
     with open("/proc/thread-self/status", "rb", buffering=0) as status:
         return _rights(_fields(status.read()))
 
@@ -197,7 +197,7 @@ def _is_place(leads: str) -> bool:
 
 
 def _link(path: str, target: Target) -> str | None:
-    """What a path links to for the target; None when it is no link, or nothing at all."""
+    """The target of a link as the thread sees it; None if the path is no link."""
     if path.startswith("/proc/"):
         if path == "/proc/self":
             return str(target.process)

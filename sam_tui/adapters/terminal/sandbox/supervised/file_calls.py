@@ -111,7 +111,7 @@ def parent(path: str) -> Generator[tuple[int, bytes]]:
 
 
 def known_flags(flags: int) -> int:
-    """The flags of an open that say how, without those that make something."""
+    """The flags of an open without those that create a file."""
     return flags & _KNOWN_FLAGS & ~(os.O_CREAT | os.O_EXCL | _TMPFILE) | os.O_CLOEXEC
 
 
@@ -221,7 +221,7 @@ def link(old: str, new: str) -> None:
 
 
 def link_open(handle: int, new: str) -> None:
-    """Give a file that has no name one, by its descriptor. Raises OSError."""
+    """Give an unnamed file, known by its descriptor, a name. Raises OSError."""
     with parent(new) as (beyond, named):
         source = os.fsencode(f"/proc/self/fd/{handle}")
         call("linkat", AT_FDCWD, source, beyond, named, AT_SYMLINK_FOLLOW)

@@ -24,14 +24,14 @@ class Inside:
         self._folders: dict[str, tuple[float, str]] = {}
 
     def holds(self, real: str) -> bool:
-        """Whether a real path is one of them or lies below one."""
+        """Whether a real path is one of these or lies below one."""
         if self._kept and f"{real}/".startswith(self._kept):
             return False
         return real.startswith(self._beneath) or real in self._exact
 
     @property
     def keeps(self) -> bool:
-        """Whether anything below them stays as it is."""
+        """Whether paths below are excepted."""
         return bool(self._kept)
 
     def leads(self, real: str) -> bool:
@@ -123,7 +123,7 @@ def change_of(why: str, before: bytes | None, after: bytes) -> PlaceChange:
 
 
 def digest_of(content: bytes) -> str:
-    """What tells one content from another."""
+    """The digest that tells contents apart."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -165,7 +165,7 @@ class WatchedPlaces:
         return place_of(real, root) if root and real != root else None
 
     def runs(self, real: str) -> bool:
-        """Whether what stands there would be run if it were executable."""
+        """Whether the file would be run if it were executable."""
         kind = self.at(real)
         if kind is None or kind.grammar not in ("hook", "husky"):
             return False
@@ -187,7 +187,7 @@ class WatchedPlaces:
         return change_of(why, before, after) if why else None
 
     def _founded(self, folder: str) -> PlaceChange | None:
-        """What a folder that becomes a repository would start by what lies in it."""
+        """The change that making this folder a repository would be, by the files in it."""
         for path in founding(folder):
             kind = place_of(path, self.root_of(path)) or place_of(f"{folder}/.git/config", folder)
             named = place_of(f"{folder}/.git{path[len(folder) :]}", folder) or kind
@@ -213,14 +213,14 @@ class WatchedPlaces:
         file_calls.put_file(real, after, mode)
 
     def leaves(self, real: str) -> None:
-        """Remember what stands in a place that changes: it may come back."""
+        """Remember the content of a place before it changes: that content may come back unasked."""
         content = _content(real)
         if content is not None and len(self._stood) < _MOST_STOOD:
             self._stood.add((real, digest_of(content)))
 
     @property
     def asking(self) -> bool:
-        """Whether somebody is asked about any."""
+        """Whether a question about a place is open."""
         return bool(self._asked)
 
     def note_question(self, real: str) -> None:
@@ -228,7 +228,7 @@ class WatchedPlaces:
         self._asked.setdefault(real, [])
 
     def answered(self, real: str) -> None:
-        """It was answered, so what waits for it goes on."""
+        """Continue what waits for the answer about this path."""
         for go_on in self._asked.pop(real, []):
             go_on()
         if not self._asked:
@@ -252,7 +252,7 @@ class WatchedPlaces:
 
 
 def _content(real: str) -> bytes | None:
-    """What stands there, None for nothing, and for what is no file."""
+    """The content of a file; None if there is none, or it is no file."""
     try:
         return file_calls.read_file(real)[0]
     except OSError:

@@ -30,7 +30,7 @@ _HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 
 
 class ProcessTable:
-    """The processes that there are at one moment, or those with a greater number than ``after``.
+    """The processes at one moment, or those with a greater number than ``after``.
 
     One look at the system answers for as many runs as want to know theirs.
     """
@@ -53,7 +53,7 @@ class ProcessTable:
 
     @functools.cached_property
     def marked(self) -> dict[str, list[int]]:
-        """Who carries each mark."""
+        """The processes that carry each mark."""
         marked: dict[str, list[int]] = {}
         for pid, fields in self.fields.items():
             for mark in _marks(pid, fields):
@@ -88,7 +88,7 @@ class Census:
 
     @classmethod
     def joined(cls, parts: "Iterable[Census]") -> "Census":
-        """Those of several runs under filters: one look finds all, and none waits for another's end."""
+        """The processes of several runs, so that one reading of the table serves all."""
         whole = cls(filtered=True)
         for part in parts:
             for session, since in part._sessions.items():
@@ -127,12 +127,12 @@ class Census:
         return len(pids) if limit == "processes" else memory_of(pids, self._limits[limit])
 
     def living(self, table: ProcessTable | None = None) -> list[int]:
-        """The processes that have not ended, of those in ``table``; without it, of all."""
+        """The processes that have not ended, of ``table`` or of a new reading."""
         members = self._members(table or ProcessTable())
         return [pid for pid, state in members if state not in b"ZX"]
 
     def terminate(self) -> list[int]:
-        """Ask them all to end; gives who was there."""
+        """Send SIGTERM to all; returns those that were running."""
         living = self.living()
         send(living, signal.SIGTERM)
         return living
@@ -151,7 +151,7 @@ class Census:
             living = self.living()
 
     def end_at_once(self) -> None:
-        """End them all while they cannot begin sessions, by whole process groups.
+        """Kill all by whole process groups, while they cannot begin sessions.
 
         A group gets a signal in one step, its newest processes too: however fast they multiply, none
         is left out.
@@ -183,7 +183,7 @@ class Census:
                 yield pid, fields[_STATE]
 
     def state_of(self, pid: int) -> bytes:
-        """The state of one of its processes; empty for any other number."""
+        """The state of one of the run's processes; empty for any other process."""
         fields = stat_fields(pid)
         if fields is None:
             return b""
