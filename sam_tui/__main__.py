@@ -56,7 +56,7 @@ def pin_import_path() -> None:
 
 
 def _from_environment() -> tuple[set[str], set[str]]:
-    """Real folders that may not be on the path at all, and those that may only come late."""
+    """The folders to remove from the import path, and those to put at its end."""
     try:
         working = os.path.realpath(os.getcwd())
     except OSError:

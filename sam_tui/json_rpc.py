@@ -24,7 +24,7 @@ class LineStream(Protocol):
         ...
 
     async def write(self, line: bytes) -> None:
-        """Write a line and its end. Raises ``OSError`` when nobody reads any more."""
+        """Write a line and its end. Raises ``OSError`` if the reader is gone."""
         ...
 
 

@@ -37,7 +37,7 @@ class LinePipes:
         return line
 
     async def write(self, line: bytes) -> None:
-        """Write a line and its end. Raises ``OSError`` when nobody reads any more."""
+        """Write a line and its end. Raises ``OSError`` if the reader is gone."""
         written = self._loop.create_future()
         self._jobs.put((line + b"\n", written))
         await written

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 
 def process_id() -> int:
-    """The number that the system knows this process by."""
+    """The id of this process."""
     return os.getpid()
 
 
 def peak_memory() -> int | None:
-    """The most bytes of memory that this process has had; None where that is not measured."""
+    """The peak memory of this process in bytes; None where it is not measured."""
     if sys.platform == "win32":
         return None
     import resource
@@ -38,7 +38,7 @@ def stop_group() -> None:
 
 
 def _group_without_children() -> list[int]:
-    """The other processes of our group that do not descend from this one."""
+    """The other processes of this process group that do not descend from this one."""
     parents: dict[int, int] = {}
     groups: dict[int, int] = {}
     for name in filter(str.isdecimal, os.listdir("/proc")):

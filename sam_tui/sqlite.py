@@ -23,7 +23,7 @@ _COPYING = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class MigrationStep:
-    """One change of a schema: its name, recorded once it was made, and its statements."""
+    """One change of a schema: its name, which is recorded afterwards, and its statements."""
 
     name: str
     statements: tuple[str, ...]
@@ -49,7 +49,7 @@ def transaction(connection: sqlite3.Connection) -> Generator[sqlite3.Connection,
 
 @contextmanager
 def alone(lock: Path) -> Generator[None, None, None]:
-    """Be the one process that prepares a file; ``lock`` lies beside it.
+    """Prepare a file in one process at a time; ``lock`` lies beside it.
 
     SQLite's own waiting does not cover the change to a write-ahead log.
     """
@@ -129,7 +129,7 @@ def opened(
 
 
 def prepare(connection: sqlite3.Connection, steps: Sequence[MigrationStep], lock: Path) -> None:
-    """Make every step that the file lacks, all in one transaction of one process.
+    """Apply all missing steps to the file, in one transaction of one process.
 
     Steps are only ever appended to: a reader of an older program sees a name it does not know, and
     stops. Raises ``NewerDatabase``.

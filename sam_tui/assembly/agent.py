@@ -47,7 +47,7 @@ _SAMPLING_TOKENS = 20_000
 
 
 class Agent(Providers):
-    """All parts of one runtime: the ``Services`` of its tools, and what answers a prompt."""
+    """The parts of one runtime: the services of its tools, and those that answer a prompt."""
 
     def __init__(self, configuration: "Configuration") -> None:
         super().__init__(configuration)
@@ -191,7 +191,7 @@ class Agent(Providers):
 
     @property
     def _sampling(self) -> "Sampler | None":
-        """Who has the model answer servers; None where the person offers them nothing."""
+        """The part that lets servers use the model; None if the person allows them no tokens."""
         tokens = _whole(self.environ, "SAM_TUI_SAMPLING_TOKENS", _SAMPLING_TOKENS)
         if not tokens:
             return None
@@ -230,7 +230,7 @@ class Agent(Providers):
         return Hooking(hooks, self.guard, self.storage.decisions, self.bus, own_yes=beyond)
 
     def _beside(self, inquiry: "Inquiry") -> Coroutine[object, object, None] | None:
-        """What runs while a question waits: hooks that want to know of it."""
+        """A coroutine that tells hooks about an open question; None if no hook listens."""
         try:
             hooking = self.hooks()
         except ConfigurationError:
@@ -238,7 +238,7 @@ class Agent(Providers):
         return hooking.beside(inquiry) if hooking is not None else None
 
     def instructions(self) -> "Instructions | None":
-        """The instructions, or None as long as there is none to read."""
+        """The instructions; None if there are no files to read."""
         readable = "_instructions" in self.loaded or self.configuration.has_instructions
         return self._instructions if readable else None
 
@@ -285,7 +285,7 @@ class Agent(Providers):
         return self.configuration.options.workflow_mode if chosen is None else chosen
 
     def _facts(self, conversation: ConversationId) -> dict[str, str]:
-        """What the model is told of where it works."""
+        """Facts about the environment for the system prompt."""
         scope = self.storage.memories.scope_of(conversation)
         shared = scope.removeprefix("topic:") if scope != conversation else ""
         return {

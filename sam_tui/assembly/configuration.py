@@ -64,7 +64,7 @@ class Configuration:
 
     @property
     def has_hooks(self) -> bool:
-        """Whether there is a file that may name hooks."""
+        """Whether there is a file that may configure hooks."""
         user = os.path.join(self.folders.config_dir, "hooks.json")
         return os.path.lexists(user) or os.path.lexists(f"{self.workspace.root}/.sam/hooks.json")
 

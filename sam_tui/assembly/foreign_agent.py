@@ -50,7 +50,7 @@ def open_agent(parts: "Agent", line: str) -> "Model":
 
 
 class _Duties:
-    """What is done for one agent."""
+    """What this program does for one foreign agent: its files, commands and permissions."""
 
     def __init__(self, parts: "Agent", words: tuple[str, ...]) -> None:
         self._parts = parts
@@ -113,7 +113,8 @@ class _Duties:
     async def confirm(
         self, conversation: ConversationId, call: CallId, line: str, words: str
     ) -> bool:
-        """Whether the person lets it make one call of its own; its words are shown, and judge nothing."""
+        """Whether the person allows one of the agent's own calls. Its words are displayed, and decide
+        nothing."""
         guard = self._parts.guard
         if guard.policy.mode == "bypass":
             return True

@@ -23,7 +23,7 @@ class Providers(Processes):
     @property
     @once
     def catalog(self) -> "ModelCatalog":
-        """What models there are to choose from."""
+        """The models to choose from."""
         from sam_tui.adapters.llm.catalog import ProviderCatalog
         from sam_tui.adapters.llm.choice import Wish
 

@@ -127,7 +127,7 @@ class Processes(Stores):
     @property
     @once
     def tasks(self) -> "CommandTasks":
-        """Build tasks that run."""
+        """The runs of build tasks."""
         from sam_tui.adapters.tasks import CommandTasks
 
         return CommandTasks(self.commands)

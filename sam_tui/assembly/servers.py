@@ -85,7 +85,7 @@ class GuardedServers:
             self._executor.registry.join(offers)
 
     def begin(self, name: str = "") -> None:
-        """Start all servers that may, or the one of that name, in the background."""
+        """Start the server of this name, or every server that may start, in the background."""
         pool = self._pool or self._made()
         if pool is not None:
             pool.begin(name)
@@ -98,7 +98,7 @@ class GuardedServers:
         return self._pool is None or await self._pool.settled(seconds)
 
     def reports(self) -> "Sequence[ServerReport]":
-        """All that any file names."""
+        """The state of every server that a file names."""
         pool = self._pool or self._made()
         if pool is None:
             return ()
@@ -109,12 +109,12 @@ class GuardedServers:
         )
 
     async def close(self) -> None:
-        """End all."""
+        """End every server."""
         if self._pool is not None:
             await self._pool.close()
 
     def _masked(self, report: "ServerReport") -> "ServerReport":
-        """A server prints what it likes, also what it was given to keep."""
+        """A report without secrets: a server may print whatever it was given."""
 
         redact = self._parts.shield.redact
         target, error, log = redact(report.target), redact(report.error), redact(report.log)
@@ -122,13 +122,13 @@ class GuardedServers:
         return replace(report, target=target, error=error, log=log, instructions=instructions)
 
     async def names(self) -> "ServerNames":
-        """What messages may name of servers that are there; none is started for it."""
+        """The resources and prompts that messages may name, of running servers; starts none."""
         from sam_tui.core.ports.servers import ServerNames
 
         return await self._pool.names() if self._pool is not None else ServerNames()
 
     async def complete(self, typed: "TypedValue") -> Sequence[str]:
-        """What the server of a value proposes for it."""
+        """The values that the server proposes for what was typed."""
         return await self._pool.complete(typed) if self._pool is not None else ()
 
     async def log_in(self, name: str, browse: Callable[[str], None]) -> None:
@@ -338,8 +338,8 @@ class GuardedServers:
     async def _allow(
         self, settings: "ServerSettings", caller: "Caller", access: LocatedAccess
     ) -> None:
-        """Its command line is judged like any. Plan mode does not keep it from starting: it is held,
-        and its tools are what plan mode refuses."""
+        """Judge the command line of a server like any other command. Plan mode lets a confined server
+        start, and refuses its tools."""
         policy = self._guard.policy
         if policy.mode == "plan" and policy.confined:
             unplanned = replace(policy, mode="ask")
@@ -363,7 +363,7 @@ class GuardedServers:
             )
 
     def _asks(self, name: str, callers: "Callers") -> "AskOutside":
-        """Who is asked for what a server wants outside, by the call that it works on."""
+        """Asks the person about a server's accesses outside, in the name of the call that it works on."""
         executor = self._executor
         last: list[tuple[Caller, Callable[[OutsideAccess], Awaitable[OutsideAnswer]]]] = []
 

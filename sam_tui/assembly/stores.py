@@ -86,12 +86,12 @@ class Stores(Lazy, ABC):
 
     @property
     def conversations(self) -> "ConversationStore":
-        """What was said."""
+        """The stored conversations."""
         return self.storage.conversations
 
     @property
     def calls(self) -> "CallLog":
-        """What was sent to models, and what came back."""
+        """The log of requests to models and their answers."""
         return self.storage.calls
 
     @property
@@ -109,7 +109,7 @@ class Stores(Lazy, ABC):
 
     @property
     def decisions(self) -> "DecisionHistory":
-        """What was decided."""
+        """The log of decisions."""
         return self.storage.decisions
 
     @property

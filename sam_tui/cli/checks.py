@@ -10,7 +10,7 @@ State = Literal["ok", "note", "missing"]
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck:
-    """One thing that was looked at. ``missing`` means that a protection or a tool is not there."""
+    """The outcome of one check; ``missing`` means that a protection or a tool is not available."""
 
     name: str
     state: State

@@ -150,7 +150,7 @@ RUN_ONLY = (
 
 
 def claude_options(command: F) -> F:
-    """All of them, for a headless run."""
+    """Add all options that a headless run shares with ``claude -p``."""
     for add in reversed(_OPTIONS):
         command = add(command)
     return command
@@ -162,7 +162,7 @@ def names(values: Iterable[str]) -> list[str]:
 
 
 def disabled(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Tools that are not offered: those disallowed, and the built-in ones that ``--tools`` does not name.
+    """The tools left out: disallowed ones, and built-in ones that ``--tools`` does not name.
 
     Raises ``UsageError`` for a part of a tool.
     """
@@ -238,7 +238,7 @@ def permission_tool_of(values: Mapping[str, Any]) -> "PermissionTool | None":
 
 
 def _allowing(values: Iterable[str]) -> "Responder | None":
-    """Who approves, each time anew, what ``--allowedTools`` names; None where that is nothing.
+    """A responder that approves the calls named by ``--allowedTools``, each anew; None if it names none.
 
     Raises ``UsageError`` for a pattern of commands: what else a line does that begins as allowed is a
     matter of rules, which know the shell.

@@ -23,10 +23,10 @@ LARGEST = 1_000_000
 
 
 class _Masking(logging.Formatter):
-    """Records without secrets: what fails often says with what."""
+    """Formats log records without secrets."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, and the traceback where there is one."""
+        """The line, with a traceback if there is one."""
         return without_secrets(super().format(record))
 
 

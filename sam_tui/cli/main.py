@@ -50,7 +50,7 @@ def _flush() -> None:
 
 
 def _explain(error: SamError) -> int:
-    """A SamError: title, what happened, what to do."""
+    """Print an error: title, what happened, what to do. Returns its exit code."""
     text = f"{error.title}: {error}"
     if error.hint:
         text += "\n  " + error.hint.replace("\n", "\n  ")

@@ -212,12 +212,12 @@ def place_options(command: F) -> F:
 
 
 def guarded_options(command: F) -> F:
-    """Where, and what is allowed there."""
+    """Add the options for folder and permissions."""
     return _with(command, (*_PLACE, *_PERMISSIONS))
 
 
 def agent_options(command: F) -> F:
-    """All that a conversation with a model needs."""
+    """Add all options for a conversation with a model."""
     groups = (*_CONVERSATION, *_PLACE, *_MODEL, *_PERMISSIONS, *_BEHAVIOUR, *_SERVERS)
     return _with(command, (*groups, _PROFILE))
 
@@ -238,7 +238,7 @@ def editor_options(command: F) -> F:
 
 
 def fleet_options(command: F) -> F:
-    """What workers and those who start them take."""
+    """Add the options of workers and of commands that start workers."""
     return _with(command, (*_PLACE, *_MODEL, *_PERMISSIONS))
 
 
@@ -308,7 +308,8 @@ def settings(
 def conversation_of(
     values: Values, store: "ConversationStore", workspace: str
 ) -> ConversationId | None:
-    """Which conversation is meant; None for a new one. Raises ``UsageError`` for one that is not."""
+    """The conversation that the options name; None for a new one. Raises ``UsageError`` if there is none
+    such."""
     resume, session = values.get("resume"), values.get("session_id")
     if [bool(values.get("latest")), bool(resume), bool(session)].count(True) > 1:
         raise UsageError("--continue, --resume and --session-id exclude each other.")

@@ -62,7 +62,7 @@ def read_overlay(context: click.Context, _option: click.Parameter, value: str | 
 
 
 def overlay_settings() -> SettingsFile | None:
-    """What ``--settings`` of this command line names."""
+    """The settings of ``--settings`` on this command line, or None."""
     context = click.get_current_context(silent=True)
     return context.meta.get(_OVERLAY) if context is not None else None
 
@@ -78,7 +78,7 @@ def data_dir_of(values: dict[str, Any]) -> str:
 
 
 def with_settings(values: dict[str, Any], workspace: str) -> tuple[dict[str, Any], Settings]:
-    """The options with what a trusted folder sets, and all settings that hold there.
+    """The options with the settings of a trusted folder, and all settings that apply there.
 
     Raises ``ConfigurationError`` for a file of the person that cannot be used.
     """
@@ -100,7 +100,7 @@ def with_settings(values: dict[str, Any], workspace: str) -> tuple[dict[str, Any
 
 
 def environment(data_dir: str, settings: Settings) -> Mapping[str, str]:
-    """The variables, what files set beside them, and keys that were typed, also those still to come.
+    """The variables, with settings from files and stored keys, also those stored later.
 
     Raises ``ConfigurationError`` where the keys cannot be read.
     """
@@ -110,7 +110,7 @@ def environment(data_dir: str, settings: Settings) -> Mapping[str, str]:
 
 
 def _existing(tools: tuple[str, ...]) -> list[str]:
-    """Those that there are: another word in a folder's file ends no program."""
+    """The existing tools among these: an unknown name in a folder's file must not end the program."""
     from sam_tui.assembly.catalogue import adverts
 
     names = adverts()

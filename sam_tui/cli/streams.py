@@ -72,12 +72,12 @@ def contract_output() -> Generator[TextIO, None, None]:
 
 
 def input_descriptor() -> int | None:
-    """Standard input's descriptor, or None when it is closed."""
+    """The descriptor of standard input, or None if it is closed."""
     return None if sys.stdin is None else 0  # pyright: ignore[reportUnnecessaryComparison]
 
 
 def protocol_streams() -> tuple[int, int]:
-    """Descriptors that carry the protocol alone: what else reads or prints gets none of it."""
+    """Two descriptors for the protocol alone: other reads and prints no longer touch them."""
     read = input_descriptor()
     source = os.dup(read) if read is not None else os.open(os.devnull, 0)
     sys.stdout.flush()

@@ -24,7 +24,7 @@ Refusal = tuple[int, str]
 
 
 class Addresses:
-    """The names that a server of this machine answers to, and the pages that may call it.
+    """The host names that a local server answers to, and the origins of pages that may call it.
 
     A page in a browser can send requests to loopback, and can make its own name mean 127.0.0.1 (DNS
     rebinding): the first is refused by ``Origin``, the second by ``Host``. ``public`` is one more address

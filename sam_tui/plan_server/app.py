@@ -69,7 +69,7 @@ class ReplyRequest(_Form):
 
 
 def plan_app(tasks: ServedTasks, version: str) -> Starlette:
-    """The application; who may call it is decided before it."""
+    """The application. Who may call it is checked before."""
     routes = PlanRoutes(tasks, version)
     return Starlette(
         routes=[
@@ -87,13 +87,13 @@ def plan_app(tasks: ServedTasks, version: str) -> Starlette:
 
 
 class PlanRoutes:
-    """What each route answers."""
+    """The handlers of the routes."""
 
     def __init__(self, tasks: ServedTasks, version: str) -> None:
         self._tasks, self._version = tasks, version
 
     async def health(self, request: Request) -> Response:
-        """That the server is there."""
+        """Status and time."""
         return JSONResponse({"status": "ok", "timestamp": datetime.now(UTC).isoformat()})
 
     async def document(self, request: Request) -> Response:

@@ -21,7 +21,7 @@ def attends(inquiry: Inquiry) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PlanFace:
-    """What a server shows: its port, its token, its version; ``announce`` hears the port that it has."""
+    """The port, token and version of a server; ``announce`` is called with the port it got."""
 
     port: int
     token: str

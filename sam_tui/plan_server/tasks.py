@@ -28,7 +28,7 @@ class TooMany(Exception):
 
 @dataclass(slots=True)
 class ServedTask:
-    """One task while the server drives it, and what is known of its progress."""
+    """One task while the server drives it, and its progress."""
 
     id: str
     work: "asyncio.Task[None]"
@@ -46,13 +46,13 @@ class ServedTask:
         self.wake()
 
     def wake(self) -> None:
-        """Tell those who follow that something changed."""
+        """Wake all followers after a change."""
         self.changed.set()
         self.changed = asyncio.Event()
 
 
 class ServedTasks:
-    """All tasks of one server by id, and what they came to. ``group`` owns what runs."""
+    """All tasks of one server by id, and their results. ``group`` owns the running ones."""
 
     def __init__(
         self, runtime: Runtime, group: asyncio.TaskGroup, hand_out: StepHandOut | None = None
@@ -100,7 +100,7 @@ class ServedTasks:
         return True
 
     def stop(self) -> None:
-        """End what runs; it can be gone on with."""
+        """Cancel the running tasks; they can be resumed."""
         for served in self.served.values():
             served.work.cancel()
 

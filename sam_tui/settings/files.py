@@ -109,7 +109,7 @@ def _toml(text: str, path: str) -> dict[str, object]:
 
 
 def _entries(tables: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
-    """Every value with its place; what stands in no table as it is."""
+    """Every value with its section and name; a value outside of any table under its own name."""
     entries: list[tuple[tuple[str, ...], Any]] = []
     for section, value in tables.items():
         if isinstance(value, dict) and section in SECTIONS:
@@ -130,7 +130,7 @@ def _value(key: str, value: object) -> Value:
 
 
 def changed(text: str, setting: Setting, value: Value | None) -> str:
-    """The text with one setting changed, or without it for None; all else stays as it stands.
+    """The text with one setting changed, or removed for None; everything else stays as it is.
 
     Raises ``ConfigurationError`` for a text that is no settings file, or written in a way that no
     line can be changed in.

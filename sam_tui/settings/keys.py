@@ -54,7 +54,7 @@ class PrivateTexts:
     """
 
     def read(self, path: str, most: int) -> str:
-        """The text, empty where there is none that can be read. It may wait for the keyring."""
+        """The stored text; empty if there is none. May wait for the keyring."""
         try:
             with open(path, encoding="utf-8") as file:
                 text = file.read(most)
@@ -80,7 +80,7 @@ class PrivateTexts:
         replace_file(path, text)
 
     def remove(self, path: str) -> bool:
-        """Forget a text; whether there was one. Raises ``OSError``."""
+        """Remove a text. False if there was none. Raises ``OSError``."""
         if not os.path.lexists(path):
             return False
         keyring = system_keyring()
@@ -151,7 +151,7 @@ class KeyStore:
         return f"in {self.path}, readable by you alone: there is no keyring here"
 
     def remove(self, name: str) -> bool:
-        """Forget a key; whether there was one. Raises ``ConfigurationError``."""
+        """Remove a key. False if there was none. Raises ``ConfigurationError``."""
         entry = self._entries.get(name)
         if entry is None:
             return False
@@ -163,7 +163,7 @@ class KeyStore:
         return True
 
     def _write(self, name: str, entry: dict[str, str] | None) -> None:
-        """Keep or forget one entry; those that another program stored meanwhile stay."""
+        """Store or remove one entry; entries of other programs stay."""
         from sam_tui.core.local_files.private_files import exclusive, replace_file
 
         with exclusive(self.path):

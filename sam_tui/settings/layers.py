@@ -59,7 +59,7 @@ class Settings:
         return str(self[key])
 
     def switch(self, key: str) -> bool:
-        """Whether it is on."""
+        """Whether the setting is on."""
         return bool(self[key])
 
     def number(self, key: str) -> float:
@@ -76,7 +76,7 @@ class Settings:
         return {k.partition(".")[2]: self.words(k) for k in self.values if k.startswith("keys.")}
 
     def environment(self, environ: Mapping[str, str]) -> Mapping[str, str]:
-        """The variables with what files set beside them: what reads variables has both."""
+        """The environment variables, with variables for settings from files."""
         from_files = {
             setting.env: _variable(self[setting.key])
             for setting in SETTINGS
@@ -85,13 +85,13 @@ class Settings:
         return {**environ, **from_files} if from_files else environ
 
     def option(self, parameter: str) -> Value | None:
-        """What stands in for an option that was not given; None for nothing."""
+        """The value for an option that was not given on the command line, or None."""
         setting = _BY_OPTION[parameter]
         value = self[setting.key]
         return None if value == setting.default else value
 
     def joined(self, layer: str, file: SettingsFile) -> "Settings":
-        """With what a file sets, above all that was set before."""
+        """These settings with those of a file above them."""
         added = {
             key: (value, SettingOrigin(layer, file.location(key)))
             for key, value in file.values.items()

@@ -31,12 +31,12 @@ class Setting:
 
     @property
     def section(self) -> str:
-        """The table of the file that it stands in."""
+        """The section of the setting, which is a table in files."""
         return self.key.partition(".")[0]
 
     @property
     def name(self) -> str:
-        """How it is called in its table."""
+        """The name of the setting within its section."""
         return self.key.partition(".")[2]
 
 
@@ -213,7 +213,7 @@ _BY_KEY = {setting.key: setting for setting in SETTINGS}
 
 
 def find_setting(key: str) -> Setting | None:
-    """The setting of that key; every name is one in ``[keys]``. None where there is none."""
+    """The setting of this key, or None; in ``[keys]`` every name is one."""
     section, _, name = key.partition(".")
     if section == "keys" and name:
         return Setting(key, "words", "Keys of an action ([keys](keys.md))", ())

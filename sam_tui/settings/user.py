@@ -38,11 +38,11 @@ class UserSettings:
 
     @property
     def keys(self) -> KeyStore | None:
-        """The keys that were typed; None where there is no data folder."""
+        """The stored keys of providers; None without a data folder."""
         return key_store(self.data_dir) if self.data_dir else None
 
     def set(self, key: str, value: Value | None) -> None:
-        """Set it in the person's own file, or take it out of there for None."""
+        """Set a value in the person's own file; None removes it."""
         setting = setting_of(key)
         save(self.path, setting, None if value is None else checked(setting, value))
         self.settings = personal_settings(self.environ, overlay=self.overlay)

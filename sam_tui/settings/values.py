@@ -34,7 +34,7 @@ class WrongValue(ConfigurationError):
 
 
 def setting_of(key: str) -> Setting:
-    """The setting of that key. Raises ``ConfigurationError`` that names what is meant instead."""
+    """The setting of this key. Raises ``ConfigurationError`` with a suggestion."""
     if (setting := find_setting(key)) is not None:
         return setting
     raise ConfigurationError(f"There is no setting “{key}”.", hint=suggestion(key))
@@ -47,7 +47,7 @@ def _meant(key: str, name: str) -> str | None:
 
 
 def suggestion(key: str) -> str:
-    """What somebody may mean by a key that no setting has."""
+    """What a wrong key was probably meant to be."""
     section, _, name = key.rpartition(".")
     if {key, section, name} & POLICY_WORDS:
         return "What is allowed stands in policy.toml (docs/guard.md), not here."
@@ -151,7 +151,7 @@ def expected(setting: Setting) -> str:
 
 
 def toml(value: object) -> str:
-    """A value as TOML writes it on one line."""
+    """A value in the notation of TOML, on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple | list):

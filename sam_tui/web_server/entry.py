@@ -56,7 +56,7 @@ class Login:
 
 
 class PageLogins:
-    """All of it is in this process alone and ends with it. ``clock`` is monotonic, in seconds."""
+    """The logins of pages, in this process alone. ``clock`` is monotonic, in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -65,7 +65,7 @@ class PageLogins:
         self._tickets: OrderedDict[str, tuple[Login, float]] = OrderedDict()
 
     def invitation(self) -> str:
-        """One more."""
+        """A new invitation, good for one login."""
         invitation = secrets.token_urlsafe(32)
         self._invitations[invitation] = None
         while len(self._invitations) > MOST_LOGINS:

@@ -83,14 +83,14 @@ async def serve_workbenches(face: BrowserFace) -> None:
 
 
 class _Visitor(asyncio.Protocol):
-    """A connection until it sends something: one that does not is closed, and so is one too many."""
+    """A new connection; it is closed if it sends nothing in time, or if there are too many."""
 
     def __init__(self, handlers: Callable[[], asyncio.Protocol], *, full: bool) -> None:
         self._handlers = handlers
         self._full = full
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for its request."""
+        """Wait for a request."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._waiting = asyncio.get_running_loop().call_later(_SILENCE, transport.abort)
@@ -98,7 +98,7 @@ class _Visitor(asyncio.Protocol):
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Hand it over to who answers."""
+        """Pass the connection to a handler of requests."""
         self._waiting.cancel()
         handler = self._handlers()
         self._transport.set_protocol(handler)
@@ -125,7 +125,7 @@ class _Pages:
         self._running = 0
 
     def application(self) -> web.Application:
-        """All that is answered; anything else is not found."""
+        """The application: its routes, and nothing else."""
         access = self.access
         guard = access.guard(frozenset(_FILES))
         app = web.Application(middlewares=[guard], client_max_size=4096)
@@ -200,7 +200,7 @@ async def _converse(socket: web.WebSocketResponse, workbench: PageWorkbench) -> 
 
 
 async def _heed(socket: web.WebSocketResponse, text: str, workbench: PageWorkbench) -> bool:
-    """Do what one message of a page asks for; whether it can be one."""
+    """Carry out one message of a page. False for an invalid message."""
     try:
         message: Any = json.loads(text)
     except (ValueError, RecursionError):

@@ -63,7 +63,7 @@ def environment_of_page(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 class PageWorkbench:
-    """One that runs, and the server's side of its terminal."""
+    """One running workbench, and the server's side of its terminal."""
 
     def __init__(self, process: asyncio.subprocess.Process, terminal: int) -> None:
         self._process = process
@@ -75,7 +75,7 @@ class PageWorkbench:
         loop.add_reader(terminal, self._arrived)
 
     async def output(self) -> AsyncIterator[bytes]:
-        """What it prints, until it ends. While nobody takes it nothing is read: it drops frames."""
+        """The output of the workbench until it ends. While nothing takes it, the workbench drops frames."""
         while True:
             await self._readable.wait()
             try:
@@ -96,7 +96,7 @@ class PageWorkbench:
         self._readable.set()
 
     def type(self, text: str) -> bool:
-        """Send what was typed; whether it could be taken."""
+        """Send typed text. False if too much is waiting already."""
         if len(self._typed) > _MOST_TYPED:
             return False
         if not self._typed:

@@ -85,17 +85,17 @@ class GatheredText:
         return not self.cut
 
     def add(self, text: str) -> None:
-        """One more page."""
+        """Add a page."""
         self.size += 1
         self.pieces.append(text[: MOST_CHARACTERS - self.characters])
         self.characters += len(text)
 
     @property
     def text(self) -> str:
-        """All pieces, an empty line between them."""
+        """All pages, separated by empty lines."""
         return "\n\n".join(piece.strip("\n") for piece in self.pieces if piece.strip())
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was left out."""
+        """A note on what was left out, if anything was."""
         return (self.cut,) if self.cut else ()

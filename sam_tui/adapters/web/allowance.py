@@ -25,7 +25,7 @@ class _Bucket:
 
 
 class Allowances:
-    """The buckets of all hosts of one process."""
+    """The request rates of all hosts in one process."""
 
     def __init__(self, allowance: Allowance, clock: Clock) -> None:
         self._allowance = allowance

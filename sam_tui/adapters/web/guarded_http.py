@@ -53,7 +53,7 @@ class Decoder:
                 )
 
     def feed(self, data: bytes) -> None:
-        """Take the next piece; raises ``ToolError`` where it is not what it says it is."""
+        """Add a piece of the body; raises ``ToolError`` if its encoding is broken."""
         if self._inflate is None:
             self._keep(data)
             return
@@ -94,7 +94,7 @@ _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,text/*;q=0.9,*/
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """The system's resolver; all addresses in its order."""
+    """The addresses of a host from the system's resolver, in its order."""
     loop = asyncio.get_running_loop()
     answers = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in answers))
@@ -296,7 +296,7 @@ async def _read(target: UrlTarget, response: "httpx.Response", most_bytes: int) 
 
 
 def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """By lower-case name. Raises ``ToolError`` for one that a caller may not set, or that is none."""
+    """The headers by lower-case name. Raises ``ToolError`` for a forbidden or invalid one."""
     lowered = {name.lower(): value for name, value in headers.items()}
     if bad := _FORBIDDEN_HEADERS & lowered.keys():
         raise ToolError(f"The header {min(bad)} cannot be set.")

@@ -14,7 +14,7 @@ KEY = "SERPAPI_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class _Engine:
-    """How one engine is asked. ``count`` is its parameter for the number of results, where it has one."""
+    """The parameters of one engine. ``count`` is that for the number of results, if it has one."""
 
     query: str = "q"
     location_parameter: str = "location"

@@ -109,7 +109,8 @@ def examine(
 
 
 def _once(checks: list[DoctorCheck]) -> list[DoctorCheck]:
-    """What is wrong with policy or settings is said there alone, not by all that could not begin for it."""
+    """The checks, with a fault of the policy or the settings reported once and not by every check that
+    failed for it."""
     causes = {
         (c.detail, c.advice): c.name
         for c in checks
@@ -324,7 +325,7 @@ def _instructions(folders: "AppFolders", workspace: str) -> DoctorCheck:
 
 
 def _hooks(values: dict[str, object]) -> DoctorCheck:
-    """Those that run, and what they are about."""
+    """The hooks that run, and what they listen to."""
     from sam_tui.cli.commands.extensions import note_on, subjects
 
     with closing_runtime(values, model=None) as runtime:

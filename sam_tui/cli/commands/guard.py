@@ -342,7 +342,7 @@ def _input_lines() -> Iterator[str]:
 
 
 def _access(located: LocatedAccess, judgement: "Judgement") -> dict[str, Any]:
-    """One access: what it is, where it lies, and what it comes to by itself."""
+    """One access as JSON: its kind, its path, and the judgement on it."""
     where = located.location
     described: dict[str, Any] = {
         "kind": located.access.kind,

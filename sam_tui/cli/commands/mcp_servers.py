@@ -150,7 +150,7 @@ _HOW = "Add one with: sam-tui mcp add NAME -- COMMAND, or NAME URL"
 
 
 def described(report: "ServerReport") -> list[str]:
-    """One server in lines."""
+    """One server as lines of text."""
     lines = [
         f"{report.name}: {report.standing}",
         f"  {report.kind}   {report.target}",

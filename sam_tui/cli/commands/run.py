@@ -244,7 +244,7 @@ async def _run(
 
 
 async def _nothing_chosen(runtime: Runtime) -> ConfigurationError:
-    """What to choose from, found here and now."""
+    """The error that no model is chosen, with the models available now."""
     offers = await runtime.catalog.offers()
     lines = [f"  --model {offer.model}   ({offer.source})" for offer in offers]
     return ConfigurationError(

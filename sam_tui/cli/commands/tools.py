@@ -45,7 +45,8 @@ _STARTERS = ("terminal_operations.", "build_and_version_control.")
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """How a call ended: whether it asked what nobody answered, and what ended with it."""
+    """The outcome of a call: its result, whether a question went unanswered, and the background commands
+    that ended with it."""
 
     executed: Executed
     unattended: bool
@@ -187,7 +188,7 @@ def _answer(values: Values) -> tuple[int, dict[str, Any] | None]:
 async def _call(
     runtime: Runtime, call: ToolCall, conversation: ConversationId, interrupts: Interrupts
 ) -> _Outcome:
-    """Run the call, then end what it began."""
+    """Run the call, then end the background commands it began."""
     events = runtime.bus.subscribe()
     loop = asyncio.get_running_loop()
     task = loop.create_task(_executed(runtime, call, conversation))

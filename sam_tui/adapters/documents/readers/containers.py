@@ -70,7 +70,7 @@ def html_tree(data: bytes, encoding: str) -> Any:
 
 
 def html_fragment(text: str) -> Any:
-    """One element that holds a fragment of HTML."""
+    """A fragment of HTML as one element."""
     return _html.fromstring(f"<div>{text}</div>")
 
 

@@ -27,7 +27,7 @@ _LETTERS_A_LINE = 70
 
 
 def write_docx(blocks: Sequence[Block], title: str, styling: Styling) -> DocumentFile:
-    """A Word document in its own styles, so that its outline and its table of contents work."""
+    """A Word document with Word's own heading styles, so that outline and table of contents work."""
     import docx
     from docx.shared import Pt
 
@@ -162,7 +162,7 @@ def _slides(blocks: Sequence[Block], title: str) -> Iterator[_Slide]:
 
 
 def _paged(slide: _Slide) -> Iterator[_Slide]:
-    """A slide, or as many as its lines need; none for one without any content."""
+    """A slide, split into several if its lines do not fit; none if it is empty."""
     if not slide.lines:
         if slide.opening:
             yield slide

@@ -53,7 +53,7 @@ _EAST_ASIAN = {"kana": "HeiseiMin-W3", "hangul": "HYSMyeongJo-Medium", "han": "S
 
 
 class Faces:
-    """Which font shows which character. ``missing`` gathers those that none shows."""
+    """Chooses a font for each character. ``missing`` collects characters that no font has."""
 
     def __init__(self) -> None:
         self.missing: set[str] = set()

@@ -64,7 +64,7 @@ def separated(content: str) -> list[Block] | None:
 
 
 class _Sheets:
-    """The sheet being written, and those before it."""
+    """The sheet being written, and those finished."""
 
     def __init__(self, book: Any, title: str) -> None:
         self._book = book

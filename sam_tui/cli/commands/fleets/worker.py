@@ -104,7 +104,7 @@ def worker_command(**values: Any) -> int:
 def _step_runs(
     values: Values, roles: Sequence[str]
 ) -> "tuple[StepRuns | None, Callable[[], None]]":
-    """What performs steps of plans, in an empty folder, and what ends that; None without such roles.
+    """The runner of plan steps, in an empty folder, and the function that ends it; None without such roles.
 
     Raises ``UsageError`` for a role that is not there.
     """

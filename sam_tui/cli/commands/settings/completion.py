@@ -126,7 +126,7 @@ def _plain(about: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A text that roff takes as it is."""
+    """A text escaped for roff."""
     text = text.replace("\\", r"\e").replace("-", r"\-")
     text = re.sub(r"[^\x00-\x7f]", lambda match: rf"\[u{ord(match[0]):04X}]", text)
     return rf"\&{text}" if text[:1] in (".", "'") else text

@@ -26,7 +26,7 @@ _UNANSWERED = (
 
 @dataclass(frozen=True, slots=True)
 class AttendedRuntime:
-    """The agent that drives, and the person at the terminal whom it asks."""
+    """A runtime that drives, and the person at the terminal whom it asks."""
 
     runtime: Runtime
     person: "TerminalPerson"
@@ -71,5 +71,5 @@ async def drive(
 
 
 def exit_code(view: ExecutionView) -> int:
-    """0 when it is completed, 3 when it waits for somebody, else 1."""
+    """0 if the execution is completed, 3 if it waits for a person, else 1."""
     return {"completed": DONE, "paused": WAITS}.get(view.state, FAILED)

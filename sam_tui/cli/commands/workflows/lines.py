@@ -28,7 +28,7 @@ def definition_object(view: DefinitionView) -> dict[str, object]:
 
 
 def definition_lines(view: DefinitionView) -> list[str]:
-    """A workflow for people: its parameters and its steps."""
+    """The parameters and steps of a workflow as text."""
     lines = [f"{view.name}  ({view.origin}: {view.path})", view.description, ""]
     for name, about in view.params.items():
         need = "required" if about.get("required") else f"default {about.get('default')!r}"
