@@ -1,11 +1,29 @@
-"""What of the options reaches parts that are looked at in rare cases alone. Costs 0.5 s."""
+"""What is wired into parts that are looked at in rare cases alone. Costs 1.5 s of CPU."""
+
+from pathlib import Path
 
 import pytest
 
+from sam_tui.core.agent.notes.planned import WhatLeaves
 from sam_tui.core.errors import ConversationInUse
+from sam_tui.core.events import Noticed
 from sam_tui.core.ids import ConversationId
+from tests.fakes.openai_server import Call, FakeServer, Recorded, Reply, failure
 from tests.framework.bench import Person
 from tests.framework.conftest import Opened
+
+
+@pytest.fixture
+def config(home: Path, environ: dict[str, str]) -> Path:
+    """The person's settings folder."""
+    environ["SAM_TUI_CONFIG_DIR"] = str(home / "settings")
+    return home / "settings"
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file, its folders with it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 @pytest.mark.requirement("framework:assembled", "subagent:model-host")
@@ -28,3 +46,76 @@ def test_a_second_program_is_told_which_one_has_the_conversation(opened: Opened)
     first.conversations.claim(conversation)
     with pytest.raises(ConversationInUse, match="sam-tui one"):
         second.conversations.claim(conversation)
+
+
+SECRET = "correct-horse-battery-9"
+KEY = "another-horse-of-a-provider-7"
+POLICY = """
+caches = ["pip"]
+[environment]
+pass = ["PASSED_TOKEN"]
+[commands]
+open_files = 77
+"""
+
+
+@pytest.mark.requirement("framework:assembled")
+async def test_a_secret_leaves_in_no_text_that_files_settings_or_models_have(
+    opened: Opened, config: Path, tmp_path: Path, environ: dict[str, str]
+) -> None:
+    environ |= {"TEST_PASSWORD": SECRET, "SAM_TUI_COMPACTION": "model"}
+    said = f"It is {SECRET}, or {KEY}."
+    put(tmp_path / "data/reminders/always.md", said)
+    put(config / "commands/enter.md", f"Enter. {said}")
+    put(config / "agents/porter.md", f"---\ndescription: Opens.\n---\nYou open doors. {said}")
+    put(config / "prices.toml", '["openai/x"]\ninput = 1\noutput = 2\n')
+    used = {"prompt_tokens": 1_000_000, "completion_tokens": 10}
+    notes = Reply(text=f"## Task\n- {said}\n")
+    opens = Reply(calls=[Call("run_subagent", {"task": "Open", "agent": "porter"})])
+    turns = [Reply(text="Yes.", usage=used), opens, Reply(text="Opened."), Reply(text="Yes.")]
+    async with FakeServer([*turns, notes, failure(400, said)]) as server:
+        bench = opened(model="openai/x", api_base=server.base, api_key=KEY, context_tokens=64_000)
+        todo = {"id": 1, "title": said, "status": "in-progress"}
+        await bench.good("todo_operations.write", todoList=[todo])
+        await bench.session.run("/enter")
+        await bench.session.run("again")
+        leaving = WhatLeaves("up to", 1, f"Keep this: {said}")
+        planned, _ = await bench.session.planner.plan(bench.session.model, leaving)
+        assert (await bench.session.run("more")).reason == "failed"
+    assert planned.written.notes is not None and "## Task" not in planned.written.fault
+    calls = bench.runtime.calls.calls(bench.conversation)
+    assert [bool(call.fault) for call in calls] == [False, False, False, True]
+    assert "It is" in calls[0].todo and calls[0].usage.cost == pytest.approx(1, rel=0.1)
+    told = [*map(sent, server.posts), planned.written.notes.text, calls[0].todo, calls[3].fault]
+    assert [text for text in told if "It is" not in text] == []
+    assert [text for text in told if SECRET in text or KEY in text] == []
+
+
+def sent(request: Recorded) -> str:
+    """The body of a request."""
+    return request.body.decode()
+
+
+@pytest.mark.requirement("framework:assembled")
+@pytest.mark.confined("live")
+async def test_what_the_persons_policy_says_of_commands_holds_in_them(
+    opened: Opened, config: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(config / "policy.toml", POLICY)
+    put(home / ".ssh/id", "planted")
+    monkeypatch.setenv("PASSED_TOKEN", "value-1")
+    monkeypatch.setenv("HIDDEN_TOKEN", "value-2")
+    bench = opened()
+    shown = await bench.good(
+        "run_command",
+        command="echo ${#PASSED_TOKEN} ${#HIDDEN_TOKEN} $(ulimit -n) ${UV_CACHE_DIR#$TMPDIR/}"
+        ' ${PIP_CACHE_DIR:-unset}; touch "$HOME/.cache/pip/kept"',
+    )
+    assert "7 0 77 caches/uv unset" in shown
+    assert (home / ".cache/pip/kept").exists() and bench.person.approvals == []
+    assert "planted" not in await bench.bad("run_command", command="d=.ss; cat ~/${d}h/id")
+    bench.events.drain()
+    await bench.bad("run_command", command="echo HIDDEN_TOKEN is not set >&2; false")
+    assert ["HIDDEN_TOKEN" in e.text for e in bench.events.drain() if isinstance(e, Noticed)] == [
+        True
+    ]

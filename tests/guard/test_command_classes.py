@@ -120,6 +120,7 @@ MODES: tuple[PermissionMode, ...] = ("ask", "accept-edits", "plan", "auto", "byp
 SANDBOXED = {
     # command: ask, accept-edits, plan, auto, bypass, ask-all
     "git status": (ALLOW, ALLOW, ALLOW, ALLOW, ALLOW, ALLOW),
+    "grep -r x $DIR": (ALLOW, ALLOW, ALLOW, ALLOW, ALLOW, ALLOW),
     "touch a": (ALLOW, ALLOW, DENY, ALLOW, ALLOW, ASK),
     "make": (ALLOW, ALLOW, DENY, ALLOW, ALLOW, ASK),
     "rm -r build": (ALLOW, ALLOW, DENY, ALLOW, ALLOW, ASK),

@@ -68,6 +68,7 @@ def test_a_git_configuration_that_starts_nothing_passes(tmp_path: Path, added: s
         "[something]\n\tnew = x\n",
         "[a.b]\n\tc = x\n",
         "[core\n\tpager = x\n",
+        "# a note\n[core]\n\tpager = x\n",
     ],
 )
 def test_a_git_configuration_that_starts_or_leads_asks(tmp_path: Path, added: str) -> None:

@@ -1,10 +1,11 @@
-"""What each shell text is read as, in ``readings.txt``; ``python -m tests.guard.test_readings`` writes it.
+"""What commands and paths are taken for, whole: ``readings.txt``. Run as a program, this writes it.
 
-A line that differs is a promise that changed: what is asked, granted, shown or refused for that command.
+A line that differs is a promise that changed: what is asked, granted, shown or refused.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 
 import pytest
 
@@ -12,17 +13,20 @@ from sam_tui.adapters.shell import BashParser
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.commands.reading import CommandPart, NamedPath
 from sam_tui.core.authorization.grants.scopes import command_prefix
+from sam_tui.core.authorization.paths.places import FILES, FOLDERS, leads_to_places, place_of
+from sam_tui.core.authorization.paths.secrets import Secrets
 from tests.guard import test_command_classes, test_hidden_commands
 
 RECORDED = Path(__file__).with_name("readings.txt")
 READER = CommandReader(BashParser(), root="/ws", home="/h")
+HOMELESS = CommandReader(BashParser(), root="/ws", home="")
 MORE = r"""
 PATH=/e | git diff -Oorder | git grep -O x | git log --output=x | git -C ../out status | echo out
 rsync a b | rsync --delete a b | rsync h:a b | ip link set eth0 up | ip addr | tmux ls | tmux ls x
 xargs cat ~ | cat ~ ~/a ~b/c | cat .netrc id_rsa a.pem b.key | cat https://a.b/c | cp -t../o a
 curl -o x https://a.b/c | curl -d @f http://a.b:8080 | wget -O- ftp://h/x | ssh u@h ls | nc h 80
 cat < a > b 2>> c | cat <> a | echo x >| a | exec 3<>/dev/tcp/h/80 | echo x > /dev/udp/H/53
-cd /srv && cat a | cd - && cat a | cd $X && cat a | pushd sub; touch a | (cd sub; touch a); touch b
+cd /srv && cat a | cd - && cat a | cd $X && cat a | pushd sub; touch a | cd; cat a
 docker exec x ls | docker ps -a | kubectl get pods | npm run build x | uv run pytest | make -C sub
 python -c 'open("/etc/passwd")' | perl -e 1 | awk 'BEGIN{system("x")}' | sed -n '1w x' a
 chmod -R 777 . | chmod +x a | chmod -- x a | kill 1 | kill -9 -1 | crontab -l | systemctl status x
@@ -30,8 +34,25 @@ git stash list | git stash pop | git config a.b c | git remote add o u | git pus
 find . -exec touch {} \; | find . -ok x | find -L .. -name a | tar cf a b | tar xf a -C / | zip a b
 $X a | "$X" | ls $(cat a) | ls `x` | ls {a,b} | ls * | ls ~ | ls ../* | a=b | a=b ls | echo ${x@P}
 sudo -u a ls | env -i ls | env -S 'ls -l' | nohup make | timeout 1 rm -rf a | time ls | watch ls
+git diff -nO | git grep -nO x | $CMD | xargs -I{} $X {} | ./$X | sh $X | source $X | env $X | nice $X
 """
 """Commands that no other table here has."""
+NAMES = """
+.env .env.local .env.example .envrc x.env id_rsa id_rsa.pub id_ed25519_sk key.pem my-private.key a.pem
+a.p12 ca.crt .bash_history .python_history .histfile .netrc _netrc .pgpass .pypirc .git-credentials
+.m2/settings.xml .gradle/gradle.properties .streamlit/secrets.toml credentials.json master.key
+.ssh/config .aws/config .sam-tui-ab12cd34 krb5cc_1000 .dev.vars local.settings.json notes.txt
+"""
+"""File names that are, or look like, secrets."""
+GIT = """
+.git .git/config .git/config.worktree .git/HEAD .git/hooks/a .git/hooks/a.sample .git/objects/hooks/a
+.git/refs/heads/config .git/modules/a/config .git/modules/a/hooks/b .git/commondir
+.git/rebase-merge/strategy .git/sequencer/opts .git/rebase-merge/git-rebase-todo .git/index
+bare/config bare/HEAD bare/hooks/a hooks/a hooks .jj/repo/config.toml a/.jj/repo/x
+node_modules/.bin/a node_modules/.vscode/a .sam/a .sam/.gitignore .SAM/a a.code-workspace .github/x
+.github/workflows .github/workflows/a.yml .config/nvim/a .config/a git-rebase-todo workflows/a
+"""
+"""Paths of repositories, and others that are no entry of a table as they are."""
 
 
 def commands() -> list[str]:
@@ -66,17 +87,47 @@ def part(read: CommandPart) -> str:
     return f"{list(read.words)} {classes}: {read.why}{told}"
 
 
-def lines() -> Iterator[str]:
+def command_lines(reader: CommandReader, texts: list[str]) -> Iterator[str]:
     """Each command, and below it the simple commands in it."""
-    for text in commands():
-        read = READER.read(text)
+    for text in texts:
+        read = reader.read(text)
         yield f"{text!r}{flags(calm=read.calm, saveable=read.saveable, parsed=read.parsed)}"
         yield from (f"  {line}" for line in map(part, read.parts))
 
 
-@pytest.mark.requirement("guard:command-classes")
-def test_each_command_is_read_as_it_is_recorded() -> None:
-    assert list(lines()) == RECORDED.read_text(encoding="utf-8").splitlines()
+def place(real: str) -> str:
+    """The place that later runs which a path is, and whether a link there leads to one."""
+    read = place_of(real, "/ws")
+    said = f"{read.what}{flags(removal=read.removal)} {read.grammar}" if read else "nothing"
+    beside = leads_to_places(real, "/ws", "x")
+    return f"{said.rstrip()}{flags(leads=leads_to_places(real, '/ws'), beside=beside)}"
+
+
+def path_lines() -> Iterator[str]:
+    """The names below each thing that they are: places, there and deeper, and secrets, inside or not."""
+    names: dict[str, list[str]] = {}
+    for name in [*FOLDERS, *(f"{folder}/a" for folder in FOLDERS), *FILES, *GIT.split()]:
+        top, deep = place(f"/ws/{name}"), place(f"/ws/a/b/{name}")
+        names.setdefault(top if deep == top else f"{top}, deeper {deep}", []).append(name)
+    secrets = Secrets("/h")
+    for name in NAMES.split():
+        kinds = (secrets.find(f"/{top}/{name}", inside=top == "ws") for top in ("ws", "x"))
+        names.setdefault(" or ".join(kind or "no secret" for kind in kinds), []).append(name)
+    for what, those in names.items():
+        yield what
+        yield from (f"  {name}" for name in wrap(" ".join(those), 100, break_on_hyphens=False))
+
+
+def lines() -> list[str]:
+    """All that is recorded."""
+    read = command_lines(READER, commands())
+    homeless = command_lines(HOMELESS, ["cat ~ ~/a", "cd; cat a/b", "cat $HOME/a"])
+    return [*read, "Without a home folder", *homeless, "Paths", *path_lines()]
+
+
+@pytest.mark.requirement("guard:command-classes", "guard:places-grammar")
+def test_each_command_and_path_is_taken_for_what_is_recorded() -> None:
+    assert lines() == RECORDED.read_text(encoding="utf-8").splitlines()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 
 from sam_tui.adapters.policy import AppFolders, FileTrust, read_layers, renewed
 from sam_tui.adapters.policy.trust import MOST_LOOKED_AT
+from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import ConfigurationError
 
 
@@ -90,6 +91,23 @@ def test_a_change_of_what_would_be_believed_ends_the_trust_and_is_named(
     assert trust.changes(str(folder)) == (said,)
     trust.trust(str(folder))
     assert trust.state(str(folder)) == "trusted"
+
+
+@pytest.mark.requirement("trust:changed")
+def test_a_file_that_is_read_otherwise_than_it_was_trusted_ends_the_trust(
+    trust: FileTrust, folder: Path
+) -> None:
+    trust.trust(str(folder))
+    standing = FolderTrust(str(folder), trust, "trusted")
+    states: list[str] = []
+    standing.watch(states.append)
+    before = (folder / "AGENTS.md").read_bytes()
+    assert standing.vouches("AGENTS.md", before)
+    (folder / "AGENTS.md").write_text("other\n", encoding="utf-8")
+    assert standing.vouches("AGENTS.md", before)
+    assert not standing.vouches("AGENTS.md", b"other\n")
+    assert (standing.trusted, states) == (False, ["changed"])
+    assert not standing.vouches("AGENTS.md", before)
 
 
 @pytest.mark.requirement("trust:changed")
