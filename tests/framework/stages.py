@@ -141,6 +141,7 @@ STAGES: list[Row] = [
     ),
     *rows(
         "addresses",
+        ("URL guard", Fetch("http://127.0.0.1:9/x", "url"), "deny", {"mode": "bypass"}),
         ("deny rules", Fetch("https://denied.example", "url"), "deny"),
         ("bypass mode", Fetch("https://asked.example", "url"), "allow", {"mode": "bypass"}),
         ("ask rules", Fetch("https://asked.example", "url"), "ask"),

@@ -15,6 +15,7 @@ import sam_reminders
 from sam_tui.core import events as core_events
 from sam_tui.core.accesses import Fetch, Use
 from sam_tui.core.authorization.policy.access_stages import (
+    FETCH_STAGES,
     NETWORK_STAGES,
     PATH_STAGES,
     SOCKET_STAGES,
@@ -333,9 +334,10 @@ def test_every_stage_there_is_has_a_row() -> None:
         "commands": COMMAND_STAGES,
         "sockets": SOCKET_STAGES,
         "hosts": NETWORK_STAGES,
+        "addresses": FETCH_STAGES,
         "servers": USE_STAGES,
     }
-    here = {(row.stages, row.stage) for row in STAGES if row.stages in tables}
+    here = {(row.stages, row.stage) for row in STAGES}
     assert here == {(name, stage) for name, table in tables.items() for stage, _ in table}
 
 
