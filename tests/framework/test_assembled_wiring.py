@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.adapters.policy import FileLedger
 from sam_tui.core.agent.notes.planned import WhatLeaves
-from sam_tui.core.errors import ConversationInUse
-from sam_tui.core.events import InquiryOpened, Noticed
+from sam_tui.core.errors import ConfigurationError, ConversationInUse
+from sam_tui.core.events import InquiryOpened, Noticed, SubagentStarted
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.inquiry import Answer, Inquiry
+from sam_tui.core.inquiry import Answer, Approval, Inquiry
 from sam_tui.core.ports.policy import DecisionFilter
 from tests.fakes.openai_server import Call, FakeServer, Recorded, Reply, failure
 from tests.framework.bench import Person
@@ -55,6 +56,7 @@ def test_a_second_program_is_told_which_one_has_the_conversation(opened: Opened)
 SECRET = "correct-horse-battery-9"
 KEY = "another-horse-of-a-provider-7"
 POLICY = """
+minutes = 7
 caches = ["pip"]
 [environment]
 pass = ["PASSED_TOKEN"]
@@ -75,7 +77,9 @@ async def test_a_secret_leaves_in_no_text_that_files_settings_or_models_have(
     put(config / "prices.toml", '["openai/x"]\ninput = 1\noutput = 2\n')
     used = {"prompt_tokens": 1_000_000, "completion_tokens": 10}
     notes = Reply(text=f"## Task\n- {said}\n")
-    opens = Reply(calls=[Call("run_subagent", {"task": "Open", "agent": "porter"})])
+    opens = Reply(
+        calls=[Call("run_subagent", {"task": "Open", "agent": "porter", "sharedTopicId": "doors"})]
+    )
     turns = [Reply(text="Yes.", usage=used), opens, Reply(text="Opened."), Reply(text="Yes.")]
     async with FakeServer([*turns, notes, failure(400, said)]) as server:
         bench = opened(model="openai/x", api_base=server.base, api_key=KEY, context_tokens=64_000)
@@ -86,6 +90,8 @@ async def test_a_secret_leaves_in_no_text_that_files_settings_or_models_have(
         leaving = WhatLeaves("up to", 1, f"Keep this: {said}")
         planned, _ = await bench.session.planner.plan(bench.session.model, leaving)
         assert (await bench.session.run("more")).reason == "failed"
+    (child,) = [e.child for e in bench.events.drain() if isinstance(e, SubagentStarted)]
+    assert bench.runtime.memories.scope_of(child) == "topic:doors"
     assert planned.written.notes is not None and "## Task" not in planned.written.fault
     calls = bench.runtime.calls.calls(bench.conversation)
     assert [bool(call.fault) for call in calls] == [False, False, False, True]
@@ -118,11 +124,41 @@ async def test_what_the_persons_policy_says_of_commands_holds_in_them(
     assert "7 0 77 caches/uv unset" in shown
     assert (home / ".cache/pip/kept").exists() and bench.person.approvals == []
     assert "planted" not in await bench.bad("run_command", command="d=.ss; cat ~/${d}h/id")
+    await bench.good("create_file", filePath=str(home / "new"), content="x")
+    assert "7 minutes" in str(bench.person.approvals[0].choices)
     bench.events.drain()
     await bench.bad("run_command", command="echo HIDDEN_TOKEN is not set >&2; false")
     assert ["HIDDEN_TOKEN" in e.text for e in bench.events.drain() if isinstance(e, Noticed)] == [
         True
     ]
+
+
+@pytest.mark.requirement("guard:grants-elsewhere", "framework:assembled")
+async def test_a_grant_ends_with_its_program_also_in_the_list_of_others(
+    opened: Opened, tmp_path: Path
+) -> None:
+    bench, others = opened(person=Patient()), FileLedger(str(tmp_path / "data"), process=1)
+    await bench.good("create_file", filePath=str(tmp_path / "away"), content="x")
+    assert len(others.all()) == 1
+    await bench.runtime.close()
+    assert list((tmp_path / "data/grants").iterdir()) == []
+
+
+@pytest.mark.requirement("sandbox:strict", "framework:assembled")
+def test_a_strict_sandbox_that_cannot_be_had_is_no_start(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(ConfigurationError, match="strict"):
+        opened(sandbox="strict")
+
+
+class Patient(Person):
+    """Allows for the minutes."""
+
+    def __call__(self, inquiry: Inquiry) -> Answer | None:
+        self.asked.append(inquiry)
+        return Approval("timed")
 
 
 class Away(Person):

@@ -9,6 +9,7 @@ from sam_tui.core.agent.budget import Budget, Limits
 from sam_tui.core.errors import ModelAuthError
 from sam_tui.core.inquiry import Approval
 from sam_tui.core.ports.model import TextDelta, UsageDelta
+from sam_tui.core.ports.policy import DecisionFilter
 from sam_tui.core.usage import Usage
 from tests.fakes.engine_kit import RawModel
 from tests.servers.conftest import House, Open, raw
@@ -74,6 +75,8 @@ async def test_the_model_answers_a_server_where_the_person_allows_that_one_answe
         _, refused = await sampled(sam, model, wanted("Again"))
         assert refused["error"]["code"] == -1
         assert refused["error"]["message"] == "The answer was refused."
+        log = sam.runtime.decisions.page(DecisionFilter(text="create_message"), limit=9)
+        assert [entry.decision.outcome for entry in log] == ["deny", "allow", "allow"]
     assert len(model.answers) == 1
 
 

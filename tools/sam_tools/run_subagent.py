@@ -80,13 +80,13 @@ class SubagentTool:
         assignment = SubagentAssignment(
             arguments.task,
             arguments.instructions,
-            arguments.model,
-            arguments.maxIterations,
-            arguments.enableTerminalAccess,
-            arguments.enableDynamicIterations,
-            options or None,
-            arguments.systemPromptId,
-            arguments.sharedTopicId,
+            model=arguments.model,
+            max_steps=arguments.maxIterations,
+            terminal=arguments.enableTerminalAccess,
+            dynamic=arguments.enableDynamicIterations,
+            options=options or None,
+            system_prompt=arguments.systemPromptId,
+            topic=arguments.sharedTopicId,
             workflow_mode=arguments.enableWorkflowMode,
         )
         if arguments.agent:

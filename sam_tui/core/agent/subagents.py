@@ -6,7 +6,7 @@ number are limited, tools are limited where they run, and what it costs is its p
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.history import History
@@ -38,6 +38,7 @@ class SubagentAssignment:
 
     task: str
     instructions: str = ""
+    _: KW_ONLY
     model: str = ""
     max_steps: int = DEFAULT_STEPS
     terminal: bool = False
