@@ -101,6 +101,19 @@ async def test_a_secret_leaves_in_no_text_that_files_settings_or_models_have(
     assert [text for text in told if SECRET in text or KEY in text] == []
 
 
+@pytest.mark.requirement("framework:assembled")
+async def test_what_a_provider_said_of_a_secret_is_not_told_when_another_model_answers(
+    opened: Opened, environ: dict[str, str]
+) -> None:
+    environ["TEST_PASSWORD"] = SECRET
+    async with FakeServer([failure(404, f"no model for {SECRET}"), Reply(text="Yes.")]) as server:
+        options = {"api_base": server.base, "api_key": KEY, "fallback_models": ("openai/y",)}
+        bench = opened(model="openai/x", **options)
+        assert (await bench.session.run("go")).answer == "Yes."
+    (notice,) = [e.text for e in bench.events.drain() if isinstance(e, Noticed)]
+    assert notice.startswith("openai/y answers instead of openai/x") and SECRET not in notice
+
+
 def sent(request: Recorded) -> str:
     """The body of a request."""
     return request.body.decode()

@@ -70,6 +70,20 @@ async def test_bypass_mode_bypasses_no_hook(place: Place) -> None:
 
 
 @pytest.mark.requirement("hooks:sandbox")
+@pytest.mark.confined("live")
+async def test_a_file_that_the_persons_own_hook_names_is_read_without_a_question(
+    place: Place,
+) -> None:
+    for name in ("named", "other"):
+        (place.folder / f"notes/{name}").mkdir(parents=True)
+        (place.folder / f"notes/{name}/text").write_text(name, encoding="utf-8")
+    named = place.folder / "notes/named/text"
+    place.user(f"cat {named} > mine; cd {named.parent}/../oth*; cat text >> $OLDPWD/mine")
+    await one_call(place.build(), "create_file", filePath="made", content="x")
+    assert (place.workspace / "mine").read_text(encoding="utf-8") == "named"
+
+
+@pytest.mark.requirement("hooks:sandbox")
 async def test_scripts_of_the_settings_folder_run_and_cannot_be_changed(place: Place) -> None:
     script = place.config / "hooks/check.sh"
     script.parent.mkdir()
