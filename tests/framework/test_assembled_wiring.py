@@ -87,6 +87,7 @@ async def test_a_secret_leaves_in_no_text_that_files_settings_or_models_have(
         await bench.good("todo_operations.write", todoList=[todo])
         await bench.session.run("/enter")
         await bench.session.run("again")
+        await bench.good("create_file", filePath=str(tmp_path / "note"), content=said)
         leaving = WhatLeaves("up to", 1, f"Keep this: {said}")
         planned, _ = await bench.session.planner.plan(bench.session.model, leaving)
         assert (await bench.session.run("more")).reason == "failed"
@@ -97,6 +98,7 @@ async def test_a_secret_leaves_in_no_text_that_files_settings_or_models_have(
     assert [bool(call.fault) for call in calls] == [False, False, False, True]
     assert "It is" in calls[0].todo and round(calls[0].usage.cost or 0) == 1
     told = [*map(sent, server.posts), planned.written.notes.text, calls[0].todo, calls[3].fault]
+    told.append(str(bench.person.approvals[-1]))
     assert [text for text in told if "It is" not in text] == []
     assert [text for text in told if SECRET in text or KEY in text] == []
 
@@ -138,7 +140,9 @@ async def test_what_the_persons_policy_says_of_commands_holds_in_them(
     assert (home / ".cache/pip/kept").exists() and bench.person.approvals == []
     assert "planted" not in await bench.bad("run_command", command="d=.ss; cat ~/${d}h/id")
     await bench.good("create_file", filePath=str(home / "new"), content="x")
-    assert "7 minutes" in str(bench.person.approvals[0].choices)
+    await bench.good("create_file", filePath=str(home / "newer"), content="x")
+    first, second = ((a.choices[1].words, a.choices[1].considered) for a in bench.person.approvals)
+    assert "7 minutes" in first[0] and (first[1], second[1]) == (0, 1)
     bench.events.drain()
     await bench.bad("run_command", command="echo HIDDEN_TOKEN is not set >&2; false")
     assert ["HIDDEN_TOKEN" in e.text for e in bench.events.drain() if isinstance(e, Noticed)] == [
