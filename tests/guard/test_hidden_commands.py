@@ -256,6 +256,19 @@ def test_a_character_that_bash_does_not_take_for_a_blank_hides_nothing(blank: st
         "cd ~ && mv a b",
         "cd - && touch x",
         "cd $X; touch x",
+        "cd sub; touch ../x",
+        "(cd sub) && touch ../x",
+        "cd sub & touch ../x",
+        "cd sub | touch ../x",
+        "false && cd sub; touch ../x",
+        "cd sub || touch ../x",
+        "if false; then cd sub; fi && touch ../x",
+        "f() { cd sub; } && touch ../x",
+        "env cd sub && touch ../x",
+        "bash -c 'cd sub' && touch ../x",
+        "pushd sub && popd && touch ../x",
+        "cd sub && cd - && touch ../x",
+        "PWD=../out && touch $PWD/x",
         "env -C ../out touch x",
         "env --chdir=../out rm x",
         "cp -t../out a",
@@ -281,7 +294,11 @@ def test_accept_edits_takes_nothing_for_an_edit_inside_that_goes_out_or_runs_som
     here = ward(mode="accept-edits", sandboxed=False)
     assert here.explain(CommandAccess(command)).outcome == "ask"
     assert (
-        here.explain(CommandAccess("cd sub && touch x && mv a b && tar xf c.tar")).outcome
+        here.explain(
+            CommandAccess(
+                "mkdir -p sub && cd sub && touch ../x && mv a b > /dev/null && tar xf c.tar"
+            )
+        ).outcome
         == "allow"
     )
 

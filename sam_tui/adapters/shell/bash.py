@@ -168,6 +168,7 @@ class _Walk:
                 tuple(redirections),
                 context.fed_by,
                 text_of(node),
+                _leads(node),
             )
         )
 
@@ -248,6 +249,20 @@ _VISITS: "Mapping[str, Callable[[_Walk, Node, _Place], None]]" = {
     "for_statement": _Walk.loop,
 }
 """What is collected of a node, by its kind; of others what they hold."""
+
+
+def _leads(node: "Node") -> bool:
+    """Whether a command is of a chain of ``&&`` that goes on to the end of the text."""
+    while (above := node.parent) is not None and above.type in ("list", "redirected_statement"):
+        if any(child.type == "||" for child in above.children):
+            return False
+        node = above
+    if above is None or above.type != "program":
+        return False
+    after = node.next_sibling
+    while after is not None and after.type in ("comment", "\n", ";"):
+        after = after.next_sibling
+    return after is None
 
 
 def _words_after(node: "Node") -> "list[Node]":

@@ -52,6 +52,8 @@ class SimpleCommand:
     fed_by: int | None = None
     text: str = ""
     """Its source."""
+    leads: bool = False
+    """Whether all that follows in the text runs in the same shell, and only once this succeeded."""
 
 
 @dataclass(frozen=True, slots=True)

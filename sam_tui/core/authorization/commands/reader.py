@@ -5,9 +5,10 @@ What is found here is a courtesy to the person; what a command can reach is held
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import chain
 
 from sam_tui.core.authorization.commands.inspection import Traits, traits
 from sam_tui.core.authorization.commands.programs import at_least, judge
@@ -39,7 +40,7 @@ _RUNNABLE = re.compile(r"\$\(|`")
 """In a text that a variable holds: a command, once anything works out what the variable says."""
 _NETWORK: frozenset[CommandClass] = frozenset(("network",))
 _SOCKETS = ("/dev/tcp/", "/dev/udp/")
-_DEEPEST = 6
+_DEEPEST, _MOST_BASES = 6, 8
 _SYSTEM_FOLDERS = frozenset((
     "/bin",
     "/usr/bin",
@@ -86,14 +87,14 @@ def read_command(
 
 
 class _TextReader:
-    """Reads one text from top to bottom. ``base`` is the folder, as far as ``cd`` lets it be known."""
+    """Reads one text from top to bottom. ``_bases`` are the folders that it may be in by then."""
 
     def __init__(
         self, parse: Callable[[str], ShellText], table: CommandTable, base: str, home: str
     ) -> None:
         self._parse = parse
         self._table = table
-        self._base = base
+        self._bases: tuple[str, ...] = (base,)
         self._home = home
         self._depth = 0
         self._parts: list[CommandPart] = []
@@ -135,7 +136,7 @@ class _TextReader:
 
     def _read_simple(self, command: SimpleCommand, shell: ShellText) -> None:
         self._tainted = self._tainted or taints(command.assignments, self._table)
-        files = tuple(self._redirected(redirection) for redirection in command.redirections)
+        files = tuple(chain.from_iterable(map(self._redirected, command.redirections)))
         values = tuple(word for _, word in command.assignments)
         if not command.words:
             self._parts.append(self._bare(files, values))
@@ -144,17 +145,22 @@ class _TextReader:
             changed = taints(inner.assignments, self._table) or renamed(inner, self._table)
             self._tainted = self._tainted or changed
             if inner.script is not None:
+                before = self._bases
                 self._read_script(inner.script)
+                self._bases = _joined(self._bases, before)
                 if files:
                     self._parts.append(self._bare(files, ()))
             else:
                 functions = shell.functions if inner.words == command.words else ()
                 self._parts.append(self._part(inner, functions, files, values))
-                self._follow(inner.words)
+                moved = self._moved(inner.words)
+                leads = command.leads and inner.words == command.words
+                self._bases = moved if leads else _joined(moved, self._bases)
 
-    def _redirected(self, redirection: Redirection) -> NamedPath:
+    def _redirected(self, redirection: Redirection) -> list[NamedPath]:
         writes = redirection.writes and redirection.target.text not in _HARMLESS
-        return replace(self._named(redirection.target, writes=writes), redirected=True)
+        named = self._named(redirection.target, writes=writes)
+        return [replace(path, redirected=True) for path in named]
 
     def _bare(self, files: tuple[NamedPath, ...], values: Sequence[Word]) -> CommandPart:
         """An assignment or a redirection without a command."""
@@ -165,7 +171,7 @@ class _TextReader:
         if _runnable(values):
             classes, why, exact = WORKSPACE_WRITE, "a variable holds what could be run", False
         elif exact and not files:
-            paths = tuple(self._named(word) for word in values if _pathlike(word))
+            paths = tuple(self._all_named(filter(_pathlike, values)))
             return CommandPart((), READ_ONLY, "an assignment", True, True, paths)
         return CommandPart((), _NETWORK if hosts else classes, why, True, exact, files, hosts, code)
 
@@ -190,7 +196,7 @@ class _TextReader:
         operands = inner.words[1:]
         plain = judged.exact and classes != READ_ONLY  # then every word may be a file of the folder
         paths = self._paths(operands, self._table.program(name).writes, plain=plain)
-        paths += [self._named(word) for word in values if word.static and _pathlike(word)]
+        paths += self._all_named(word for word in values if word.static and _pathlike(word))
         return CommandPart(
             (name, *(word.text for word in operands)),
             classes,
@@ -209,28 +215,38 @@ class _TextReader:
             for word in operands
             if _pathlike(path := _operand(word)) or (plain and word.text[:1] not in "-+")
         ]
-        paths = [self._named(word, writes=bool(writes)) for word in words]
+        paths = self._all_named(words, writes=bool(writes))
         if plain and writes == "here":
-            paths.append(self._named(Word("."), writes=True))
+            paths += self._named(Word("."), writes=True)
         return paths
 
-    def _follow(self, words: Sequence[Word]) -> None:
-        """A ``cd`` moves what later relative paths mean; an unknown one makes them unknown."""
-        if not words or words[0].text not in ("cd", "pushd", "chdir"):
-            return
+    def _all_named(self, words: Iterable[Word], *, writes: bool = False) -> list[NamedPath]:
+        return [path for word in words for path in self._named(word, writes=writes)]
+
+    def _moved(self, words: Sequence[Word]) -> tuple[str, ...]:
+        """The folders after a ``cd`` that succeeds; unknown ones are empty."""
+        if not words or words[0].text not in ("cd", "pushd", "popd", "chdir"):
+            return self._bases
+        if words[0].text == "popd" or any(word.text == "-" for word in words):
+            return ("",)
         target = next((word for word in words[1:] if not word.text.startswith("-")), None)
         if target is None:
-            self._base = self._home
-        elif not target.static or target.pattern:
-            self._base = self._resolved(target.text)
-        elif self._base:
-            self._base = os.path.join(self._base, _at_home(target.text, self._home))
+            return (self._home,)
+        if not target.static or target.pattern:
+            return (self._resolved(target.text),)
+        below = _at_home(target.text, self._home)
+        return tuple(os.path.join(base, below) if base else "" for base in self._bases)
 
-    def _named(self, word: Word, *, writes: bool = False) -> NamedPath:
+    def _named(self, word: Word, *, writes: bool = False) -> list[NamedPath]:
+        """The file of a word in each folder that the command may run in."""
+        paths = [self._named_in(base, word, writes=writes) for base in self._bases]
+        return list(dict.fromkeys(paths))
+
+    def _named_in(self, base: str, word: Word, *, writes: bool) -> NamedPath:
         text = word.text
         if word.static:
             tilde = _at_home(text, self._home) if word.tilde or text.startswith("~") else text
-            full = os.path.join(self._base, tilde) if self._base or tilde.startswith("/") else ""
+            full = os.path.join(base, tilde) if base or tilde.startswith("/") else ""
             if word.pattern:
                 return NamedPath(text, os.path.normpath(full) if full else "", writes, True)
             return NamedPath(text, _real(full) if full else "", writes)
@@ -239,7 +255,8 @@ class _TextReader:
     def _resolved(self, text: str) -> str:
         """A path of known variables alone: ``$HOME/x``, ``"$PWD"/x``."""
         bare = text.replace('"', "").replace("'", "")
-        for variable, value in (("HOME", self._home), ("PWD", self._base)):
+        base = self._bases[0] if len(self._bases) == 1 else ""
+        for variable, value in (("HOME", self._home), ("PWD", base)):
             for spelling in (f"${variable}", f"${{{variable}}}"):
                 after = bare[len(spelling) :]
                 if (
@@ -250,6 +267,12 @@ class _TextReader:
                 ):
                     return _real(value + after)
         return ""
+
+
+def _joined(*bases: tuple[str, ...]) -> tuple[str, ...]:
+    """All folders that it may be, each once; too many are unknown."""
+    every = tuple(dict.fromkeys(chain(*bases)))
+    return every if len(every) <= _MOST_BASES else ("",)
 
 
 def _runnable(values: Sequence[Word]) -> bool:
