@@ -15,9 +15,10 @@ from sam_tui.core.inquiry import ApprovalRequest, Inquiry, Question
 from sam_tui.core.messages import AssistantMessage
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.todos.item import Todo
-from sam_tui.core.usage import Usage
+from sam_tui.core.usage import SentPrefix, Usage
 from sam_tui.core.verdict import Decision
 from sam_tui.ui.controllers.screen.announcements import Announcer
+from sam_tui.ui.widgets.status_bar import Figures
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
 
@@ -58,6 +59,10 @@ def doing(words: str) -> Callable[[Driver], bool]:
     return lambda me: words in me.app.chat.status.activity.words(0.0)
 
 
+def _figures(me: Driver) -> Figures:
+    return me.app.chat.status.standing.figures
+
+
 ROWS = [
     Row(e.TurnStarted, {"text": "begin there"}, said("begin there")),
     Row(e.RequestSent, {"step": 1}, doing("thinking")),
@@ -71,8 +76,9 @@ ROWS = [
     Row(e.TextStreamed, {"text": "It is blue."}, said("It is blue.")),
     Row(
         e.Answered,
-        {"message": AssistantMessage("It is blue."), "usage": Usage(1234, output_tokens=99)},
-        lambda me: me.app.chat.status.standing.figures.usage.output_tokens == 99,
+        {"message": AssistantMessage("It is blue."), "usage": Usage(1234, output_tokens=99),
+         "prefix": SentPrefix(9000, 90, "the door")},
+        lambda me: said("begins anew at the door")(me) and _figures(me).usage.output_tokens >= 99,
     ),
     Row(e.Steered, {"text": "and the door"}, said("and the door")),
     Row(
