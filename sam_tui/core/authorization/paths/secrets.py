@@ -236,8 +236,8 @@ def _home_places() -> re.Pattern[str]:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    if pattern in ("*", "**") or (pattern[:1] in "*?[" and name.startswith(".")):
-        return not name.startswith(".")
+    if name.startswith(".") and pattern.startswith(("*", "?", "[")):
+        return False
     return fnmatch.fnmatchcase(name, pattern)
 
 
