@@ -1,5 +1,6 @@
 """Prompts and resources of the workbench itself, for people at other clients."""
 
+import asyncio
 import base64
 import json
 import os
@@ -7,9 +8,10 @@ from typing import Any
 
 import pytest
 from mcp import MCPError
+from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated
 
 from tests.fakes.web_server import WebServer, answered
-from tests.mcp.conftest import Place, names, text_of
+from tests.mcp.conftest import SECONDS, Place, names, text_of
 
 
 @pytest.mark.requirement("mcp:sam-library")
@@ -65,15 +67,23 @@ async def test_images_that_a_tool_made_come_as_images(
 async def test_todos_and_whole_results_are_read_as_resources(place: Place) -> None:
     secret = "ghp_" + "a1B2" * 9
     (place.workspace / "big.txt").write_text(f"{secret}\n" + "0123456789\n" * 2000, "utf-8")
-    todos = [{"id": 1, "title": "first", "status": "not-started", "description": "d"}]
+    todos = [{"id": 1, "title": f"try {secret}", "status": "not-started", "description": "d"}]
     async with place.client() as client:
-        await client.call_tool("todo_operations", {"operation": "write", "todoList": todos})
+        async with client.listen(resource_subscriptions=["sam://todos"]) as stream:
+            await client.call_tool("todo_operations", {"operation": "write", "todoList": todos})
+            async with asyncio.timeout(SECONDS):
+                assert await anext(aiter(stream)) == ResourceUpdated(uri="sam://todos")
         listed: Any = (await client.read_resource("sam://todos")).contents[0]
-        assert [todo["title"] for todo in json.loads(listed.text)] == ["first"]
+        (title,) = (todo["title"] for todo in json.loads(listed.text))
+        assert title.startswith("try <secret:")
         cut = await client.call_tool("terminal_operations.run_command", {"command": "cat big.txt"})
         uris = [r.uri for r in (await client.list_resources()).resources]
         [kept] = [uri for uri in uris if uri.startswith("sam://results/")]
         assert kept.rpartition("/")[2] in text_of(cut)
+        async with client.listen(resources_list_changed=True) as stream:
+            await client.call_tool("terminal_operations.run_command", {"command": "cat big.txt"})
+            async with asyncio.timeout(SECONDS):
+                assert await anext(aiter(stream)) == ResourcesListChanged()
         whole: Any = (await client.read_resource(kept)).contents[0]
         assert whole.text.count("0123456789") == 2000
         assert secret not in whole.text
