@@ -82,9 +82,9 @@ def test_no_sentence_of_a_list_of_commands_is_cut(name: str | None) -> None:
     assert "..." not in re.sub(r"\[[A-Z]+\]\.\.\.|COMMAND \.\.\.", "", text)
 
 
-NAMED = re.compile(r"(?:[`(]|^|\$ )sam-tui ([a-z]+)\b(?: ([a-z]+)\b(?![./=]))?", re.MULTILINE)
+NAMED = re.compile(r"(?:[`(]|^|\$ )sam-tui ([a-z]+)\b(?: ([a-z-]+)\b(?![./=]))?", re.MULTILINE)
 """A command of the docs, in a span or at the beginning of a line, and the word behind it."""
-PROSE = {("sends", "nothing"), ("sessions", "to")}
+PROSE = {("sends", "nothing")}
 """What stands at the beginning of a line of a sentence."""
 
 

@@ -116,6 +116,20 @@ async def test_what_a_provider_said_of_a_secret_is_not_told_when_another_model_a
     assert notice.startswith("openai/y answers instead of openai/x") and SECRET not in notice
 
 
+@pytest.mark.requirement("framework:assembled")
+async def test_a_window_that_turns_out_small_gets_a_shorter_request_as_long_as_there_is_one(
+    opened: Opened,
+) -> None:
+    long = failure(400, "maximum context length is 8192 tokens", code="context_length_exceeded")
+    async with FakeServer([long, Reply(text="Done."), *[long] * 9]) as server:
+        bench = opened(model="openai/x", api_base=server.base, api_key=KEY)
+        assert (await bench.session.run("go")).answer == "Done."
+        first, second = map(len, map(sent, server.posts))
+        assert second < first / 2
+        assert (await bench.session.run("on")).reason == "failed"
+        assert len(server.posts) == 3
+
+
 def sent(request: Recorded) -> str:
     """The body of a request."""
     return request.body.decode()
