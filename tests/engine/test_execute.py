@@ -62,7 +62,8 @@ async def test_other_spellings_and_numbers_as_text_are_taken(
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
-        ("voise", {}, ["'voise'", "voice"]),
+        ("voise", {}, ["'voise'", "Did you mean voice"]),
+        ("qqqq", {}, ["no tool called 'qqqq'", "There are: "]),
         ("off", {}, ["off", "disabled"]),
         ("voice", {}, ["operation", "murmur", "Example"]),
         ("voice", {"operation": "murmer"}, ["'murmer'", "Did you mean murmur?"]),
