@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     import pytest
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), ".trace")
-MODULES, TEST, LINES, TESTS, CHOSEN = (
-    os.path.join(FOLDER, name) for name in ("modules", "test", "lines", "tests", "chosen")
+MODULES, TEST, LINES, TESTS, CHOSEN, FAILED = (
+    os.path.join(FOLDER, name) for name in ("modules", "test", "lines", "tests", "chosen", "failed")
 )
-"""Paths that are traced; the test that runs; what it ran; each test's end; the tests to run."""
+"""Paths that are traced; the test that runs; what it ran; each test's end; the tests to run; those that
+fail, where that file is there."""
 
 
 def read(path: str) -> list[str]:
@@ -101,7 +102,7 @@ class Tracer:
 
 def begin() -> Tracer | None:
     """Trace this process and its forks, if this copy is traced."""
-    modules = read(MODULES)
+    modules = [] if confined() else read(MODULES)
     if not modules:
         return None
     tracer = Tracer(modules)
@@ -144,6 +145,8 @@ def pytest_runtest_logstart(nodeid: str) -> None:
 def pytest_runtest_logreport(report: "pytest.TestReport") -> None:
     """Sum up what a test took, and write down how it ended."""
     SECONDS[report.nodeid] = SECONDS.get(report.nodeid, 0.0) + report.duration
+    if report.failed and os.path.exists(FAILED):
+        append(FAILED, report.nodeid)
     if TRACER is not None and (report.when == "teardown" or report.failed):
         outcome = "failed" if report.failed else "passed"
         append(TESTS, f"{outcome} {SECONDS[report.nodeid]:.3f} {report.nodeid}")
