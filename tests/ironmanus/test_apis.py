@@ -336,5 +336,9 @@ async def test_research_says_what_it_lacks_and_makes_nothing_up(online: Desk) ->
         "APITaskAgent", objective="x", user_role="coder", apis=[{"api_name": "Nonsense"}]
     )
     assert "not on the list" in unknown.finished.text
-    nothing = await online.call("APITaskAgent", objective="zzz", user_role="synthesizer")
-    assert "No API fits" in nothing.finished.text
+    for role in (
+        "synthesizer",
+        "researcher",
+    ):  # of the latter are APIs that speak of something else
+        nothing = await online.call("APITaskAgent", objective="zzz", user_role=role)
+        assert "No API fits 'zzz' as it is.\nSearch the web instead." in nothing.finished.text
