@@ -82,29 +82,6 @@ def test_no_sentence_of_a_list_of_commands_is_cut(name: str | None) -> None:
     assert "..." not in re.sub(r"\[[A-Z]+\]\.\.\.|COMMAND \.\.\.", "", text)
 
 
-NAMED = re.compile(r"(?:[`(]|^|\$ )sam-tui ([a-z]+)\b(?: ([a-z-]+)\b(?![./=]))?", re.MULTILINE)
-"""A command of the docs, in a span or at the beginning of a line, and the word behind it."""
-PROSE = {("sends", "nothing")}
-"""What stands at the beginning of a line of a sentence."""
-
-
-@pytest.mark.requirement("headless:routing")
-def test_every_command_that_the_docs_name_is_there_and_they_name_all_of_them() -> None:
-    docs = Path(__file__).parents[2] / "docs"
-    text = "\n".join(
-        path.read_text(encoding="utf-8") for path in (*docs.glob("*.md"), docs / "../README.md")
-    )
-    named = set(NAMED.findall(text)) - PROSE
-    context, missing = click.Context(program), set(COMMANDS) - {name for name, _ in named}
-    for name, below in named:
-        command = program.get_command(context, name)
-        if command is None:
-            missing.add(name)
-        elif below and isinstance(command, click.Group) and not command.get_command(context, below):
-            missing.add(f"{name} {below}")
-    assert missing == {"exec"}  # another name of run, which is tried above
-
-
 @pytest.mark.requirement("headless:exit-codes")
 def test_the_workbench_without_a_terminal_says_what_to_use_instead(sam: Command) -> None:
     ended = sam("fix it")

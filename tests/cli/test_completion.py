@@ -1,15 +1,17 @@
 """Completion in real shells and the manual page, from the commands (one process a shell; 3 s of CPU)."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from sam_tui.cli.main import main
-from sam_tui.cli.program import COMMANDS
+from sam_tui.cli.program import COMMANDS, program
 
 _ASK = {
     "bash": 'source "$1"; COMP_WORDS=($2); COMP_CWORD=$3; _sam_tui_completion sam-tui;'
@@ -76,3 +78,26 @@ def test_the_manual_page_names_every_command_and_is_taken_by_roff(
         )
         assert (ended.returncode, ended.stderr) == (0, "")
         assert len(ended.stdout.splitlines()) > 300
+
+
+NAMED = re.compile(r"(?:[`(]|^|\$ )sam-tui ([a-z]+)\b(?: ([a-z-]+)\b(?![./=]))?", re.MULTILINE)
+"""A command of the docs, in a span or at the beginning of a line, and the word behind it."""
+PROSE = {("sends", "nothing")}
+"""What stands at the beginning of a line of a sentence."""
+
+
+@pytest.mark.requirement("headless:routing")
+def test_every_command_that_the_docs_name_is_there_and_they_name_all_of_them() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    text = "\n".join(
+        path.read_text(encoding="utf-8") for path in (*docs.glob("*.md"), docs / "../README.md")
+    )
+    named = set(NAMED.findall(text)) - PROSE
+    context, missing = click.Context(program), set(COMMANDS) - {name for name, _ in named}
+    for name, below in named:
+        command = program.get_command(context, name)
+        if command is None:
+            missing.add(name)
+        elif below and isinstance(command, click.Group) and not command.get_command(context, below):
+            missing.add(f"{name} {below}")
+    assert missing == {"exec"}  # another name of run, which is tried above
