@@ -132,7 +132,13 @@ class _Reader:
             ):
                 raise ConfigurationError("It holds too much for a bundle.")
             if done.returncode:
-                why = done.stderr.decode("utf-8", "replace").strip().splitlines()
-                raise ConfigurationError(f"git {words[0]}: {why[-1] if why else 'it failed'}")
+                raise ConfigurationError(f"git {words[0]}: {_why(done.stderr)}")
             output.seek(0)
             return output.read()
+
+
+def _why(errors: bytes) -> str:
+    """What git says went wrong."""
+    lines = errors.decode("utf-8", "replace").strip().splitlines()
+    fatal = [line for line in lines if line.startswith(("fatal: ", "error: "))]
+    return next(iter((*fatal, *reversed(lines))), "it failed")

@@ -31,11 +31,12 @@ def parse_hooks(text: str, path: str, source: HookSource) -> tuple[Hook, ...]:
 
 
 def matches(hook: Hook, subject: str) -> bool:
-    """Whether a hook is about ``subject``: whole, its tool without the operation, or Claude Code's name."""
+    """Whether a hook is about ``subject``: whole or its tool; a bundle's by Claude Code's names, too."""
     if hook.matcher in ("", "*"):
         return True
     tool = subject.partition(".")[0]
-    theirs = [name for name, ours in CLAUDE_TOOLS.items() if subject in ours or tool in ours]
+    claude = CLAUDE_TOOLS.items() if hook.source == "bundle" else ()
+    theirs = [name for name, ours in claude if subject in ours or tool in ours]
     return any(re.fullmatch(hook.matcher, name) for name in (subject, tool, *theirs))
 
 

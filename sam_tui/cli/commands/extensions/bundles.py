@@ -173,7 +173,7 @@ def _fetched(bundle: "Bundle") -> "BundleContent":
     from sam_tui.adapters.checkpoints.git import git_program
 
     if not is_address(bundle.address):
-        content = read_folder(os.path.join(bundle.address, bundle.folder))
+        content = read_folder(os.path.normpath(os.path.join(bundle.address, bundle.folder)))
     else:
         program = git_program(os.environ.get("PATH", ""), [os.getcwd()])
         if program is None:
@@ -199,7 +199,9 @@ def _source(values: Values) -> "Bundle":
         named, why = _project(values)
         bundle = next((bundle for bundle in named if bundle.name == source), None)
         if bundle is None:
-            raise UsageError(f"{source} is no folder, and this folder names no such bundle. {why}")
+            raise UsageError(
+                f"{source!r} is no folder, and this folder names no such bundle.", hint=why
+            )
         return bundle
     if is_address(source):
         require_address(source, ref)
