@@ -12,7 +12,7 @@ from sam_tui.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from sam_tui.adapters.mcp_client import ServerFile, ServerSettings
-    from sam_tui.core.ports.bundles import BundleFolder
+    from sam_tui.core.ports.policy import BundleFolder
 
 _MANIFEST = ".claude-plugin/plugin.json"
 

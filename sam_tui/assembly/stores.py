@@ -32,11 +32,10 @@ if TYPE_CHECKING:
     from sam_tui.adapters.storage import Storage
     from sam_tui.core.accesses import Location
     from sam_tui.core.authorization.guard import Guard
-    from sam_tui.core.ports.bundles import BundleFolder
     from sam_tui.core.ports.calls import CallLog
     from sam_tui.core.ports.code import Insight
     from sam_tui.core.ports.model import Embedder
-    from sam_tui.core.ports.policy import DecisionHistory
+    from sam_tui.core.ports.policy import BundleFolder, DecisionHistory
     from sam_tui.core.ports.storage import ConversationCatalog, ConversationStore, ResultStore
 
 

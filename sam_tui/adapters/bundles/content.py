@@ -109,11 +109,9 @@ def _walk(root: str) -> Iterator[tuple[str, str]]:
         raise ConfigurationError(f"{error.filename} cannot be read: {error.strerror}.")
 
     for parent, folders, files in os.walk(root, onerror=fail):
-        below = os.path.relpath(parent, root)
-        if below == ".":
-            folders[:] = [name for name in folders if name != ".git"]
-            files = [name for name in files if name != ".git"]
-        folders.sort()
-        linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
-        for name in sorted((*files, *linked)):
-            yield (name if below == "." else f"{below}/{name}"), os.path.join(parent, name)
+        skipped = {".git"} if parent == root else set[str]()
+        folders[:] = sorted({*folders} - skipped)
+        links = (name for name in folders if os.path.islink(os.path.join(parent, name)))
+        for name in sorted({*files, *links} - skipped):
+            path = os.path.join(parent, name)
+            yield os.path.relpath(path, root), path

@@ -12,7 +12,7 @@ from sam_tui.core.errors import ConfigurationError, UsageError
 
 _URL = re.compile(r"(https|ssh|file)://(?:[\w.~+-]+@)?(?!-)[^@]*")
 _SCP = re.compile(r"[\w][\w.-]*@[\w][\w.-]*:(?!-|:)\S+")
-_REF = re.compile(r"[A-Za-z0-9][\w./+-]*")
+_REF = re.compile(r"(?!.*\.\.)[A-Za-z0-9][\w./+-]*")
 _PERSONS = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL")
 """Variables of git that say how a person reaches servers."""
 _SECONDS = 300.0
@@ -46,7 +46,7 @@ def require_address(address: str, ref: str) -> None:
             f"{ascii(address)[:120]} is no address of a bundle.",
             hint="https://…, ssh://…, user@host:path, file:///…, or a folder.",
         )
-    if ref and (not _REF.fullmatch(ref) or ".." in ref or ref.endswith((".lock", "/"))):
+    if not _REF.fullmatch(ref or "HEAD"):
         raise UsageError(f"{ascii(ref)[:80]} is no branch, tag or commit.")
 
 
@@ -81,7 +81,7 @@ class _Reader:
         content = BundleContent(commit=commit.decode("ascii").strip())
         tree = f"{content.commit}:{folder}" if folder else content.commit
         listed = self._git("ls-tree", "-r", "-z", "-l", "--full-tree", tree, most=_MOST_NAMES)
-        wanted: list[tuple[str, bool, str]] = []
+        entries: list[tuple[str, bool, str]] = []
         links: list[tuple[str, str]] = []
         for line in filter(None, listed.split(b"\0")):
             about, _, name_bytes = line.partition(b"\t")
@@ -93,11 +93,11 @@ class _Reader:
             if mode == "120000":
                 links.append((name, oid))
             else:
-                wanted.append((name, mode == "100755", oid))
-        blobs = self._blobs([oid for *_, oid in (*wanted, *links)])
+                entries.append((name, mode == "100755", oid))
+        blobs = self._blobs([oid for *_, oid in (*entries, *links)])
         for name, oid in links:
             content.leave_link(name, blobs[oid].decode("utf-8", "surrogateescape"))
-        content.files |= {name: BundleFile(blobs[oid], runs) for name, runs, oid in wanted}
+        content.files |= {name: BundleFile(blobs[oid], runs) for name, runs, oid in entries}
         return content
 
     def _blobs(self, oids: list[str]) -> dict[str, bytes]:

@@ -19,7 +19,7 @@ from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.local_files.bounded import MissingFile, UnusableFile, read_bounded
 from sam_tui.core.local_files.cache import Unchanged
 from sam_tui.core.local_files.private_files import exclusive, replace_file
-from sam_tui.core.ports.bundles import BundleFolder
+from sam_tui.core.ports.policy import BundleFolder
 
 RECORDS, COPIES = "bundles.json", "bundles"
 """Below the settings folder."""

@@ -11,7 +11,6 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import ConfigurationError, SamError
 from sam_tui.core.local_files.cache import Signature, signature_of
-from sam_tui.core.ports.bundles import BundleFolder
 from sam_tui.core.ports.files import Files
 from sam_tui.core.ports.hooks import (
     Hook,
@@ -23,6 +22,7 @@ from sam_tui.core.ports.hooks import (
     HookWord,
     Occasion,
 )
+from sam_tui.core.ports.policy import BundleFolder
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Commands
 
 OBJECTS = 2

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sam_tui.adapters.skills.folders import Origin, UnusableSkill, front_matter
+from sam_tui.adapters.skills.folders import FileOrigin, UnusableSkill, front_matter
 from sam_tui.core.errors import SamError
 from sam_tui.core.local_files.cache import Unchanged
-from sam_tui.core.ports.bundles import BundleFolder
 from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.policy import BundleFolder
 from sam_tui.core.ports.prompts import (
     Definition,
     DefinitionKind,
@@ -70,18 +70,18 @@ class FileDefinitions:
                 definitions[definition.name] = definition
         return DefinitionListing(tuple(definitions.values()), tuple(problems))
 
-    def _folders(self, kind: DefinitionKind) -> Iterator[tuple[str, Origin]]:
+    def _folders(self, kind: DefinitionKind) -> Iterator[tuple[str, FileOrigin]]:
         sources = self._sources
         for folder in sources.personal:
-            yield os.path.realpath(os.path.join(folder, kind)), Origin("user")
+            yield os.path.realpath(os.path.join(folder, kind)), FileOrigin("user")
         if sources.trusted():
-            project = Origin("project", sources.workspace, vouches=sources.vouches)
+            project = FileOrigin("project", sources.workspace, vouches=sources.vouches)
             for name in sources.project:
                 yield os.path.join(sources.workspace, name, kind), project
         for bundle in sources.bundles() if kind != "rules" else ():
-            yield os.path.join(bundle.folder, kind), Origin.of_bundle(bundle)
+            yield os.path.join(bundle.folder, kind), FileOrigin.of_bundle(bundle)
 
-    def _files(self, folder: str, origin: Origin) -> list[tuple[str, str]]:
+    def _files(self, folder: str, origin: FileOrigin) -> list[tuple[str, str]]:
         """The Markdown files of a folder, and of the folders in it, with the names they give."""
         listed: list[tuple[str, str]] = []
         for below in ("", *self._entries(folder, origin, "directory")):
@@ -91,14 +91,14 @@ class FileDefinitions:
                     listed.append((os.path.join(folder, below, name), posixpath.join(below, stem)))
         return [(file, name.replace("/", ":")) for file, name in listed[:MOST]]
 
-    def _entries(self, folder: str, origin: Origin, kind: str) -> list[str]:
+    def _entries(self, folder: str, origin: FileOrigin, kind: str) -> list[str]:
         try:
             entries = self._sources.files.list(origin.where(folder))
         except SamError:
             return []
         return sorted(entry.name for entry in entries if entry.kind == kind)
 
-    def _parsed(self, file: str, name: str, origin: Origin) -> Definition:
+    def _parsed(self, file: str, name: str, origin: FileOrigin) -> Definition:
         text = origin.read(self._sources.files, file, LARGEST)
         text = self._sources.clean(text.replace("\r\n", "\n"))
         values: dict[str, str] = {}

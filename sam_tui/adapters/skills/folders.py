@@ -10,8 +10,8 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import SamError
 from sam_tui.core.local_files.cache import Unchanged, signature_of
-from sam_tui.core.ports.bundles import BundleFolder
 from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.policy import BundleFolder
 from sam_tui.core.ports.prompts import FileProblem, Skill, SkillListing, SkillSource
 from sam_tui.core.text.plain import printable
 
@@ -93,7 +93,7 @@ BUNDLE_ROOT = "${CLAUDE_PLUGIN_ROOT}"
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class FileOrigin:
     """Whose files they are: the person's, read as they are, or those below a ``root``, without links.
 
     ``vouches`` says whether a file, by its name below the root, holds what was trusted.
@@ -105,7 +105,7 @@ class Origin:
     vouches: Callable[[str, bytes], bool] = lambda _, __: True
 
     @classmethod
-    def of_bundle(cls, bundle: BundleFolder) -> "Origin":
+    def of_bundle(cls, bundle: BundleFolder) -> "FileOrigin":
         """A bundle's: its name stands before the names of what is in it."""
         return cls("bundle", bundle.folder, f"{bundle.name}:", bundle.vouches)
 
@@ -143,7 +143,7 @@ class FileSkills:
         bundles: Callable[[], Sequence[BundleFolder]] = tuple,
     ) -> None:
         self._own = os.path.realpath(os.path.join(config_dir, USER_FOLDER))
-        self._project = Origin("project", trust.folder, vouches=trust.vouches)
+        self._project = FileOrigin("project", trust.folder, vouches=trust.vouches)
         self._files = files
         self._trust = trust
         self._clean = clean
@@ -180,15 +180,15 @@ class FileSkills:
                 break
         return listed[:MOST_FILES]
 
-    def _folders(self) -> Iterator[tuple[str, Origin]]:
-        yield self._own, Origin("user")
+    def _folders(self) -> Iterator[tuple[str, FileOrigin]]:
+        yield self._own, FileOrigin("user")
         if self._trust.trusted:
             for folder in PROJECT_FOLDERS:
                 yield os.path.join(self._project.root, folder), self._project
         for bundle in self._bundles():
-            yield os.path.join(bundle.folder, USER_FOLDER), Origin.of_bundle(bundle)
+            yield os.path.join(bundle.folder, USER_FOLDER), FileOrigin.of_bundle(bundle)
 
-    def _skills(self, folder: str, origin: Origin) -> list[str]:
+    def _skills(self, folder: str, origin: FileOrigin) -> list[str]:
         """The folders that have a SKILL.md, by name. The person may link theirs from elsewhere."""
         try:
             entries = self._files.list(origin.where(folder))
@@ -200,7 +200,7 @@ class FileSkills:
             folders = [os.path.realpath(path) for path in folders]
         return [p for p in folders if signature_of(os.path.join(p, FILE)) is not None][:MOST]
 
-    def _fresh(self, file: str, origin: Origin) -> Skill:
+    def _fresh(self, file: str, origin: FileOrigin) -> Skill:
         text = self._clean(origin.read(self._files, file, LARGEST))
         name, description, text = read_skill(text)
         name = f"{origin.prefix}{name}"

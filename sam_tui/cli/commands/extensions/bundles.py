@@ -19,8 +19,9 @@ from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
     from sam_tui.adapters.bundles import BundleContent, BundleStore
+    from sam_tui.adapters.bundles.content import BundleFile
     from sam_tui.adapters.bundles.store import Bundle
-    from sam_tui.core.ports.bundles import BundleFolder
+    from sam_tui.core.ports.policy import BundleFolder
     from sam_tui.core.ports.prompts import DefinitionKind
 
 MANIFEST = ".claude-plugin/plugin.json"
@@ -84,18 +85,16 @@ def list_command(**values: Any) -> int:
     """List the bundles that you trust, how they stand, and those that this folder names."""
     require_output()
     store = _store(values)
-    rows = [(bundle, _standing(store, bundle)) for bundle in store.bundles()]
-    trusted = {bundle.digest for bundle, _ in rows}
     named, why = _project(values)
-    rows += [(bundle, "not added") for bundle in named if bundle.digest not in trusted]
+    rows = [*_rows(store, named)]
     if values["as_json"]:
         listed = [{**asdict(bundle), "standing": standing} for bundle, standing in rows]
         click.echo(json.dumps([{**row, "files": len(row["files"])} for row in listed], indent=2))
-    else:
-        for bundle, standing in rows:
-            click.echo(terminal_safe(f"{bundle.name:<24} {standing:<16} {_whence(bundle)}"))
-        if not rows:
-            click.echo("No bundle is trusted. Add one with: sam-tui bundles add FOLDER", err=True)
+        return 0
+    for bundle, standing in rows:
+        click.echo(terminal_safe(f"{bundle.name:<24} {standing:<16} {_whence(bundle)}"))
+    if not rows:
+        click.echo("No bundle is trusted. Add one with: sam-tui bundles add FOLDER", err=True)
     if why:
         click.echo(terminal_safe(why), err=True)
     return 0
@@ -133,11 +132,11 @@ def _offer(store: "BundleStore", bundle: "Bundle", content: "BundleContent", dig
     """Show a bundle, and have it count where the person trusts exactly this. Raises ``SamError``."""
     from sam_tui.adapters.bundles.content import digest_of
     from sam_tui.adapters.bundles.store import discard, require_name
-    from sam_tui.core.ports.bundles import BundleFolder
+    from sam_tui.core.ports.policy import BundleFolder
 
-    wanted, bundle = bundle.digest, replace(bundle, digest=digest_of(bundle.files))
+    pinned, bundle = bundle.digest, replace(bundle, digest=digest_of(bundle.files))
     require_name(bundle.name)
-    if not bundle.everywhere and wanted != bundle.digest:
+    if not bundle.everywhere and pinned != bundle.digest:
         raise ConfigurationError(
             f"{bundle.name} is not what this folder names: its digest is {bundle.digest}.",
             hint="Either it changed at its source, or somebody put something else there.",
@@ -195,20 +194,24 @@ def _source(values: Values) -> "Bundle":
     source, ref, folder = values["source"], values["ref"] or "", values["folder"].strip("/")
     if ".." in folder.split("/") or ":" in folder:
         raise UsageError("--folder is one of the address, without “..”.")
-    if not is_address(source) and "/" not in source and not os.path.isdir(source):
-        named, why = _project(values)
-        bundle = next((bundle for bundle in named if bundle.name == source), None)
-        if bundle is None:
-            raise UsageError(
-                f"{source!r} is no folder, and this folder names no such bundle.", hint=why
-            )
-        return bundle
+    if not (is_address(source) or "/" in source or os.path.isdir(source)):
+        return _of_project(values)
     if is_address(source):
         require_address(source, ref)
         return Bundle(values["name"], source, "", ref, folder)
     if ref:
         raise UsageError("--ref goes with an address; file:///… is one of a repository here.")
     return Bundle(values["name"], os.path.realpath(os.path.join(str(source), folder)), "")
+
+
+def _of_project(values: Values) -> "Bundle":
+    """A bundle that the folder names. Raises ``UsageError``."""
+    named, why = _project(values)
+    for bundle in named:
+        if bundle.name == values["source"]:
+            return bundle
+    what = f"{values['source']!r} is no folder, and this folder names no such bundle."
+    raise UsageError(what, hint=why)
 
 
 def _project(values: Values) -> "tuple[Sequence[Bundle], str]":
@@ -310,17 +313,30 @@ def _changes(old: "BundleContent", new: "BundleContent") -> Iterator[str]:
         if before == after:
             continue
         word = "changed" if before and after else "new" if after else "removed"
-        runs = after is not None and after.runs and not (before and before.runs)
-        yield f"{word}: {name}{' (a program now)' if runs else ''}"
-        data = [file.data if file else b"" for file in (before, after)]
-        if any(b"\0" in part or len(part) > _DIFFED for part in data):
-            continue
-        texts = [part.decode("utf-8", "replace").splitlines() for part in data]
-        lines = [*islice(difflib.unified_diff(texts[0], texts[1], n=1, lineterm=""), 2, left + 3)]
-        yield from (f"  {line}" for line in lines[:left])
-        if len(lines) > left:
-            yield "  […]"
+        yield f"{word}: {name}{' (a program)' if after and after.runs else ''}"
+        lines = [*islice(_diff(before, after), left + 1)]
+        yield from lines[:left]
         left = max(left - len(lines), 0)
+    if not left:
+        yield "  […]"
+
+
+def _diff(before: "BundleFile | None", after: "BundleFile | None") -> Iterator[str]:
+    """The lines of a text that differ; none of large files, nor of what is no text."""
+    data = [file.data if file else b"" for file in (before, after)]
+    if any(b"\0" in part or len(part) > _DIFFED for part in data):
+        return
+    texts = [part.decode("utf-8", "replace").splitlines() for part in data]
+    for line in islice(difflib.unified_diff(texts[0], texts[1], n=1, lineterm=""), 2, None):
+        yield f"  {line}"
+
+
+def _rows(store: "BundleStore", named: "Sequence[Bundle]") -> "Iterator[tuple[Bundle, str]]":
+    """The bundles that are trusted, then those that the folder names besides, each with how it stands."""
+    for bundle in store.bundles():
+        yield bundle, _standing(store, bundle)
+    trusted = {bundle.digest for bundle in store.bundles()}
+    yield from ((bundle, "not added") for bundle in named if bundle.digest not in trusted)
 
 
 def _standing(store: "BundleStore", bundle: "Bundle") -> str:
