@@ -173,7 +173,7 @@ class _Registration:
         bearer = {"Authorization": f"Bearer {self.token}"}
         try:
             async with asyncio.timeout(_WITHDRAW_SECONDS):
-                await http.delete(self.page, headers=bearer, auth=None)
+                await http.delete(self.page, headers=bearer, auth=httpx2.Auth())
         except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError):
             return  # it stays there, unused
 
