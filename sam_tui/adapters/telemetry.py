@@ -49,12 +49,12 @@ class OtlpSender:
         try:
             parts = urlsplit(endpoint.strip())
             self._host, self._port = parts.hostname or "", parts.port
-            usable = self._host and parts.scheme in ("http", "https")
+            if not self._host or parts.scheme not in ("http", "https"):
+                raise ValueError("no web address")
         except ValueError:
-            usable = False
-        if not usable:
             hint = "Such as http://127.0.0.1:4318."
-            raise ConfigurationError(f"{endpoint!r} is no address of a collector.", hint=hint)
+            what = f"{endpoint!r} is no address of a collector."
+            raise ConfigurationError(what, hint=hint) from None
         self._secure, self._folder = parts.scheme == "https", parts.path.rstrip("/")
         self._headers = {"Content-Type": "application/json", **_headers(headers)}
         self._batches: queue.Queue[_Batch | None] = queue.Queue(MOST_WAITING)

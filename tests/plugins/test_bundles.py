@@ -110,6 +110,14 @@ def test_a_bundle_counts_once_its_bytes_are_trusted_and_is_held_in_the_assembled
     assert code == 3 and bundles.names() == {}
     assert 'hook     PreToolUse (Read): "${CLAUDE_PLUGIN_ROOT}/hooks/no.sh"' in shown
     assert "server   review-gh: cat ${UNSET}" in shown
+    hostile = {"name": "review", "description": "Kind\n  0 files, 0 of them programs\x1b[2J"}
+    bundles.write(".claude-plugin/plugin.json", json.dumps(hostile))
+    for text in ("null", '{"Stop": [{"hooks": [{"type": "command", "command": "a\\nb"}]}]}'):
+        events = (bundles.source / "hooks/hooks.json").read_text("utf-8")
+        bundles.write("hooks/hooks.json", text)
+        lines = bundles("add", str(bundles.source))[1].splitlines()
+        assert "  0 files, 0 of them programs" not in lines and "b" not in lines
+        bundles.write("hooks/hooks.json", events)
     with pytest.raises(ConfigurationError, match="Its digest is"):
         bundles("add", str(bundles.source), "--trust", "0" * 64)
     bundles.trust("add", str(bundles.source))

@@ -50,8 +50,8 @@ class _Reader:
         self._found: list[Hook] = []
 
     def file(self, data: Any) -> tuple[Hook, ...]:
-        if self._lenient and "hooks" not in data:
-            data = {"hooks": cast("object", data)}  # as some bundles have it
+        bare = self._lenient and isinstance(data, dict) and "hooks" not in data
+        data = {"hooks": cast("object", data)} if bare else cast("object", data)
         top = self._object(data, "the file", ("hooks", "description"))
         events = self._object(top.get("hooks", {}), "hooks", HOOK_EVENTS)
         for event, groups in events.items():

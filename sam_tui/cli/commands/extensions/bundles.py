@@ -15,6 +15,7 @@ from sam_tui.cli.options import Values, place_options, workspace_of
 from sam_tui.cli.settings import data_dir_of
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import ConfigurationError, UsageError
+from sam_tui.core.text.plain import printable
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ def update_command(**values: Any) -> int:
     if bundle.files == old.files:
         click.echo(terminal_safe(f"{old.name} is as you trusted it."))
         return 0
-    for line in _changes(read_folder(store.folder(old).folder), content):
-        click.echo(terminal_safe(line))
+    _print(_changes(read_folder(store.folder(old).folder), content))
     return _offer(store, bundle, content, values["digest"])
 
 
@@ -111,8 +111,7 @@ def show_command(**values: Any) -> int:
     store = _store(values)
     bundle = _named(store, values["name"])
     folder = store.folder(bundle)
-    for line in _described(bundle, folder, read_folder(folder.folder)):
-        click.echo(terminal_safe(line))
+    _print(_described(bundle, folder, read_folder(folder.folder)))
     standing = _standing(store, bundle)
     click.echo(f"  stands   {standing}")
     return 1 if standing == "changed" else 0
@@ -144,8 +143,7 @@ def _offer(store: "BundleStore", bundle: "Bundle", content: "BundleContent", dig
     staged = store.staged(content)
     try:
         folder = BundleFolder(bundle.name, staged, lambda _, __: True, lambda: True)
-        for line in _described(bundle, folder, content):
-            click.echo(terminal_safe(line))
+        _print(_described(bundle, folder, content))
         if digest and digest != bundle.digest:
             raise ConfigurationError(f"Its digest is {bundle.digest}, and not {digest}.")
         if not (digest or _asked()):
@@ -157,6 +155,12 @@ def _offer(store: "BundleStore", bundle: "Bundle", content: "BundleContent", dig
         discard(staged)
     click.echo(terminal_safe(f"{bundle.name} counts from the next start on."), err=True)
     return 0
+
+
+def _print(lines: Iterator[str]) -> None:
+    """Write lines of what a bundle says: each stays one line, and hides nothing of itself."""
+    for line in lines:
+        click.echo(terminal_safe(printable(line)))
 
 
 def _asked() -> bool:
@@ -288,10 +292,11 @@ def _running(folder: "BundleFolder") -> Iterator[str]:
             yield f"  hook     {hook.event}{matcher}: {hook.command}"
         for file in bundle_servers(folder, os.environ, lambda: True):
             for server in file.read()[0]:
-                fault = f"  ({server.fault})" if server.fault else ""
+                fault = server.fault.replace(f"{folder.folder}/", "")
+                fault = f"  ({fault})" if fault else ""
                 yield f"  server   {server.name}: {server.summary}{fault}"
     except ConfigurationError as why:
-        yield f"  not used {why}"
+        yield f"  not used {why}".replace(f"{folder.folder}/", "")
 
 
 def _manifest(content: "BundleContent") -> Mapping[str, str]:
