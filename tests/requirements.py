@@ -13,6 +13,11 @@ class Requirement:
 
 # fmt: off
 REQUIREMENTS: dict[str, Requirement] = {
+    "bundles:git": Requirement("A bundle at an address of git is pinned to a commit, and nothing of it is checked out.", "issue 18.6"),
+    "bundles:hostile": Requirement("Links out, traversal, submodules, huge and unprintable files, and addresses that are options or transports are refused in words.", "issue 18.6"),
+    "bundles:layout": Requirement("A folder as plug-ins of other agents are laid out gives skills, commands, agents, hooks and servers, under its name.", "issue 18.6, peers J"),
+    "bundles:project": Requirement("A project names bundles by digest; they count in it once it is trusted and those bytes are.", "issue 18.6"),
+    "bundles:trust": Requirement("Nothing of a bundle runs or instructs before exactly its bytes were trusted, nor after they changed.", "issue 18.6"),
     "doctor:fix": Requirement("The doctor mends folders, permissions, what ended programs left and damaged indexes where that is asked, says what it did, and touches nothing else.", "issue 17.9"),
     "ui:fleets": Requirement("Fleets are a screen: progress with an estimate, tasks, one inbox that is answered, cancel and retry.", "issue 15.8"),
     "ui:status-command": Requirement("A program of the person's own fills a part of the status bar, with a time limit, without secrets, as plain text; the first run says in three lines what the agent may do.", "issue 17.8"),
@@ -827,6 +832,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:restart": Requirement("A server that died is started by the next call, a bounded number of times. One that does not come up is tried again after pauses that grow.", "research/peers.md MCP"),
     "servers:login": Requirement("A person logs in at a server with OAuth by one command; tokens are in a private file, masked, used, refreshed without the person, and forgotten by another command.", "issue 18.1"),
     "servers:completion": Requirement("Resources, prompts and their arguments of servers that are there are completed as the server proposes; a name that nobody could type or see is not offered.", "issue 18.1"),
+    "servers:login-given-up": Requirement("A login given up leaves no file, and no registration where the server lets it be deleted.", "issue 18.1"),
     "servers:login-workbench": Requirement("In the workbench a person logs in at a server: the page's address is shown and copied, Esc gives up, and the server is connected afterwards.", "issue 18.1"),
     "servers:search": Requirement("More than 40 tools of servers are found by search instead of told whole; their calls are judged under their own names.", "issue 18.1"),
     "servers:login-keyring": Requirement("A login lies in the keyring of the system where there is one, else in the private file; forgetting it takes it out of there, or says that it cannot.", "issue 18.1"),

@@ -46,12 +46,16 @@ class OtlpSender:
     """
 
     def __init__(self, endpoint: str, headers: str = "") -> None:
-        parts = urlsplit(endpoint.strip())
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(endpoint.strip())
+            self._host, self._port = parts.hostname or "", parts.port
+            if not self._host or parts.scheme not in ("http", "https"):
+                raise ValueError("no web address")
+        except ValueError:
             hint = "Such as http://127.0.0.1:4318."
-            raise ConfigurationError(f"{endpoint!r} is no address of a collector.", hint=hint)
-        self._secure, self._host = parts.scheme == "https", parts.hostname
-        self._port, self._folder = parts.port, parts.path.rstrip("/")
+            what = f"{endpoint!r} is no address of a collector."
+            raise ConfigurationError(what, hint=hint) from None
+        self._secure, self._folder = parts.scheme == "https", parts.path.rstrip("/")
         self._headers = {"Content-Type": "application/json", **_headers(headers)}
         self._batches: queue.Queue[_Batch | None] = queue.Queue(MOST_WAITING)
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)

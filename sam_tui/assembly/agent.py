@@ -219,11 +219,11 @@ class Agent(Providers):
         named = NamedReads(folders.home, self.workspace.roots)
         hooks = FileHooks(
             folders.config_dir,
-            root,
             files=self.files,
             commands=lambda: self.commands,
             trust=self.configuration.trust,
             reads=lambda line: named.of_line(line, root),
+            bundles=self.bundles,
         )
         user = os.path.join(folders.config_dir, "hooks.json")
         beyond = self.workspace.locate(user).root is None

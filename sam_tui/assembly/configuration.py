@@ -8,6 +8,7 @@ from sam_tui.adapters.policy import AppFolders, Layers, SandboxTerms, read_layer
 from sam_tui.assembly.options import Options
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.authorization.trust import FolderTrust
+from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.workflow.lazy import DATABASE, WorkflowPlaces
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md")
@@ -46,10 +47,24 @@ class Configuration:
 
     @property
     def has_skills(self) -> bool:
-        """Whether there are folders for skills: in the settings folder, or in the workspace."""
+        """Whether there are folders for skills: in the settings folder, the workspace, or a bundle."""
         root, config = self.workspace.root, self.folders.config_dir
         names = (f"{config}/skills", f"{root}/.agents/skills", f"{root}/.sam/skills")
-        return any(map(os.path.isdir, names))
+        return any(map(os.path.isdir, names)) or self.has_bundles
+
+    @property
+    def has_bundles(self) -> bool:
+        """Whether the person ever added a bundle."""
+        return os.path.lexists(os.path.join(self.folders.config_dir, "bundles.json"))
+
+    def pinned_bundles(self) -> frozenset[str]:
+        """The digests of the bundles that this folder names; none where it is not trusted."""
+        from sam_tui.adapters.bundles.store import project_bundles
+
+        try:
+            return frozenset(bundle.digest for bundle in project_bundles(self.trust))
+        except (ConfigurationError, UsageError):
+            return frozenset()
 
     @property
     def own_definitions(self) -> tuple[str, ...]:
@@ -66,7 +81,8 @@ class Configuration:
     def has_hooks(self) -> bool:
         """Whether there is a file that may configure hooks."""
         user = os.path.join(self.folders.config_dir, "hooks.json")
-        return os.path.lexists(user) or os.path.lexists(f"{self.workspace.root}/.sam/hooks.json")
+        project = f"{self.workspace.root}/.sam/hooks.json"
+        return os.path.lexists(user) or os.path.lexists(project) or self.has_bundles
 
     @property
     def has_instructions(self) -> bool:

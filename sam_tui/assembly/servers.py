@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sam_tui.assembly.models import Providers
-from sam_tui.assembly.options import is_inline, names_something
+from sam_tui.assembly.server_files import ServerFiles, bundle_of
 from sam_tui.core.accesses import CommandAccess, Fetch, LocatedAccess
 from sam_tui.core.authorization.guard import Request
 from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
-from sam_tui.core.errors import ConfigurationError, ToolError
+from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Noticed
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         Caller,
         Callers,
         Logins,
-        ServerFile,
         ServerPool,
         ServerSettings,
         ServerSurroundings,
@@ -57,7 +56,7 @@ class GuardedServers:
         self._parts = parts
         self._options = options
         self._folders = parts.configuration.folders
-        self._trust = parts.configuration.trust
+        self._files = ServerFiles(parts)
         self._executor = executor
         self._inquiries = inquiries
         self._sampling = sampling
@@ -68,7 +67,7 @@ class GuardedServers:
         self._over_context7: tuple[Offer, ...] = ()
         self._patience = _GLANCE if options.attended else _PATIENCE
         if options.mcp_config:
-            self._require(len(options.mcp_config))
+            self._files.require_named()
         if self._context7:
             executor.registry.join(self._documentation())
 
@@ -166,7 +165,7 @@ class GuardedServers:
     def _made(self) -> "ServerPool | None":
         """The pool, once there is a file that may name servers."""
         handed_in = self._options.client_servers
-        if not (self._context7 or handed_in or any(map(names_something, self._paths()))):
+        if not (self._context7 or handed_in or self._files.any()):
             return None
         from sam_tui.adapters.mcp_client import ServerPool, SettingsReader
         from sam_tui.adapters.mcp_client.documentation import named_by_variable
@@ -174,7 +173,7 @@ class GuardedServers:
         named = named_by_variable(self._context7) if self._context7 else ()
         if handed_in:  # variables are the client's to fill in
             named += SettingsReader("client", {}).parse(handed_in.encode(), "the editor")
-        self._pool = ServerPool(self._files(), self._surroundings(), named)
+        self._pool = ServerPool(self._files.files(), self._surroundings(), named)
         return self._pool
 
     def _logins(self) -> "Logins":
@@ -204,54 +203,6 @@ class GuardedServers:
             self._over_context7 = (documentation_offer(lambda: pool.connection(SERVER)),)
         return self._over_context7
 
-    def _paths(self) -> tuple[str, ...]:
-        named = self._options.mcp_config
-        if self._options.strict_mcp_config:
-            return named
-        root = self._parts.workspace.root
-        discovered = (
-            os.path.join(self._folders.config_dir, "mcp.json"),
-            os.path.join(root, ".mcp.json"),
-        )
-        return (*named, *discovered)
-
-    def _files(self) -> "list[ServerFile]":
-        from sam_tui.adapters.mcp_client import PROJECT_FILE, ServerFile, SettingsReader
-        from sam_tui.adapters.terminal.processes.environment import PROVIDER_KEYS
-
-        environ, trust = self._parts.environ, self._trust
-        paths = self._paths()
-        count = len(self._options.mcp_config)
-        flags = SettingsReader("flag", environ)
-        files = [
-            ServerFile("--mcp-config", flags, text=v) if is_inline(v) else ServerFile(v, flags)
-            for v in paths[:count]
-        ]
-        if not self._options.strict_mcp_config:
-            personal, project = paths[count:]
-            files.append(ServerFile(personal, SettingsReader("user", environ)))
-            files.append(
-                ServerFile(
-                    project,
-                    SettingsReader("project", environ, PROVIDER_KEYS),
-                    lambda: trust.trusted,
-                    lambda data: trust.look() == "trusted" and trust.vouches(PROJECT_FILE, data),
-                    self._parts.workspace.root,
-                )
-            )
-        return files
-
-    def _require(self, count: int) -> None:
-        """Whoever names a file wants it: what is wrong with it ends the start."""
-        for file in self._files()[:count]:
-            data = file.data()
-            if data is None:
-                why = f"There is no file {file.path}."
-                raise ConfigurationError(why, hint="Check --mcp-config.")
-            for server in file.reader.parse(data, file.path):
-                if server.fault:
-                    raise ConfigurationError(server.fault)
-
     def _surroundings(self) -> "ServerSurroundings":
         from sam_tui.adapters.mcp_client import RememberedTools, ServerSurroundings
 
@@ -265,7 +216,7 @@ class GuardedServers:
             self._admit,
             self._ask,
             self._sampling and self._sampling.answer,
-            lambda settings: settings.source != "project" or self._trust.trusted,
+            self._files.believes,
             lambda: self._guard.policy.mode != "bypass",
             parts.clock.monotonic,
             self._logins(),
@@ -303,11 +254,13 @@ class GuardedServers:
             await self._allow(settings, callers(), access)
         network = guard.network_of((access,), lasting=False)
         asks = self._asks(settings.name, callers)
-        readable = self._named(settings) if settings.source in ("user", "flag") else ()
+        readable = self._named(settings) if settings.source in ("user", "flag", "bundle") else ()
         return ServerTerms(guard.policy.mode != "bypass", guard.writable, network, asks, readable)
 
     def _named(self, settings: "ServerSettings") -> tuple[str, ...]:
-        """What a server of the person's has to read to start."""
+        """What a server of the person's has to read to start, or one of a bundle."""
+        if settings.source == "bundle":
+            return (bundle_of(settings),)
         from sam_tui.adapters.policy.readable_paths import NamedReads
 
         words, workspace = (settings.command, *settings.args), self._parts.workspace

@@ -2,7 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sam_tui.assembly.configuration import PROJECT_DEFINITIONS, Configuration
@@ -18,6 +18,7 @@ from sam_tui.core.services import Remembered
 from sam_tui.core.workflow.lazy import LazyWorkflows
 
 if TYPE_CHECKING:
+    from sam_tui.adapters.bundles import BundleStore
     from sam_tui.adapters.checkpoints import GitCheckpoints
     from sam_tui.adapters.code import SqliteJournal
     from sam_tui.adapters.documents import LocalDocuments
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.calls import CallLog
     from sam_tui.core.ports.code import Insight
     from sam_tui.core.ports.model import Embedder
-    from sam_tui.core.ports.policy import DecisionHistory
+    from sam_tui.core.ports.policy import BundleFolder, DecisionHistory
     from sam_tui.core.ports.storage import ConversationCatalog, ConversationStore, ResultStore
 
 
@@ -133,15 +134,25 @@ class Stores(Lazy, ABC):
         """Skills: the person's and, where it is trusted, the folder's."""
         from sam_tui.adapters.skills import FileSkills
 
-        trust = self.configuration.trust
         return FileSkills(
             self.configuration.folders.config_dir,
-            self.workspace.root,
+            self.configuration.trust,
             files=self.files,
-            trusted=lambda: trust.trusted,
-            vouches=trust.vouches,
             clean=self.shield.redact,
+            bundles=self.bundles,
         )
+
+    def bundles(self) -> "Sequence[BundleFolder]":
+        """The bundles that count now; what knows them is loaded where one was ever added."""
+        return self._bundles.counting() if self.configuration.has_bundles else ()
+
+    @property
+    @once
+    def _bundles(self) -> "BundleStore":
+        from sam_tui.adapters.bundles import BundleStore
+
+        configuration = self.configuration
+        return BundleStore(configuration.folders.config_dir, configuration.pinned_bundles)
 
     def remember(self, text: str) -> str:
         """Add a line to the person's own instructions; returns their path. Raises ``StorageError``."""
@@ -154,7 +165,8 @@ class Stores(Lazy, ABC):
 
     def definitions(self, kind: "DefinitionKind") -> "DefinitionListing":
         """The commands, agents or rules of files; their reader is loaded where there is a folder."""
-        if any(map(os.path.isdir, self.configuration.definition_folders(kind))):
+        folders = self.configuration.definition_folders(kind)
+        if any(map(os.path.isdir, folders)) or self.configuration.has_bundles:
             return self._definitions.listing(kind)
         return DefinitionListing()
 
@@ -172,6 +184,7 @@ class Stores(Lazy, ABC):
             lambda: trust.trusted,
             trust.vouches,
             self.shield.redact,
+            self.bundles,
         )
         return FileDefinitions(sources)
 

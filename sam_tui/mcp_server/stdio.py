@@ -134,7 +134,7 @@ def parsed(line: bytes) -> types.JSONRPCMessage | WireFault | None:
     except (ValueError, RecursionError):
         return _fault(None, types.PARSE_ERROR, "Parse error")
     if not isinstance(value, dict):
-        return _fault(None, types.INVALID_REQUEST, "Invalid request: send one JSON object a line")
+        return _fault(None, types.INVALID_REQUEST, "Invalid request: send one JSON object")
     fields = cast("dict[str, Any]", value)
     if message is not None and "id" not in fields:
         return message

@@ -8,6 +8,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from sam_tui.loopback.access import App, HttpAccess, Receive, Scope, Send, refuse
 from sam_tui.loopback.serving import listen, serve_until
+from sam_tui.mcp_server.http.messages import messages_only
 from sam_tui.mcp_server.http.sessions import McpSessions
 from sam_tui.mcp_server.protocol import SamServer
 from sam_tui.mcp_server.stdio import wire
@@ -45,7 +46,7 @@ async def serve_http(server: SamServer, address: ListenAddress) -> None:
         allowed_origins=["http://127.0.0.1:*", "http://localhost:*", "http://[::1]:*"],
     )
     manager = McpSessions(server, security, address.patience)
-    access = HttpAccess(_at_path(manager.asgi_app), address.token, port)
+    access = HttpAccess(_at_path(messages_only(manager.asgi_app)), address.token, port)
     async with serve_until(access, listening) as stopped, manager.run():
         address.announce(port)
         await stopped.wait()

@@ -46,6 +46,7 @@ HELD = {
     "sam_tui/adapters/terminal/rehearsal/branch.py": "confines itself before it becomes the command",
     "sam_tui/adapters/terminal/sandbox/detached.py": "starts parts of this program itself",
     "sam_tui/adapters/terminal/sandbox/kernel/network_namespace.py": "starts this program itself",
+    "sam_tui/adapters/bundles/git.py": "git at the person's word; fetches objects, checks nothing out",
     "sam_tui/adapters/checkpoints/git.py": "git, whose settings there run nothing",
     "sam_tui/adapters/search/run.py": "ripgrep of our own wheel, which runs nothing else",
     "sam_tui/adapters/worktrees.py": "git without hooks; repositories that name programs are refused",

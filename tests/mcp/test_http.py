@@ -151,6 +151,11 @@ def test_what_is_no_request_is_refused_in_the_words_of_http_and_json_rpc(
     assert knock(house, HELLO, {"Content-Type": "text/plain"})[0] == 400
     assert knock(house, HELLO, {"Accept": "text/html"})[0] == 406
     assert knock(house, b"x" * (17 * 1024 * 1024))[0] == 413
+    odds: tuple[Any, ...] = (1.5, None, True, [], {})
+    for odd in odds:  # who waits for an answer gets one
+        status, _, text = knock(house, {**PING, "id": odd})
+        assert (status, json.loads(text)["error"]["code"]) == (400, -32600)
+    assert json.loads(knock(house, [PING])[2])["error"]["code"] == -32600
     unknown: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
     assert knock(house, unknown, {"MCP-Protocol-Version": "2199-01-01"})[0] == 400
 

@@ -21,6 +21,7 @@ class LoginSite(ThreadingHTTPServer):
         self.valid: set[str] = set()
         self.forms: list[dict[str, str]] = []
         self.registered: list[dict[str, Any]] = []
+        self.deleted: list[str] = []
         self.queries: list[dict[str, str]] = []
         self.lasts = 3600
         self.refresh = ""
@@ -75,7 +76,9 @@ class LoginHandler(BaseHTTPRequestHandler):
             case "/register":
                 client = json.loads(body)
                 site.registered.append(client)
-                self._send(201, {**client, "client_id": "made-for-us"})
+                manages = {"registration_client_uri": f"{site.base}/register/made-for-us"}
+                token = {"registration_access_token": "manages-a1B2c3D4e5F6"}
+                self._send(201, {**client, "client_id": "made-for-us", **manages, **token})
             case "/token":
                 form = {name: values[0] for name, values in parse_qs(body.decode()).items()}
                 site.forms.append(form)
@@ -92,7 +95,9 @@ class LoginHandler(BaseHTTPRequestHandler):
                 self._speak(json.loads(body))
 
     def do_DELETE(self) -> None:
-        """The end of a session."""
+        """The end of a session, or of a registration."""
+        if self.path.startswith("/register/"):
+            self.server.deleted.append(self.headers.get("authorization", ""))
         self._send(200, None)
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -49,7 +49,10 @@ TOOLS: dict[str, dict[str, Any]] = {
     "mixed": {"description": "All kinds of content.", "inputSchema": {"type": "object"}},
     "data": {"description": "Structured alone.", "inputSchema": {"type": "object"}},
     "cut": {"description": "Half a character.", "inputSchema": {"type": "object"}},
-    "misspeak": {"description": "No answer at all.", "inputSchema": {"type": "object"}},
+    "misspeak": {
+        "description": "No answer at all.",
+        "inputSchema": {"type": "object", "properties": {"how": {"type": "string"}}},
+    },
 }
 FORM = {
     "type": "object",
@@ -72,6 +75,19 @@ def send(message: dict[str, Any]) -> None:
     with lock:
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         sys.stdout.flush()
+
+
+def misspeak(number: object, how: str | None) -> None:
+    """An answer that is none: of an odd form, nested too deep, or no UTF-8."""
+    if how is None:
+        send({"id": number, "error": {"code": "x"}})
+        return
+    inner = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
+    latin = json.dumps(said("caf\xe9"), ensure_ascii=False).encode("latin-1")
+    body = inner if how == "deep" else latin
+    with lock:
+        sys.stdout.buffer.write(b'{"jsonrpc":"2.0","id":%d,"result":%b}\n' % (number, body))
+        sys.stdout.buffer.flush()
 
 
 def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -278,7 +294,7 @@ def answer(message: dict[str, Any]) -> None:
             send({"id": number, "error": {"code": -32602, "message": "no such thing \u202e"}})
             return
         case "tools/call" if params["name"] == "misspeak":
-            send({"id": number, "error": {"code": "x"}})
+            misspeak(number, params["arguments"].get("how"))
             return
         case "tools/call":
             result = call(number, params)

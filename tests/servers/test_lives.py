@@ -50,6 +50,8 @@ async def test_lines_that_are_no_messages_are_passed_over_up_to_a_number(house: 
         assert "prints things on standard output" in sam.reports["flood"].error
         assert await sam.text("mcp__noisy__cut") == "half a smile ?"
         assert "does not fit the protocol" in await sam.text("mcp__noisy__misspeak")
+        assert "does not fit the protocol" in await sam.text("mcp__noisy__misspeak", how="deep")
+        assert await sam.text("mcp__noisy__misspeak", how="latin") == "caf\ufffd"
 
 
 @pytest.mark.requirement("servers:garbage")

@@ -48,6 +48,30 @@ async def tools(sam: Open) -> list[str]:
     return await sam.arrive()
 
 
+@pytest.mark.requirement("servers:login-given-up")
+async def test_a_login_given_up_leaves_no_registration_and_no_file(
+    house: House, site: LoginSite
+) -> None:
+    house.user(web={"url": site.url})
+    page = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    async with house.open() as sam:
+
+        def at_page(_: str) -> None:
+            loop.call_soon_threadsafe(page.set)
+
+        login = asyncio.ensure_future(sam.runtime.servers.log_in("web", at_page))
+        await page.wait()
+        login.cancel()
+        await asyncio.wait({login})
+        assert not sam.reports["web"].login
+    assert (len(site.registered), kept(house)) == (1, [])
+    assert site.deleted == ["Bearer manages-a1B2c3D4e5F6"]
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == [ECHO]
+    assert len(site.deleted) == 1, "one that is used stays"
+
+
 @pytest.mark.requirement("servers:login")
 async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgotten(
     house: House, site: LoginSite

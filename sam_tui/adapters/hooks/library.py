@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sam_tui.adapters.hooks.reading import matches, parse_hooks
@@ -22,6 +22,7 @@ from sam_tui.core.ports.hooks import (
     HookWord,
     Occasion,
 )
+from sam_tui.core.ports.policy import BundleFolder
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Commands
 
 OBJECTS = 2
@@ -123,7 +124,6 @@ def _text(data: dict[str, object], key: str) -> str:
 
 def _with(answer: HookAnswer, **texts: object) -> HookAnswer:
     """The answer with more said. Lone surrogates, which JSON can smuggle, are no text."""
-    from dataclasses import replace
 
     def clean(value: Any) -> Any:
         return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
@@ -135,9 +135,12 @@ USER_FILE = "hooks.json"
 """Below the settings folder."""
 PROJECT_FILE = ".sam/hooks.json"
 """Below the workspace."""
+BUNDLE_FILE = "hooks/hooks.json"
+"""Below a bundle."""
 LARGEST = 262_144
 """Bytes of a hooks file."""
 UNTRUSTED = "the folder is not trusted as it is now: see sam-tui trust --show"
+_CHANGED = "is not what was trusted, so its hooks do not run: remove it, or add it anew"
 
 
 @dataclass(slots=True)
@@ -148,12 +151,20 @@ class _File:
     source: HookSource
     root: str | None
     """The folder below which no link is followed; None for the person's own file."""
+    trusts: Callable[[], bool] = lambda: True
+    """Whether what it names runs now."""
+    vouches: Callable[[str, bytes], bool] = lambda _, __: True
+    bundle: BundleFolder | None = None
     signature: Signature | None = None
     hooks: tuple[Hook, ...] = ()
 
+    def forget(self) -> None:
+        """Nothing of it runs until it is read again."""
+        self.signature, self.hooks = None, ()
+
 
 class FileHooks:
-    """The ``Hooks`` of two files: the folder's counts while it is trusted as it is now.
+    """The ``Hooks`` of files: the folder's counts while it is trusted as it is now, so does each bundle's.
 
     ``reads`` gives real paths that a command of the person's names, which it reads without a question.
 
@@ -164,20 +175,29 @@ class FileHooks:
     def __init__(
         self,
         config_dir: str,
-        workspace: str,
         *,
         files: Files,
         commands: Callable[[], Commands],
         trust: FolderTrust,
         reads: Callable[[str], tuple[str, ...]],
+        bundles: Callable[[], Sequence[BundleFolder]] = tuple,
     ) -> None:
-        self._workspace = workspace
+        self._workspace = workspace = trust.folder
+        self._bundles = bundles
+        self._bundled: dict[str, _File] = {}
+        self._named_changed: set[str] = set()
         self._files = files
         self._commands = commands
         self._trust = trust
         self._reads = reads
         self._user = _File(os.path.realpath(os.path.join(config_dir, USER_FILE)), "user", None)
-        self._project = _File(os.path.join(workspace, PROJECT_FILE), "project", workspace)
+        self._project = _File(
+            os.path.join(workspace, PROJECT_FILE),
+            "project",
+            workspace,
+            self._trusts,
+            lambda _, data: trust.vouches(PROJECT_FILE, data),
+        )
         self._problems: list[str] = []
         self._refresh(self._user)
         if self._trusts():
@@ -195,7 +215,7 @@ class FileHooks:
     def awaiting(self, event: HookEvent, subject: str = "") -> Sequence[Hook]:
         """Those that run now, the person's own first; the same command of one file once."""
         hooks = (h for h in self._current() if h.event == event and matches(h, subject))
-        return list({(hook.source, hook.command): hook for hook in hooks}.values())
+        return list({(h.source, h.bundle, h.command): h for h in hooks}.values())
 
     def problems(self) -> Sequence[str]:
         """What came to be wrong with the files since this was last asked."""
@@ -205,15 +225,19 @@ class FileHooks:
     def listing(self) -> HookListing:
         """All that is configured. The hooks of a folder that is not trusted are not read."""
         self._refresh(self._user)
-        if signature_of(self._project.path) is None:
-            return HookListing(self._user.hooks)
-        if not self._trusts():
-            return HookListing(self._user.hooks, {self._project.path: UNTRUSTED})
-        try:
-            self._refresh(self._project)
-        except ConfigurationError as error:
-            return HookListing(self._user.hooks, {self._project.path: error.explain()})
-        return HookListing((*self._user.hooks, *self._project.hooks))
+        hooks, left_out = [*self._user.hooks], dict[str, str]()
+        for file in (self._project, *self._bundle_files()):
+            if signature_of(file.path) is None:
+                continue
+            if not file.trusts():
+                left_out[file.path] = _CHANGED if file.bundle else UNTRUSTED
+                continue
+            try:
+                self._refresh(file)
+                hooks += file.hooks
+            except ConfigurationError as error:
+                left_out[file.path] = error.explain()
+        return HookListing(tuple(hooks), left_out)
 
     async def run(self, hook: Hook, occasion: Occasion, confinement: HookConfinement) -> HookAnswer:
         """Run one and read what it says."""
@@ -237,28 +261,50 @@ class FileHooks:
                 "SAM_TUI_PROJECT_DIR": self._workspace,
                 "CLAUDE_PROJECT_DIR": self._workspace,
                 "SAM_TUI_HOOK_EVENT": occasion.event,
+                **(_of_bundle(hook.bundle) if hook.bundle else {}),
             },
             apart=True,
-            readable=self._reads(hook.command) if hook.source == "user" else (),
+            readable=self._readable(hook),
         )
         try:
             return read_answer(hook, await self._commands().run(request))
         except SamError as error:
             return HookAnswer(hook, warning=f"could not be run: {error}")
 
+    def _readable(self, hook: Hook) -> tuple[str, ...]:
+        if hook.bundle:
+            return (hook.bundle,)
+        return self._reads(hook.command) if hook.source == "user" else ()
+
+    def _bundle_files(self) -> Iterable[_File]:
+        """The files of the bundles that count now."""
+        for bundle in self._bundles():
+            if bundle.folder not in self._bundled:
+                path = os.path.join(bundle.folder, BUNDLE_FILE)
+                self._bundled[bundle.folder] = _File(
+                    path, "bundle", bundle.folder, bundle.intact, bundle.vouches, bundle
+                )
+            yield self._bundled[bundle.folder]
+
     def _trusts(self) -> bool:
         """Whether the folder is trusted as it is now."""
         return self._trust.look() == "trusted"
 
     def _current(self) -> Iterable[Hook]:
-        """What counts now: the project's file only as long as the folder is trusted as it is."""
+        """What counts now: files of others only as long as they are trusted as they are."""
         self._reread(self._user)
         yield from self._user.hooks
-        if signature_of(self._project.path) is None or not self._trusts():
-            self._project.signature, self._project.hooks = None, ()
-            return
-        self._reread(self._project)
-        yield from self._project.hooks
+        for file in (self._project, *self._bundle_files()):
+            if signature_of(file.path) is None:
+                file.forget()
+            elif not file.trusts():
+                if file.bundle and file.path not in self._named_changed:
+                    self._named_changed.add(file.path)
+                    self._problems.append(f"The bundle {file.bundle.name} {_CHANGED}.")
+                file.forget()
+            else:
+                self._reread(file)
+                yield from file.hooks
 
     def _reread(self, file: _File) -> None:
         """Read a file that changed; one that broke is told of once, and stays as it was."""
@@ -273,7 +319,9 @@ class FileHooks:
     def _refresh(self, file: _File) -> None:
         before = signature_of(file.path)
         text = self._text(file) if before is not None else None
-        file.hooks = parse_hooks(text, file.path, file.source) if text is not None else ()
+        hooks = parse_hooks(text, file.path, file.source) if text is not None else ()
+        folder = file.bundle.folder if file.bundle else ""
+        file.hooks = tuple(replace(hook, bundle=folder) for hook in hooks) if folder else hooks
         file.signature = before
 
     def _text(self, file: _File) -> str | None:
@@ -285,12 +333,17 @@ class FileHooks:
             raise ConfigurationError(f"{file.path} cannot be read: {error}") from None
         if len(data) > LARGEST:
             raise ConfigurationError(f"{file.path} is longer than {LARGEST} bytes.")
-        if file.source == "project" and not self._trust.vouches(PROJECT_FILE, data):
+        if file.root and not file.vouches(os.path.relpath(file.path, file.root), data):
             return None
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise ConfigurationError(f"{file.path} is not UTF-8.") from None
+
+
+def _of_bundle(folder: str) -> dict[str, str]:
+    """What a bundle's program is told: where it lies, and that nothing is written there."""
+    return {"CLAUDE_PLUGIN_ROOT": folder, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _unheard(_: str) -> None:

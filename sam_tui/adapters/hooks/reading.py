@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.hooks import HOOK_EVENTS, Hook, HookEvent, HookSource
+from sam_tui.core.tooling.registry import CLAUDE_TOOLS
 
 DEFAULT_TIMEOUT = 60.0
 LONGEST_TIMEOUT = 600.0
@@ -30,11 +31,13 @@ def parse_hooks(text: str, path: str, source: HookSource) -> tuple[Hook, ...]:
 
 
 def matches(hook: Hook, subject: str) -> bool:
-    """Whether a hook is about ``subject``: whole, or its tool without the operation."""
+    """Whether a hook is about ``subject``: whole or its tool; a bundle's by Claude Code's names, too."""
     if hook.matcher in ("", "*"):
         return True
     tool = subject.partition(".")[0]
-    return any(re.fullmatch(hook.matcher, name) for name in (subject, tool))
+    claude = CLAUDE_TOOLS.items() if hook.source == "bundle" else ()
+    theirs = [name for name, ours in claude if subject in ours or tool in ours]
+    return any(re.fullmatch(hook.matcher, name) for name in (subject, tool, *theirs))
 
 
 class _Reader:
@@ -43,9 +46,12 @@ class _Reader:
     def __init__(self, path: str, source: HookSource) -> None:
         self._path = path
         self._source: HookSource = source
+        self._lenient = source == "bundle"
         self._found: list[Hook] = []
 
     def file(self, data: Any) -> tuple[Hook, ...]:
+        bare = self._lenient and isinstance(data, dict) and "hooks" not in data
+        data = {"hooks": cast("object", data)} if bare else cast("object", data)
         top = self._object(data, "the file", ("hooks", "description"))
         events = self._object(top.get("hooks", {}), "hooks", HOOK_EVENTS)
         for event, groups in events.items():
@@ -63,11 +69,13 @@ class _Reader:
             raise self._fault(path, "“hooks” is missing", "It is a list of commands.")
         for index, entry in enumerate(self._list(group["hooks"], f"{path}.hooks")):
             where = f"{path}.hooks[{index}]"
-            self._found.append(self._hook(event, entry, matcher, where))
+            self._hook(event, entry, matcher, where)
 
-    def _hook(self, event: HookEvent, data: object, matcher: str, path: str) -> Hook:
+    def _hook(self, event: HookEvent, data: object, matcher: str, path: str) -> None:
         entry = self._object(data, path, ("type", "command", "timeout"))
         if (kind := entry.get("type")) != "command":
+            if self._lenient:
+                return
             raise self._fault(f"{path}.type", f"{kind!r} is no kind of hook", "Use “command”.")
         command = entry.get("command")
         if not isinstance(command, str) or not command.strip() or "\0" in command:
@@ -79,7 +87,7 @@ class _Reader:
             hint = f"Between 0 and {LONGEST_TIMEOUT:g}."
             raise self._fault(f"{path}.timeout", f"{timeout} is no number of seconds here", hint)
         at = f"{self._path}: {path}"
-        return Hook(event, self._source, command, float(timeout), at, matcher)
+        self._found.append(Hook(event, self._source, command, float(timeout), at, matcher))
 
     def _matcher(self, event: HookEvent, value: object, path: str) -> str:
         if not isinstance(value, str) or len(value) > LONGEST_MATCHER:
@@ -87,6 +95,8 @@ class _Reader:
         if value in ("", "*"):
             return ""
         if event not in MATCHED:
+            if self._lenient:
+                return ""
             raise self._fault(path, f"{event} has nothing to match", "Leave it out.")
         try:
             re.compile(value)
@@ -98,6 +108,8 @@ class _Reader:
         if not isinstance(data, dict):
             raise self._fault(path, "must be an object", f"With {', '.join(names)}.")
         fields = cast("dict[str, Any]", data)
+        if self._lenient:  # written for other programs: what means nothing here is left out
+            return {key: value for key, value in fields.items() if key in names}
         for key in fields:
             if key not in names:
                 raise self._fault(path, f"unknown key “{key}”", f"Known: {', '.join(names)}.")

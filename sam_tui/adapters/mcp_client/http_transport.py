@@ -1,7 +1,10 @@
 """Streamable HTTP through the guarded url_guard: every request goes to an address that was checked."""
 
+import asyncio
+import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import httpx2
@@ -9,7 +12,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from sam_tui.adapters.mcp_client.connection_context import Logins
-from sam_tui.adapters.mcp_client.login import LOGIN, authorized
+from sam_tui.adapters.mcp_client.login import LOGIN, authorized, stored
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.authorization.network.hosts import address_of
 from sam_tui.core.errors import ToolError
@@ -18,6 +21,7 @@ from sam_tui.core.ports.web import UrlGuard
 MOST_BYTES = 32_000_000
 """Of an answer that is no stream of events."""
 _CONNECT_SECONDS = 15.0
+_WITHDRAW_SECONDS = 3.0
 
 
 class CheckedTransport(httpx2.AsyncBaseTransport):
@@ -98,6 +102,7 @@ async def http_streams(
     settings: ServerSettings, transport: CheckedTransport, logins: Logins
 ) -> AsyncGenerator[tuple[object, object]]:
     """The two streams of a session over HTTP. Proxies in the environment are not used."""
+    registration = _Registration(settings, logins)
     async with authorized(settings, logins) as auth:
 
         def client(
@@ -111,6 +116,7 @@ async def http_streams(
                 timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
                 trust_env=False,
                 auth=auth,
+                event_hooks={"response": [registration.hear]},
             )
 
         if settings.sse:
@@ -119,9 +125,57 @@ async def http_streams(
             return
         async with (
             client() as http_client,
+            registration.withdrawn(http_client),
             streamable_http_client(settings.url, http_client=http_client) as streams,
         ):
             yield streams
+
+
+@dataclass(slots=True)
+class _Registration:
+    """A client registered for a login: given up, it is deleted where that is offered (RFC 7592)."""
+
+    settings: ServerSettings
+    logins: Logins
+    client: str = ""
+    page: str = ""
+    token: str = ""
+
+    async def hear(self, response: httpx2.Response) -> None:
+        """Look whether an answer is that of a registration; it manages itself at its own server alone."""
+        if response.request.method != "POST" or response.status_code != 201:
+            return
+        try:
+            made = json.loads(await response.aread())
+            client, page, token = (
+                str(made[key])
+                for key in ("client_id", "registration_client_uri", "registration_access_token")
+            )
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return
+        self.logins.learn({"MCP_REGISTRATION_TOKEN": token})
+        if token.isascii() and origin_of(page) == origin_of(str(response.request.url)):
+            self.client, self.page, self.token = client, page, token
+
+    @asynccontextmanager
+    async def withdrawn(self, http: httpx2.AsyncClient) -> AsyncGenerator[None]:
+        """Delete it at the end, unless a login is kept with it."""
+        try:
+            yield
+        finally:
+            if self.client:
+                await self._withdraw(http)
+
+    async def _withdraw(self, http: httpx2.AsyncClient) -> None:
+        login = await stored(self.logins.path(self.settings), self.logins.texts)
+        if login.client is not None and login.client.client_id == self.client:
+            return
+        bearer = {"Authorization": f"Bearer {self.token}"}
+        try:
+            async with asyncio.timeout(_WITHDRAW_SECONDS):
+                await http.delete(self.page, headers=bearer, auth=httpx2.Auth())
+        except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError):
+            return  # it stays there, unused
 
 
 def origin_of(url: str) -> str:

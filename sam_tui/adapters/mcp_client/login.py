@@ -126,10 +126,9 @@ class LoginFile:
         return self.login.client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Keep a registration."""
+        """Remember a registration; it is kept with its first tokens, one given up leaves nothing."""
         self.login.client = client_info
         self._learn(self._secrets())
-        await self._write()
 
     def _secrets(self) -> dict[str, str]:
         tokens, client = self.login.tokens, self.login.client

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -94,21 +94,26 @@ class ServerSettings:
         return shlex.join((self.command, *self.args))
 
 
-def _is_http(value: object) -> bool:
-    """What an entry wants to be, although it cannot be used."""
-    if not isinstance(value, dict):
-        return False
-    entry = cast("dict[str, object]", value)
-    return _TYPES.get(str(entry.get("type", ""))) == "http" or "url" in entry
+def _outline(value: object) -> tuple[bool, str]:
+    """Of an entry that cannot be used whether it wants a URL, and that URL or its command line."""
+    entry = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    args = cast("list[object]", entry["args"] if isinstance(entry.get("args"), list) else [])
+    words = [entry.get("url", entry.get("command")), *args]
+    http = "url" in entry or _TYPES.get(str(entry.get("type", ""))) == "http"
+    return http, ascii(" ".join(word for word in words if isinstance(word, str)))[1:-1]
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsReader:
-    """Reads files of one source. Variables named in ``withheld`` are not filled in."""
+    """Reads files of one source. Variables named in ``withheld`` are not filled in.
+
+    ``shaped`` brings a file of another form into this one.
+    """
 
     source: ServerSource
     environ: Mapping[str, str]
     withheld: Collection[str] = ()
+    shaped: Callable[[dict[str, object], str], dict[str, object]] = lambda table, _: table
 
     def read(self, path: str) -> tuple[ServerSettings, ...]:
         """The servers of a file; none where there is no file. Raises as ``parse`` does."""
@@ -121,7 +126,7 @@ class SettingsReader:
         Raises ``ConfigurationError``, naming the file, where it is not of the form at all; what is
         wrong with one server is that server's ``fault``.
         """
-        table = table_of(data, path)
+        table = self.shaped(table_of(data, path), path)
         for key in table:
             if key not in _TOP:
                 raise ConfigurationError(
@@ -142,7 +147,10 @@ class SettingsReader:
                 raise ConfigurationError(f"{where}: a server's name is {hint}.")
             return self._checked(path, name, _object(value, where))
         except ConfigurationError as error:
-            return ServerSettings(safe, self.source, path, fault=str(error), http=_is_http(value))
+            http, summary = _outline(value)
+            return ServerSettings(
+                safe, self.source, path, fault=str(error), http=http, summary=summary
+            )
 
     def _checked(self, path: str, name: str, fields: Mapping[str, object]) -> ServerSettings:
         where = f"{path}: mcpServers.{name}"

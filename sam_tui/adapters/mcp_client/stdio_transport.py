@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
@@ -27,6 +28,10 @@ MOST_STRAY = 1_000
 UNREAD_SECONDS = 60.0
 """How long what it is sent may wait to be read."""
 _UNREAD = "it does not read what it is sent"
+_ANSWERED = re.compile(
+    rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*([0-9]{1,18})\s*,\s*"(?:result|error)"'
+)
+"""The beginning of an answer, also of one that is nested too deep to be read."""
 
 Streams = tuple[
     MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
@@ -95,24 +100,30 @@ async def _messages(program: PipedProgram) -> AsyncIterator[SessionMessage]:
 def message_of(line: bytes) -> JSONRPCMessage | None:
     """The message of a line; None where it is none.
 
-    Half a character, as programs leave one that cut texts, is replaced. An answer that does not fit
-    the protocol becomes an error of its request, which would wait for ever else.
+    Half a character, as programs leave one that cut texts, is replaced, and so are bytes that are no
+    UTF-8. An answer that does not fit the protocol becomes an error of its request, which would wait
+    for ever else.
     """
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except (ValueError, RecursionError):
         pass
     try:
-        value: Any = json.loads(line)
+        value: Any = json.loads(line.decode("utf-8", "replace"))
         whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     except (ValueError, RecursionError):
-        return None
+        answered = _ANSWERED.match(line)
+        return _misfit(int(answered[1])) if answered is not None else None
     with suppress(ValueError, RecursionError):
         return jsonrpc_message_adapter.validate_json(whole, by_name=False)
     fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     identifier = fields.get("id")
     if "method" in fields or not isinstance(identifier, int | str) or isinstance(identifier, bool):
         return None
+    return _misfit(identifier)
+
+
+def _misfit(identifier: int | str) -> JSONRPCError:
     error = ErrorData(code=INTERNAL_ERROR, message="what it answered does not fit the protocol")
     return JSONRPCError(jsonrpc="2.0", id=identifier, error=error)
 

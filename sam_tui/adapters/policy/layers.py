@@ -37,7 +37,7 @@ from sam_tui.folders import settings_folder
 
 SYSTEM_FOLDER = "/etc/sam-tui"
 """Where the administrator of a machine puts a policy; no variable moves it."""
-SHARED = ("skills", "hooks")
+SHARED = ("skills", "hooks", "bundles")
 """Below the settings folder: what commands may read, and run, but not change."""
 
 

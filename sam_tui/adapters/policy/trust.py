@@ -35,6 +35,7 @@ _MEANINGS = (
     (".sam/settings.toml", "settings for work in it"),
     (".sam/prompts/", "prompts"),
     (".sam/hooks", "programs that run at events"),
+    (".sam/bundles.json", "bundles that count in it once they are trusted"),
     (".sam/skills/", "a skill"),
     (".sam/workflows/", "a workflow"),
     (".sam/personas/", "a persona of workflows"),

@@ -2,21 +2,20 @@
 
 import os
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from sam_tui.adapters.skills.folders import UnusableSkill, front_matter
-from sam_tui.core.accesses import Location
+from sam_tui.adapters.skills.folders import FileOrigin, UnusableSkill, front_matter
 from sam_tui.core.errors import SamError
 from sam_tui.core.local_files.cache import Unchanged
 from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.policy import BundleFolder
 from sam_tui.core.ports.prompts import (
     Definition,
     DefinitionKind,
     DefinitionListing,
     FileProblem,
-    SkillSource,
 )
 from sam_tui.core.text.plain import printable
 
@@ -43,6 +42,7 @@ class DefinitionSources:
     trusted: Callable[[], bool]
     vouches: Callable[[str, bytes], bool]
     clean: Callable[[str], str]
+    bundles: Callable[[], Sequence[BundleFolder]] = tuple
 
 
 class FileDefinitions:
@@ -56,10 +56,10 @@ class FileDefinitions:
         """Those of a kind that count, the person's own first; of two of one name the first."""
         definitions: dict[str, Definition] = {}
         problems: list[FileProblem] = []
-        for folder, source in self._folders(kind):
-            for file, name in self._files(folder, source):
+        for folder, origin in self._folders(kind):
+            for file, name in self._files(folder, origin):
                 try:
-                    definition = self._read.get(file, partial(self._parsed, file, name, source))
+                    definition = self._read.get(file, partial(self._parsed, file, name, origin))
                 except UnusableSkill as why:
                     problems.append(FileProblem(printable(file), str(why)))
                     continue
@@ -70,46 +70,37 @@ class FileDefinitions:
                 definitions[definition.name] = definition
         return DefinitionListing(tuple(definitions.values()), tuple(problems))
 
-    def _folders(self, kind: DefinitionKind) -> Iterator[tuple[str, SkillSource]]:
-        for folder in self._sources.personal:
-            yield os.path.realpath(os.path.join(folder, kind)), "user"
-        if self._sources.trusted():
-            for name in self._sources.project:
-                yield os.path.join(self._sources.workspace, name, kind), "project"
+    def _folders(self, kind: DefinitionKind) -> Iterator[tuple[str, FileOrigin]]:
+        sources = self._sources
+        for folder in sources.personal:
+            yield os.path.realpath(os.path.join(folder, kind)), FileOrigin("user")
+        if sources.trusted():
+            project = FileOrigin("project", sources.workspace, vouches=sources.vouches)
+            for name in sources.project:
+                yield os.path.join(sources.workspace, name, kind), project
+        for bundle in sources.bundles() if kind != "rules" else ():
+            yield os.path.join(bundle.folder, kind), FileOrigin.of_bundle(bundle)
 
-    def _files(self, folder: str, source: SkillSource) -> list[tuple[str, str]]:
+    def _files(self, folder: str, origin: FileOrigin) -> list[tuple[str, str]]:
         """The Markdown files of a folder, and of the folders in it, with the names they give."""
         listed: list[tuple[str, str]] = []
-        for below in ("", *self._entries(folder, source, "directory")):
-            for name in self._entries(os.path.join(folder, below), source, "file"):
+        for below in ("", *self._entries(folder, origin, "directory")):
+            for name in self._entries(os.path.join(folder, below), origin, "file"):
                 stem, ending = os.path.splitext(name)
                 if ending == ".md" and not stem.startswith("."):
                     listed.append((os.path.join(folder, below, name), posixpath.join(below, stem)))
         return [(file, name.replace("/", ":")) for file, name in listed[:MOST]]
 
-    def _entries(self, folder: str, source: SkillSource, kind: str) -> list[str]:
+    def _entries(self, folder: str, origin: FileOrigin, kind: str) -> list[str]:
         try:
-            entries = self._sources.files.list(self._where(folder, source))
+            entries = self._sources.files.list(origin.where(folder))
         except SamError:
             return []
         return sorted(entry.name for entry in entries if entry.kind == kind)
 
-    def _parsed(self, file: str, name: str, source: SkillSource) -> Definition:
-        try:
-            data = self._sources.files.read(self._where(file, source), limit=LARGEST + 1)
-        except SamError as error:
-            raise UnusableSkill(f"cannot be read: {error}") from None
-        if len(data) > LARGEST:
-            raise UnusableSkill(f"is larger than {LARGEST // 1024} kB")
-        workspace = self._sources.workspace
-        if source == "project" and not self._sources.vouches(
-            os.path.relpath(file, workspace), data
-        ):
-            raise UnusableSkill("is not what was trusted")
-        try:
-            text = self._sources.clean(data.decode("utf-8-sig").replace("\r\n", "\n"))
-        except UnicodeDecodeError:
-            raise UnusableSkill("is not UTF-8 text") from None
+    def _parsed(self, file: str, name: str, origin: FileOrigin) -> Definition:
+        text = origin.read(self._sources.files, file, LARGEST)
+        text = self._sources.clean(text.replace("\r\n", "\n"))
         values: dict[str, str] = {}
         if text.startswith("---\n"):
             values, text = front_matter(text)
@@ -118,7 +109,5 @@ class FileDefinitions:
             raise UnusableSkill("says nothing")
         label = printable(values.get("name", "") or name).replace(" ", "-")
         about = values.get("description", "") or text.partition("\n")[0].lstrip("# ")
-        return Definition(label, printable(about)[:300], text, source, file, values)
-
-    def _where(self, path: str, source: SkillSource) -> Location:
-        return Location(path, path, self._sources.workspace if source == "project" else None)
+        about = printable(about)[:300]
+        return Definition(f"{origin.prefix}{label}", about, text, origin.source, file, values)

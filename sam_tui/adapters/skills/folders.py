@@ -1,15 +1,17 @@
 """Skills in their folders: read where they changed, those of a workspace exactly as they were trusted."""
 
 import os
-import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from sam_tui.core.accesses import Location
+from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import SamError
 from sam_tui.core.local_files.cache import Unchanged, signature_of
 from sam_tui.core.ports.files import Files
+from sam_tui.core.ports.policy import BundleFolder
 from sam_tui.core.ports.prompts import FileProblem, Skill, SkillListing, SkillSource
 from sam_tui.core.text.plain import printable
 
@@ -86,40 +88,77 @@ MOST = 100
 MOST_FILES = 50
 
 
-class FileSkills:
-    """The ``Skills`` of a settings folder and a workspace.
+BUNDLE_ROOT = "${CLAUDE_PLUGIN_ROOT}"
+"""What bundles write for the folder they lie in."""
 
-    ``trusted`` says whether the workspace is believed, ``vouches`` whether a file in it holds what
-    was trusted, ``clean`` takes secrets out of a text.
+
+@dataclass(frozen=True, slots=True)
+class FileOrigin:
+    """Whose files they are: the person's, read as they are, or those below a ``root``, without links.
+
+    ``vouches`` says whether a file, by its name below the root, holds what was trusted.
     """
+
+    source: SkillSource
+    root: str = ""
+    prefix: str = ""
+    vouches: Callable[[str, bytes], bool] = lambda _, __: True
+
+    @classmethod
+    def of_bundle(cls, bundle: BundleFolder) -> "FileOrigin":
+        """A bundle's: its name stands before the names of what is in it."""
+        return cls("bundle", bundle.folder, f"{bundle.name}:", bundle.vouches)
+
+    def where(self, path: str) -> Location:
+        """How a path is opened."""
+        return Location(path, path, self.root or None)
+
+    def read(self, files: Files, path: str, limit: int) -> str:
+        """The text of a file. Raises ``UnusableSkill``."""
+        try:
+            data = files.read(self.where(path), limit=limit + 1)
+        except SamError as error:
+            raise UnusableSkill(f"cannot be read: {error}") from None
+        if len(data) > limit:
+            raise UnusableSkill(f"is larger than {limit // 1024} kB")
+        if self.root and not self.vouches(os.path.relpath(path, self.root), data):
+            raise UnusableSkill("is not what was trusted")
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise UnusableSkill("is not UTF-8 text") from None
+        return text.replace(BUNDLE_ROOT, self.root) if self.prefix else text
+
+
+class FileSkills:
+    """The ``Skills`` of the settings folder, a workspace and bundles; ``clean`` takes secrets out."""
 
     def __init__(
         self,
         config_dir: str,
-        workspace: str,
+        trust: FolderTrust,
         *,
         files: Files,
-        trusted: Callable[[], bool],
-        vouches: Callable[[str, bytes], bool],
         clean: Callable[[str], str],
+        bundles: Callable[[], Sequence[BundleFolder]] = tuple,
     ) -> None:
         self._own = os.path.realpath(os.path.join(config_dir, USER_FOLDER))
-        self._workspace = workspace
+        self._project = FileOrigin("project", trust.folder, vouches=trust.vouches)
         self._files = files
-        self._trusted = trusted
-        self._vouches = vouches
+        self._trust = trust
         self._clean = clean
+        self._bundles = bundles
         self._read: Unchanged[Skill] = Unchanged()
 
     def listing(self) -> SkillListing:
         """Those that count, the person's own first; of two of one name the first."""
         skills: dict[str, Skill] = {}
         problems: list[FileProblem] = []
-        for folder, source in self._places():
-            for directory in self._folders(folder, source):
+        for folder, origin in self._folders():
+            for directory in self._skills(folder, origin):
                 file = os.path.join(directory, FILE)
                 try:
-                    skill = self._read.get(file, partial(self._fresh, file, source))
+                    skill = self._read.get(file, partial(self._fresh, file, origin))
                 except UnusableSkill as why:
                     problems.append(FileProblem(printable(file), str(why)))
                     continue
@@ -141,40 +180,28 @@ class FileSkills:
                 break
         return listed[:MOST_FILES]
 
-    def _places(self) -> Iterator[tuple[str, SkillSource]]:
-        yield self._own, "user"
-        if self._trusted():
+    def _folders(self) -> Iterator[tuple[str, FileOrigin]]:
+        yield self._own, FileOrigin("user")
+        if self._trust.trusted:
             for folder in PROJECT_FOLDERS:
-                yield os.path.join(self._workspace, folder), "project"
+                yield os.path.join(self._project.root, folder), self._project
+        for bundle in self._bundles():
+            yield os.path.join(bundle.folder, USER_FOLDER), FileOrigin.of_bundle(bundle)
 
-    def _folders(self, folder: str, source: SkillSource) -> list[str]:
+    def _skills(self, folder: str, origin: FileOrigin) -> list[str]:
         """The folders that have a SKILL.md, by name. The person may link theirs from elsewhere."""
         try:
-            entries = self._files.list(self._where(folder, source))
+            entries = self._files.list(origin.where(folder))
         except SamError:
             return []
-        kinds = ("directory", "link") if source == "user" else ("directory",)
+        kinds = ("directory",) if origin.root else ("directory", "link")
         folders = [os.path.join(folder, entry.name) for entry in entries if entry.kind in kinds]
-        if source == "user":
+        if not origin.root:
             folders = [os.path.realpath(path) for path in folders]
         return [p for p in folders if signature_of(os.path.join(p, FILE)) is not None][:MOST]
 
-    def _fresh(self, file: str, source: SkillSource) -> Skill:
-        try:
-            data = self._files.read(self._where(file, source), limit=LARGEST + 1)
-        except SamError as error:
-            raise UnusableSkill(f"cannot be read: {error}") from None
-        if len(data) > LARGEST:
-            raise UnusableSkill(f"is larger than {LARGEST // 1024} kB")
-        if source == "project":
-            name = posixpath.relpath(file, self._workspace)
-            if not self._vouches(name, data):
-                raise UnusableSkill("is not what was trusted")
-        try:
-            name, description, text = read_skill(self._clean(data.decode("utf-8-sig")))
-        except UnicodeDecodeError:
-            raise UnusableSkill("is not UTF-8 text") from None
-        return Skill(name, description, text, os.path.dirname(file), source)
-
-    def _where(self, path: str, source: SkillSource) -> Location:
-        return Location(path, path, self._workspace if source == "project" else None)
+    def _fresh(self, file: str, origin: FileOrigin) -> Skill:
+        text = self._clean(origin.read(self._files, file, LARGEST))
+        name, description, text = read_skill(text)
+        name = f"{origin.prefix}{name}"
+        return Skill(name, description, text, os.path.dirname(file), origin.source)

@@ -326,7 +326,7 @@ def _instructions(folders: "AppFolders", workspace: str) -> DoctorCheck:
 
 def _hooks(values: dict[str, object]) -> DoctorCheck:
     """The hooks that run, and what they listen to."""
-    from sam_tui.cli.commands.extensions import note_on, subjects
+    from sam_tui.cli.commands.extensions.listings import note_on, subjects
 
     with closing_runtime(values, model=None) as runtime:
         hooking = runtime.executor.hooks()

@@ -172,7 +172,8 @@ def _listing(reports: "Sequence[ServerReport]") -> list[str]:
     lines: list[str] = []
     for report in reports:
         mark = _MARKS.get(report.standing, " ")
-        words = {"untrusted": "not loaded: the folder is not trusted", "waiting": ""}
+        whose = "its bundle" if report.source == "bundle" else "the folder"
+        words = {"untrusted": f"not loaded: {whose} is not trusted", "waiting": ""}
         more = words.get(report.standing, report.standing)
         count = f"{len(report.tools)} tools" if report.standing == "ready" else more
         lines.append(

@@ -26,7 +26,7 @@ HOOK_EVENTS: tuple[HookEvent, ...] = (
     "Stop",
     "SubagentStop",
 )
-HookSource = Literal["user", "project"]
+HookSource = Literal["user", "project", "bundle"]
 HookWord = Literal["", "allow", "ask", "deny"]
 
 
@@ -34,7 +34,8 @@ HookWord = Literal["", "allow", "ask", "deny"]
 class Hook:
     """One command that runs at an event. ``timeout`` in seconds; ``place`` is where it is written.
 
-    ``matcher`` says of which operations or beginnings; empty for all.
+    ``matcher`` says of which operations or beginnings; empty for all. ``bundle`` is the folder of the
+    bundle that it belongs to.
     """
 
     event: HookEvent
@@ -43,6 +44,7 @@ class Hook:
     timeout: float
     place: str
     matcher: str = ""
+    bundle: str = ""
 
 
 @dataclass(frozen=True, slots=True)

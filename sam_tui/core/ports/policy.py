@@ -1,6 +1,6 @@
 """Policy: what the guard reads from outside: shell text, rule files, trust and its own history."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -251,3 +251,15 @@ class DecisionHistory(Protocol):
         With ``last`` only so many at the end are looked at.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class BundleFolder:
+    """One of them. ``folder`` is its real path; ``name`` stands before the names of what is in it."""
+
+    name: str
+    folder: str
+    vouches: Callable[[str, bytes], bool]
+    """Whether this is what a file, by its name in the folder, held when it was trusted."""
+    intact: Callable[[], bool]
+    """Whether the folder holds what was trusted, and nothing else."""

@@ -115,7 +115,7 @@ class UserReminders(Protocol):
         ...
 
 
-SkillSource = Literal["user", "project"]
+SkillSource = Literal["user", "project", "bundle"]
 
 
 @dataclass(frozen=True, slots=True)

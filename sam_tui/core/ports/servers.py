@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-ServerSource = Literal["user", "project", "flag", "client"]
-"""Who names it: the person's own file, the project's, one of ``--mcp-config``, or a client (an editor)."""
+ServerSource = Literal["user", "project", "flag", "client", "bundle"]
+"""Who names it: a file of the person, the project, ``--mcp-config`` or a bundle; or a client, an editor."""
 ServerStanding = Literal["waiting", "starting", "ready", "ended", "failed", "untrusted", "disabled"]
 """``waiting`` before it is first started; ``ended`` ones are started again by the next call."""
 

@@ -35,7 +35,11 @@ LONGEST = 10_000
 LONGEST_INPUT = 200_000
 """Characters of a result that hooks are given."""
 _RULE = 160
-_WHOSE = {"user": "A hook of the person's", "project": "A hook of this folder's"}
+_WHOSE = {
+    "user": "A hook of the person's",
+    "project": "A hook of this folder's",
+    "bundle": "A hook of a bundle",
+}
 RUN_HOOK = "hooks.run"
 """The operation under which the guard is asked for a folder's hook where the kernel holds nothing."""
 
@@ -173,7 +177,7 @@ class Hooking:
             asker.conversation,
             asker.call,
             RUN_HOOK,
-            f"Run a hook of this folder: {self._name(hook)}",
+            f"Run a hook of this {'bundle' if hook.bundle else 'folder'}: {self._name(hook)}",
             (LocatedAccess(CommandAccess(hook.command), None),),
             no_preview,
             asker.who,

@@ -25,6 +25,7 @@ from mcp_types import JSONRPCError, JSONRPCMessage, JSONRPCResponse
 from mcp_types.version import is_version_at_least
 
 from sam_tui.loopback.access import GONE, Receive, Scope, Send, refuse
+from sam_tui.mcp_server.http.messages import LARGEST
 from sam_tui.mcp_server.protocol import SamServer
 
 BYTES: Final = 32 * 1024 * 1024
@@ -172,7 +173,6 @@ RESUMABLE: Final = "2025-11-25"
 _UNPRIMED = "2025-06-18"
 _RETRY = 1000
 """Milliseconds after which a client whose stream broke should come back."""
-_BODY = 16 * 1024 * 1024
 
 
 class McpSessions(StreamableHTTPSessionManager):
@@ -184,7 +184,7 @@ class McpSessions(StreamableHTTPSessionManager):
         super().__init__(
             server,
             security_settings=security,
-            max_request_body_size=_BODY,
+            max_request_body_size=LARGEST,
             retry_interval=_RETRY,
         )
         self._patience = patience
