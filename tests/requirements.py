@@ -342,6 +342,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "headless:provider-500": Requirement("A provider that fails for ever ends the run with 75 after told retries.", "peers 3.8"),
     "headless:routing": Requirement("The first word that names a command is the command; anything else is a prompt for the workbench.", "brief headless 3"),
     "replay:check": Requirement("A recorded conversation is played again with its answers and real tools in a scratch copy; what differs of requests, results and files is told, as text and JUnit, and fails a check.", "issue 16.8"),
+    "replay:others": Requirement("A replay plays the recorded answers of subagents and the person's recorded answers to questions, and compares what subagents did.", "issue 16.8"),
     "replay:record": Requirement("A stored conversation is played again from its checkpoints, and written as one file without secrets and places of this machine.", "issue 16.8"),
     "replay:safe": Requirement("What a recording claims was allowed outside of its scratch folder is not allowed by playing it, and a broken or hostile one is refused in words.", "issue 16.8"),
     "review:ci": Requirement("The script of the GitHub Action and of GitLab reviews what a branch changed, and ends as it was asked to.", "issue 18.5"),

@@ -390,8 +390,10 @@ class CheckpointStore(Protocol):
         """
         ...
 
-    async def span(self, conversation: ConversationId) -> tuple[FilesByPath, FilesByPath]:
-        """All files before a conversation changed some, and after it did."""
+    async def span(
+        self, conversations: Collection[ConversationId]
+    ) -> tuple[FilesByPath, FilesByPath]:
+        """All files before the first of these conversations changed some, and after the last did."""
         ...
 
     async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:

@@ -21,7 +21,12 @@ from sam_tui.headless.output import terminal_safe
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
     from sam_tui.headless.replay.comparison import Deviation
-    from sam_tui.headless.replay.scenario import PathPlaceholders, Scenario
+    from sam_tui.headless.replay.scenario import (
+        PathPlaceholders,
+        RecordedAnswer,
+        RecordedDecision,
+        Scenario,
+    )
 
 DIFFERS = 4
 """The exit code of --check where something is not as it was."""
@@ -99,10 +104,13 @@ def _recording(name: str, values: dict[str, Any]) -> "Generator[Scenario, None, 
 def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bool) -> "Scenario":
     """A stored conversation as a scenario. Raises ``UsageError``."""
     from sam_tui.core.ports.policy import DecisionFilter
+    from sam_tui.headless.replay.playback import subagents_of
     from sam_tui.headless.replay.scenario import (
         Scenario,
+        answers_of,
         decisions_of,
         files_of,
+        numbered,
         turns_of,
     )
 
@@ -122,12 +130,20 @@ def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bo
     chosen = values.get("files") or ("*",)
     before, after = (
         {path: file for path, file in files.items() if any(fnmatch(path, g) for g in chosen)}
-        for files in asyncio.run(runtime.checkpoints.span(conversation))
+        for files in asyncio.run(runtime.rewinder.span(conversation))
     )
     messages = runtime.conversations.everything(conversation)
-    entries = runtime.decisions.page(DecisionFilter(conversation=conversation), limit=100_000)
     files, changed = files_of(before, after, change)
-    turns = turns_of(messages, change)
+    turns = turns_of(messages, change, numbered(messages))
+    store, everybody = runtime.conversations, [(conversation, messages)]
+    everybody += [(c.id, store.everything(c.id)) for c in store.children(conversation)]
+    decisions: list[RecordedDecision] = []
+    answers: list[RecordedAnswer] = []
+    for number, (who, said) in enumerate(everybody):
+        numbers = numbered(said, number)
+        entries = runtime.decisions.page(DecisionFilter(conversation=who), limit=100_000)
+        decisions += decisions_of(reversed(entries), numbers, change)
+        answers += answers_of(store.call_displays(who), said, numbers, change)
     if not turns:
         raise UsageError(f"Conversation {name} has no prompt to play.")
     return Scenario(
@@ -135,7 +151,9 @@ def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bo
         version=1,
         title=change(str(record.title)),
         turns=turns,
-        decisions=decisions_of(reversed(entries), messages, change),
+        subagents=subagents_of(store, conversation, change),
+        decisions=decisions,
+        answers=answers,
         files=files,
         changed=changed,
     )
