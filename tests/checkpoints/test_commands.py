@@ -62,6 +62,18 @@ def test_a_folder_that_a_command_deleted_comes_back(sam: Command) -> None:
     assert sam("checkpoints", "list").out == ""
 
 
+@pytest.mark.requirement("checkpoints:commands")
+def test_a_file_whose_name_has_a_line_break_is_one_line_and_comes_back(sam: Command) -> None:
+    odd = "new\nrestored  important.txt"
+    call(sam, "create_file", filePath="a.txt", content="1\n")
+    (sam.workspace / odd).write_text("x", "utf-8")
+    call(sam, "delete_file", filePath=odd)
+    shown = sam("checkpoints", "show", "3").out
+    assert shown == "created   new\\nrestored  important.txt\n"
+    sam("checkpoints", "restore", "3", odd)
+    assert (sam.workspace / odd).read_text("utf-8") == "x"
+
+
 @pytest.mark.requirement("checkpoints:no-git")
 def test_without_git_calls_go_on_and_it_is_said(sam: Command, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
