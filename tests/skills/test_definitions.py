@@ -49,8 +49,9 @@ async def test_commands_and_rules_count_where_they_are_the_persons_or_trusted(pl
     put(place.workspace / ".claude/commands/db/migrate.md", "Migrate $ARGUMENTS.")
     put(place.workspace / ".sam/rules/tests.md", "---\npaths:\n  - tests/**/*.py\n---\nNo sleeps.")
     put(place.workspace / ".sam/rules/all.md", "Be brief.")
+    put(place.workspace / ".sam/rules/texts.md", "---\npaths: '**/*.md'\n---\nShort lines.")
     put(place.workspace / "tests/deep/a.py", "x = 1\n")
-    runtime, model = place.build(), RawModel(DONE, DONE, DONE, DONE)
+    runtime, model = place.build(), RawModel(DONE, DONE, DONE, DONE, DONE)
     runtime.use_model(model)
     session = runtime.open_session()
 
@@ -66,6 +67,8 @@ async def test_commands_and_rules_count_where_they_are_the_persons_or_trusted(pl
     assert await prompt("/db:migrate all") == "Migrate all."
     (rules,) = reminders(model.seen[-1], "instructions")
     assert "Be brief." in rules and "No sleeps." not in rules
+    await prompt("And now?")
+    assert len(reminders(model.seen[-1], "instructions")) == 1, "a rule's own file is no work"
     read = calls(("file_operations", {"operation": "read_file", "filePath": "tests/deep/a.py"}))
     model.answers += [read, DONE]
     await session.run("Look.")
