@@ -104,6 +104,25 @@ async def test_an_agent_of_a_file_has_its_prompt_and_no_more_than_its_tools(plac
 
 
 @pytest.mark.requirement("definitions:attached")
+async def test_lines_of_a_file_are_attached_alone(place: Place) -> None:
+    (place.workspace / "a.py").write_text("".join(f"line {n}\n" for n in range(1, 9)), "utf-8")
+    (place.workspace / "b:2").write_text("a name of its own\n", "utf-8")
+    (place.workspace / "far.txt").write_text("x" * 100 * 3_000 + "\nfar\n", "utf-8")
+    runtime, model = place.build(), RawModel(DONE)
+    runtime.use_model(model)
+    await runtime.open_session().run(
+        "@a.py:2-3 @a.py#L5 @a.py:99 @b:2 @far.txt:2-1 @a.py:0 see a:5"
+    )
+    (attached,) = reminders(model.seen[0], "attached_files")
+    assert '<file path="a.py:2-3">\nline 2\nline 3\n</file>' in attached
+    assert '<file path="a.py:5-5">\nline 5\n</file>' in attached
+    assert '<file path="a.py:99-99" attached="no">It has no such line.</file>' in attached
+    assert '<file path="b:2">\na name of its own\n' in attached
+    assert '<file path="far.txt:2-2">\nfar\n</file>' in attached
+    assert attached.count("<file ") == 5
+
+
+@pytest.mark.requirement("definitions:attached")
 async def test_files_that_a_message_names_come_along_as_far_as_the_guard_allows(
     place: Place,
 ) -> None:

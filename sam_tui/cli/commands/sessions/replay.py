@@ -76,7 +76,7 @@ def to_test_command(**values: Any) -> int:
     require_output()
     with closing_runtime(values) as runtime:
         text = write_scenario(_recorded(runtime, values, values["conversation"], mask=True))
-    if values["output"]:
+    if values["output"] not in (None, "-"):
         _write(values["output"], text)
         click.echo(terminal_safe(f"Written: {values['output']}"))
     else:
