@@ -1,6 +1,8 @@
 """Checkpoints from the outside: calls of the program, and its own commands to go back."""
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,23 @@ def test_without_git_calls_go_on_and_it_is_said(sam: Command, tmp_path: Path) ->
     assert (sam.workspace / "a.txt").exists()
     refused = sam("checkpoints", "list", environ=nowhere)
     assert (refused.code, "git is not on the search path" in refused.err) == (1, True)
+
+
+@pytest.mark.requirement("checkpoints:no-git")
+def test_a_snapshot_that_fails_leaves_nothing_that_fills_the_disk(
+    sam: Command, tmp_path: Path
+) -> None:
+    git = tmp_path / "programs" / "git"
+    git.parent.mkdir()
+    full = 'case "$1" in update-index) echo x | "$real" hash-object -w --stdin; exit 128;; esac'
+    git.write_text(f'#!/bin/sh\nreal={shutil.which("git")}\n{full}\nexec "$real" "$@"\n', "utf-8")
+    git.chmod(0o755)
+    environ = {"PATH": f"{git.parent}:{os.environ['PATH']}"}
+    (sam.workspace / "b.txt").write_text("1\n", "utf-8")
+    call(sam, "create_file", environ, filePath="a.txt", content="1\n")
+    assert (sam.workspace / "a.txt").exists() and "No call" in sam("checkpoints", "list").err
+    [store] = [path for path in (sam.data / "checkpoints").iterdir() if path.is_dir()]
+    assert list(store.glob("objects/??/*")) == []
 
 
 @pytest.mark.requirement("checkpoints:settings")

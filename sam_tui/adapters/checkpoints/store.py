@@ -160,7 +160,13 @@ class GitCheckpoints:
     def _before(self, call: ChangingCall) -> int:
         store, files, timeline = self._parts()
         with store.locked():
-            return timeline.add(call, files.snapshot(), time.time()).number
+            try:
+                return timeline.add(call, files.snapshot(), time.time()).number
+            except (CheckpointError, OSError):
+                # On a full disk what was stored in vain would leave no room for anything else.
+                with suppress(CheckpointError, OSError):
+                    store.run("prune", "--expire=now")
+                raise
 
     def _after(self, number: int) -> None:
         try:
