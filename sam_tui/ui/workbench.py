@@ -249,8 +249,8 @@ class Workbench:
             case _:
                 return
 
-    async def _draw(self, wanted: PictureWanted) -> None:
-        wanted.show(await self._context.runtime.parts.pictures.raster(wanted.image))
+    async def _draw(self, event: PictureWanted) -> None:
+        event.show(await self._context.runtime.parts.pictures.raster(event.image))
 
     def _end_turn(self, worker: Worker[object]) -> None:
         turns = self._tabs.runner_of(worker) if worker.is_finished else None

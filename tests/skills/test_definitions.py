@@ -116,7 +116,7 @@ async def test_lines_of_a_file_are_attached_alone(place: Place) -> None:
     (attached,) = reminders(model.seen[0], "attached_files")
     assert '<file path="a.py:2-3">\nline 2\nline 3\n</file>' in attached
     assert '<file path="a.py:5-5">\nline 5\n</file>' in attached
-    assert '<file path="a.py:99-99" attached="no">It has no such line.</file>' in attached
+    assert '<file path="a.py:99-99" attached="no">It has nothing there.</file>' in attached
     assert '<file path="b:2">\na name of its own\n' in attached
     assert '<file path="far.txt:2-2">\nfar\n</file>' in attached
     assert attached.count("<file ") == 5

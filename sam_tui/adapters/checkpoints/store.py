@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from sam_tui.adapters.checkpoints.git import GitStore, drop_abandoned, git_program
+from sam_tui.adapters.checkpoints.git import GitFailed, GitStore, drop_abandoned, git_program
 from sam_tui.adapters.checkpoints.restoration import (
     Difference,
     Restoration,
@@ -162,7 +162,7 @@ class GitCheckpoints:
         with store.locked():
             try:
                 return timeline.add(call, files.snapshot(), time.time()).number
-            except (CheckpointError, OSError):
+            except (GitFailed, OSError):
                 # On a full disk what was stored in vain would leave no room for anything else.
                 with suppress(CheckpointError, OSError):
                     store.run("prune", "--expire=now")

@@ -93,8 +93,7 @@ class FileInstructions:
             globs = _globs(rule)
             personal = rule.source == "user"
             name = rule.file if personal else self._relative(rule.file)
-            worked_on = any(_matches(glob, path) for glob in globs for path in paths)
-            if globs and name not in delivered and not worked_on:
+            if name not in delivered and not _about(globs, paths):
                 continue
             about = Instruction(
                 name, rule.text, personal=personal and not globs, folder=" ".join(globs)
@@ -188,6 +187,11 @@ def _pattern(glob: str) -> re.Pattern[str]:
     parts = (re.escape(text) for text in _WILD.split(glob))
     marks = [expression(mark) for mark in _WILD.findall(glob)]
     return re.compile("".join(a + b for a, b in zip(parts, [*marks, ""], strict=True)))
+
+
+def _about(globs: Sequence[str], paths: Sequence[str]) -> bool:
+    """Whether a rule with these patterns is about one of the paths; without patterns it always is."""
+    return not globs or any(_matches(glob, path) for glob in globs for path in paths)
 
 
 def _matches(glob: str, path: str) -> bool:

@@ -384,7 +384,6 @@ class CheckpointStore(Protocol):
         self, plan: RewindPlan, paths: Collection[str], *, hunk: int | None = None
     ) -> int:
         """Restore these paths of a plan. Returns the id of the checkpoint made before, to go back to.
-
         Refuses what changed since the plan was made; others are restored nevertheless and then named.
         ``hunk`` restores of one path that part of its difference alone, counted from 0.
         """

@@ -126,15 +126,17 @@ class Attachments:
                 content = Refused("You take no images. Say so: another model may be chosen.")
             left = max(0, left - len(content))
             blocks.append(_block(named.title, content))
-        async for given in server_texts(executor, conversation, text):
-            content = given.text[: min(left, LONGEST)]
+        async for attachment in server_texts(executor, conversation, text):
+            content = attachment.text[: min(left, LONGEST)]
             left -= len(content)
-            if given.prompt and given.ok:
+            if attachment.prompt and attachment.ok:
                 blocks.append(
-                    f'<prompt name="{given.name}">\n{_broken(content)}\n</prompt>\n{_FOLLOW}'
+                    f'<prompt name="{attachment.name}">\n{_broken(content)}\n</prompt>\n{_FOLLOW}'
                 )
             else:
-                blocks.append(_block(given.name, content if given.ok else Refused(content)))
+                blocks.append(
+                    _block(attachment.name, content if attachment.ok else Refused(content))
+                )
         if not blocks:
             return None
         text = "\n".join([f"<{NAME}>", _HEAD, *blocks, f"</{NAME}>"])
@@ -194,22 +196,25 @@ class Attachments:
         executor.shield.refresh()
         text = executor.shield.redact(data.decode("utf-8-sig", "replace"))
         if named.lines is not None:
-            chosen = text.removesuffix("\n").split("\n")[named.lines]
-            if not chosen:
-                return Refused("It has no such line.")
-            text = "\n".join(chosen)
-        content = neutralise(text)
-        if len(content) <= most:
-            return content
-        end = content.rfind("\n", 0, most) + 1 or most
-        lines = content.count("\n", 0, end)
-        return f"{content[:end]}\n[cut after {lines} lines: read_file has the rest]"
+            text = "\n".join(text.removesuffix("\n").split("\n")[named.lines])
+            if not text:
+                return Refused("It has nothing there.")
+        return _shortened(neutralise(text), most)
 
 
 class Refused(str):
     """Why a file is not attached."""
 
     __slots__ = ()
+
+
+def _shortened(content: str, most: int) -> str:
+    """A text, of a longer one whole lines and where they end."""
+    if len(content) <= most:
+        return content
+    end = content.rfind("\n", 0, most) + 1 or most
+    lines = content.count("\n", 0, end)
+    return f"{content[:end]}\n[cut after {lines} lines: read_file has the rest]"
 
 
 def _block(path: str, content: str) -> str:

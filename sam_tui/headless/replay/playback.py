@@ -81,8 +81,8 @@ class RecordedModel:
         """What is left of the subagent that was told this and made these calls."""
         alike = [s for s in self._subagents if self._placeholders.local(s.prompt) == prompt]
         for subagent in alike:
-            if calls & subagent.calls if calls else not subagent.begun:
-                subagent.begun = True
+            if calls & subagent.calls if calls else not subagent.running:
+                subagent.running = True
                 return subagent.steps
         raise ModelRejected("The recording has the answers of its own conversation alone.")
 
@@ -97,7 +97,7 @@ class _SubagentSteps:
         self.prompt = recorded.turns[0].prompt if recorded.turns else ""
         self.steps = [step for turn in recorded.turns for step in turn.steps]
         self.calls = {CallId(call.id) for step in self.steps for call in step.calls}
-        self.begun = False
+        self.running = False
 
 
 class RecordedReplies:

@@ -19,9 +19,11 @@ from sam_tui.core.local_files.bounded import UnusableFile, read_named, write_nam
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
+    from sam_tui.core.ids import ConversationId
     from sam_tui.core.runtime import Runtime
     from sam_tui.headless.replay.comparison import Deviation
     from sam_tui.headless.replay.scenario import (
+        Change,
         PathPlaceholders,
         RecordedAnswer,
         RecordedDecision,
@@ -103,12 +105,9 @@ def _recording(name: str, values: dict[str, Any]) -> "Generator[Scenario, None, 
 
 def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bool) -> "Scenario":
     """A stored conversation as a scenario. Raises ``UsageError``."""
-    from sam_tui.core.ports.policy import DecisionFilter
     from sam_tui.headless.replay.playback import subagents_of
     from sam_tui.headless.replay.scenario import (
         Scenario,
-        answers_of,
-        decisions_of,
         files_of,
         numbered,
         turns_of,
@@ -135,15 +134,7 @@ def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bo
     messages = runtime.conversations.everything(conversation)
     files, changed = files_of(before, after, change)
     turns = turns_of(messages, change, numbered(messages))
-    store, everybody = runtime.conversations, [(conversation, messages)]
-    everybody += [(c.id, store.everything(c.id)) for c in store.children(conversation)]
-    decisions: list[RecordedDecision] = []
-    answers: list[RecordedAnswer] = []
-    for number, (who, said) in enumerate(everybody):
-        numbers = numbered(said, number)
-        entries = runtime.decisions.page(DecisionFilter(conversation=who), limit=100_000)
-        decisions += decisions_of(reversed(entries), numbers, change)
-        answers += answers_of(store.call_displays(who), said, numbers, change)
+    decisions, answers = _decided_and_answered(runtime, conversation, change)
     if not turns:
         raise UsageError(f"Conversation {name} has no prompt to play.")
     return Scenario(
@@ -151,12 +142,32 @@ def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bo
         version=1,
         title=change(str(record.title)),
         turns=turns,
-        subagents=subagents_of(store, conversation, change),
+        subagents=subagents_of(runtime.conversations, conversation, change),
         decisions=decisions,
         answers=answers,
         files=files,
         changed=changed,
     )
+
+
+def _decided_and_answered(
+    runtime: "Runtime", conversation: "ConversationId", change: "Change"
+) -> "tuple[list[RecordedDecision], list[RecordedAnswer]]":
+    """What was decided and answered in a conversation and in those of its subagents."""
+    from sam_tui.core.ports.policy import DecisionFilter
+    from sam_tui.headless.replay.scenario import answers_of, decisions_of, numbered
+
+    store = runtime.conversations
+    decisions: list[RecordedDecision] = []
+    answers: list[RecordedAnswer] = []
+    ids = [conversation, *(child.id for child in store.children(conversation))]
+    for number, identifier in enumerate(ids):
+        messages = store.everything(identifier)
+        numbers = numbered(messages, number)
+        entries = runtime.decisions.page(DecisionFilter(conversation=identifier), limit=100_000)
+        decisions += decisions_of(reversed(entries), numbers, change)
+        answers += answers_of(store.call_displays(identifier), messages, numbers, change)
+    return decisions, answers
 
 
 def _placeholders(workspace: str, data: str) -> "PathPlaceholders":
