@@ -36,6 +36,8 @@ END = "the-end-of-it"
 KEYS = "".join(map(chr, range(0x100, 0x17F)))
 MOST_BYTES = 160
 MOST_REQUEST = 3.5
+MOST_OPENED = 400
+"""Milliseconds of CPU until a conversation that was read stands on the screen."""
 MOST_STEP = 300
 _PATIENCE = 60.0
 _QUERIES = {b"\x1b[?2026$p": b"\x1b[?2026;2$y", b"\x1b[6n": b"\x1b[1;1R"}
@@ -252,7 +254,7 @@ async def long(messages: int) -> list[Figure]:
             begun = time.process_time()
             await step(pilot)
             await pilot.pause()
-            most = None if name == "opened" else MOST_STEP
+            most = MOST_OPENED if name == "opened" else MOST_STEP
             taken = 1_000 * (time.process_time() - begun)
             figures.append(Figure(f"{messages} messages, {name}: CPU", taken, "ms", most))
     return figures

@@ -81,6 +81,12 @@ def is_locked(error: sqlite3.Error) -> bool:
     return "locked" in text or "busy" in text
 
 
+def is_damaged(error: sqlite3.Error) -> bool:
+    """Whether the file is not what SQLite wrote."""
+    text = str(error).lower()
+    return "malformed" in text or "not a database" in text or "no such table" in text
+
+
 def way_out(error: sqlite3.Error, path: Path) -> str:
     """What a person can do about a file that cannot be used."""
     text = str(error).lower()

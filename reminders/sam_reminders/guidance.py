@@ -49,7 +49,7 @@ class InstructionsReminder:
         if instructions is None and not delivered:
             return None
         standing = (
-            instructions.standing(lambda: {*tally.collect(self.name, _paths_of), *delivered})
+            instructions.standing(lambda: tally.collect(self.name, _paths_of), delivered)
             if instructions
             else ()
         )

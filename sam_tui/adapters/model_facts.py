@@ -13,6 +13,7 @@ from typing import Annotated, cast
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from sam_tui.core.errors import ConfigurationError
+from sam_tui.core.local_files.bounded import read_settings
 from sam_tui.core.ports.model import ModelFacts
 from sam_tui.core.usage import Price
 
@@ -32,16 +33,16 @@ class _PriceTable(BaseModel):
 def read_prices(config_dir: str) -> Mapping[str, Price]:
     """Model name -> price; empty without a file. Raises ``ConfigurationError`` for one that is wrong."""
     path = os.path.join(config_dir, PRICES_FILE)
+    text = read_settings(path)
     try:
-        with open(path, "rb") as file:
-            tables = TypeAdapter(dict[str, _PriceTable]).validate_python(tomllib.load(file))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ConfigurationError(f"{path} could not be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError) as error:
+        tables = TypeAdapter(dict[str, _PriceTable]).validate_python(tomllib.loads(text or ""))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        why = str(error)
+        if isinstance(error, ValidationError):
+            first = error.errors(include_url=False, include_input=False)[0]
+            why = f"{' '.join(map(str, first['loc']))}: {first['msg']}"
         raise ConfigurationError(
-            f"{path} is no list of prices: {str(error).splitlines()[-1].strip()}",
+            f"{path} is no list of prices: {why}.",
             hint='Write ["openai/my-model"], and below it input, output and cached in dollars for a'
             " million tokens.",
         ) from error

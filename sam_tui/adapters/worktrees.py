@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,6 +23,13 @@ _PROGRAM = re.compile(
     re.IGNORECASE,
 )
 """Settings that name a program which git starts for a worktree, a commit or a merge."""
+
+
+_IDENTITY = tuple(
+    f"GIT_{who}_{what}" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+)
+_MOST_WORDS = 400
+"""Characters of what git complains of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +51,9 @@ class Worktrees:
         if program is None or os.path.realpath(program).startswith(f"{folder}/"):
             raise UsageError("There is no git on the search path outside of this folder.")
         self._program = program
-        self._environ = {k: v for k, v in environ.items() if not k.startswith("GIT_")}
+        self._environ = {
+            k: v for k, v in environ.items() if not k.startswith("GIT_") or k in _IDENTITY
+        }
         self._folder = folder
         self.root = self._git(self._folder, "rev-parse", "--show-toplevel")
         self._refuse_programs()
@@ -66,11 +76,17 @@ class Worktrees:
         name = f"{datetime.now():%m%d-%H%M%S}" if name == "?" else name
         path = self._path(name)
         if not os.path.isdir(path):
+            if not self._git(self.root, "rev-list", "--max-count=1", "--all"):
+                raise UsageError("The repository has no commit yet: a worktree begins at one.")
             os.makedirs(os.path.dirname(path), exist_ok=True)
+            with suppress(UsageError):  # what somebody deleted is still in git's list
+                self._git(self.root, "worktree", "remove", "--force", path)
             branch = f"{_PREFIX}{name}"
             existing = self._git(self.root, "branch", "--list", branch)
             new = (path, branch) if existing else ("-b", branch, path)
             self._git(self.root, "worktree", "add", "--quiet", *new)
+        elif not _is_worktree(path):
+            raise UsageError(f"{path} is there, and is no worktree.", hint="Choose another name.")
         below = os.path.relpath(self._folder, self.root)
         return os.path.normpath(os.path.join(path, below))
 
@@ -78,7 +94,11 @@ class Worktrees:
         """Those that were made here, by name."""
         above = os.path.dirname(self._path("x"))
         names = sorted(os.listdir(above)) if os.path.isdir(above) else []
-        return [self._standing(name) for name in names if _NAME.fullmatch(name)]
+        return [
+            self._standing(name)
+            for name in names
+            if _NAME.fullmatch(name) and _is_worktree(self._path(name))
+        ]
 
     def merge(self, name: str, message: str) -> str:
         """Merge its branch into the one that is checked out, and remove it; says what came of it.
@@ -97,7 +117,8 @@ class Worktrees:
         try:
             output = self._git(self.root, "merge", "--no-edit", f"{_PREFIX}{name}")
         except UsageError:
-            if os.path.exists(self._git(self.root, "rev-parse", "--git-path", "MERGE_HEAD")):
+            head = self._git(self.root, "rev-parse", "--git-path", "MERGE_HEAD")
+            if os.path.exists(os.path.join(self.root, head)):
                 self._git(self.root, "merge", "--abort")
             raise
         self._remove(name, standing.path)
@@ -120,7 +141,7 @@ class Worktrees:
 
     def _standing(self, name: str) -> Worktree:
         path = self._path(name)
-        if not os.path.isdir(path):
+        if not _is_worktree(path):
             raise UsageError(
                 f"There is no worktree {name}.", hint="List them: sessions worktree list"
             )
@@ -145,6 +166,10 @@ class Worktrees:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise UsageError(f"git {words[0]} did not end: {error}") from error
         if done.returncode:
-            why = (done.stderr.strip() or done.stdout.strip()).splitlines()
-            raise UsageError(f"git {words[0]}: {why[-1] if why else 'it failed'}")
+            why = " ".join((done.stderr.strip() or done.stdout.strip()).split())
+            raise UsageError(f"git {words[0]}: {why[:_MOST_WORDS] or 'it failed'}")
         return done.stdout.strip()
+
+
+def _is_worktree(path: str) -> bool:
+    return os.path.isfile(os.path.join(path, ".git"))

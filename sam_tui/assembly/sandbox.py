@@ -9,6 +9,7 @@ from sam_tui.assembly.stores import Stores
 from sam_tui.core.events import Noticed
 
 if TYPE_CHECKING:
+    from sam_tui.adapters.pictures.rasters import DecodedPictures
     from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
     from sam_tui.adapters.terminal.commands.background import PortedCommands
     from sam_tui.adapters.terminal.commands.piped import PipedCommands
@@ -97,6 +98,14 @@ class Processes(Stores):
     def ended_beside(self, conversation: "ConversationId") -> "Sequence[BackgroundCommand]":
         """What ended in the background and was not read; asking starts nothing."""
         return self.background.unread(conversation) if "background" in self.loaded else ()
+
+    @property
+    @once
+    def pictures(self) -> "DecodedPictures":
+        """Images as they are drawn in cells."""
+        from sam_tui.adapters.pictures.rasters import DecodedPictures
+
+        return DecodedPictures(lambda: self.piped)
 
     @property
     @once

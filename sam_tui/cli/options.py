@@ -382,7 +382,7 @@ def closing_runtime(values: Values, **changed: Any) -> "Generator[Runtime, None,
 
 def workspace_of(values: Values) -> str:
     """The folder to work in, as given. Raises ``WorkspaceError`` when the working folder is gone."""
-    if name := values.get("worktree"):
+    if (name := values.get("worktree")) is not None:
         from sam_tui.adapters.worktrees import Worktrees
 
         folder = Worktrees(values["workspace"] or os.getcwd(), os.environ).open(name)

@@ -6,7 +6,7 @@ from typing import Literal
 from sam_tui.core.display import Display
 from sam_tui.core.ids import CallId, ConversationId, InquiryId, SessionId
 from sam_tui.core.inquiry import Inquiry
-from sam_tui.core.messages import AssistantMessage
+from sam_tui.core.messages import AssistantMessage, Image
 from sam_tui.core.todos.item import Todo
 from sam_tui.core.usage import SentPrefix, Usage
 from sam_tui.core.verdict import Decision
@@ -173,13 +173,14 @@ class TodosChanged:
 
 @dataclass(frozen=True, slots=True)
 class Reminded:
-    """A reminder was put in front of the model. ``digest`` is of its text."""
+    """A reminder was put in front of the model, with ``images``. ``digest`` is of its text."""
 
     conversation: ConversationId
     name: str
     text: str
     digest: str
     kind: Literal["reminded"] = "reminded"
+    images: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

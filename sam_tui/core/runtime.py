@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sam_tui.core.inquiries import Inquiries
     from sam_tui.core.ports.calls import CallLog
     from sam_tui.core.ports.code import EditJournal
+    from sam_tui.core.ports.documents import Pictures
     from sam_tui.core.ports.exchange import ConversationDocument, ConversationFiles
     from sam_tui.core.ports.fleets import FleetControl
     from sam_tui.core.ports.memory import MemoryStore
@@ -70,6 +71,8 @@ class RuntimeParts(Services, Protocol):
     def purposes(self) -> "Mapping[Purpose, str]": ...
     @property
     def recordings(self) -> "Recordings": ...
+    @property
+    def pictures(self) -> "Pictures": ...
     @property
     def conversations(self) -> "ConversationStore": ...
     @property

@@ -22,7 +22,7 @@ from textual.worker import Worker
 from sam_tui import __version__
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import ConversationId
-from sam_tui.ui import theme
+from sam_tui.ui import messages, theme
 from sam_tui.ui.action_tables.keymap import resolved_keys
 from sam_tui.ui.actions import (
     ACTIONS,
@@ -46,7 +46,6 @@ from sam_tui.ui.driver.output import lasting
 from sam_tui.ui.driver.sequences import clipboard_sequences
 from sam_tui.ui.front import Front, Invocation, Starting
 from sam_tui.ui.key_guard import Keyboard, Patience
-from sam_tui.ui.messages import ActionAsked, InquiryAnswered, LeavingAsked, PromptSubmitted
 from sam_tui.ui.preferences import ScreenTerms
 from sam_tui.ui.screens.chat import ChatScreen, Returned, writes
 from sam_tui.ui.screens.compositor import compare_layouts
@@ -328,9 +327,10 @@ class SamApp(App[None], inherit_bindings=False):
         """The terminal around tells where the person looks."""
         self._attention.focus_reported = True
 
-    @on(PromptSubmitted)
-    @on(InquiryAnswered)
-    @on(ActionAsked)
+    @on(messages.PromptSubmitted)
+    @on(messages.InquiryAnswered)
+    @on(messages.ActionAsked)
+    @on(messages.PictureWanted)
     @on(TodoEditAsked)
     @on(RestartAsked)
     @on(ShellWanted)
@@ -358,11 +358,11 @@ class SamApp(App[None], inherit_bindings=False):
 
         def last_key() -> None:
             focus = self.focused or self.screen
-            focus.call_later(focus.post_message, LeavingAsked(code, keys))
+            focus.call_later(focus.post_message, messages.LeavingAsked(code, keys))
 
         self.call_later(last_key)
 
-    def on_leaving_asked(self, event: LeavingAsked) -> None:
+    def on_leaving_asked(self, event: messages.LeavingAsked) -> None:
         """Everything typed is here, unless more came meanwhile."""
         if event.keys == self._keys:
             self.exit(None, event.code)

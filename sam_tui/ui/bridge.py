@@ -140,7 +140,7 @@ class Bridge:
             case TodosChanged():
                 self._show_todos(tab, event)
             case Reminded():
-                tab.transcript.add_reminder(event.name, event.text)
+                tab.transcript.add_reminder(event.name, event.text, event.images)
                 if event.name == "repeated_calls":
                     words = "The agent repeats a call that changes nothing. Esc ends the turn."
                     self._context.notify(words, warning=True)

@@ -8,6 +8,8 @@ from textual.message import Message
 if TYPE_CHECKING:
     from sam_tui.core.ids import InquiryId
     from sam_tui.core.inquiry import Answer
+    from sam_tui.core.messages import Image
+    from sam_tui.core.ports.documents import Raster
 
 
 class Signal:
@@ -64,3 +66,12 @@ class ActionAsked(Message):
 
 class ColumnChanged(Message):
     """Todos or terminals got their first content, or lost their last."""
+
+
+class PictureWanted(Message):
+    """An image came on the screen. ``show`` takes what it shows, None where that cannot be told."""
+
+    def __init__(self, image: "Image", show: "Callable[[Raster | None], object]") -> None:
+        super().__init__()
+        self.image = image
+        self.show = show

@@ -40,7 +40,7 @@ from sam_tui.ui.controllers.window.reminders import show_reminders
 from sam_tui.ui.controllers.window.settings import welcome
 from sam_tui.ui.controllers.workflows import WorkflowRuns
 from sam_tui.ui.front import Front, Invocation
-from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PromptSubmitted
+from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PictureWanted, PromptSubmitted
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.chat import Returned
 from sam_tui.ui.slash import SlashCommand
@@ -227,6 +227,8 @@ class Workbench:
                 # A dialog went away: a question may show again, but hears nothing at first.
                 self.inquiries.rearm()
                 self.inquiries.consider()
+            case PictureWanted():
+                self._front.screen.run_worker(self._draw(event), group="pictures")
             case Worker.StateChanged():
                 self._end_turn(cast("Worker[object]", event.worker))  # pyright: ignore[reportUnknownMemberType]
             case _:
@@ -246,6 +248,9 @@ class Workbench:
                 self._requests.handle(event)
             case _:
                 return
+
+    async def _draw(self, event: PictureWanted) -> None:
+        event.show(await self._context.runtime.parts.pictures.raster(event.image))
 
     def _end_turn(self, worker: Worker[object]) -> None:
         turns = self._tabs.runner_of(worker) if worker.is_finished else None

@@ -119,6 +119,9 @@ VIOLATIONS: dict[str, Violation] = {
     "a second module imports litellm": violation(
         "litellm", sam_tui__adapters__llm__planted="import litellm"
     ),
+    "an image is decoded in the program's own process": violation(
+        "pillow", sam_tui__adapters__pictures__rasters="import PIL"
+    ),
     "another adapter speaks HTTP": violation(
         "httpx", sam_tui__adapters__search__planted="import httpx"
     ),

@@ -1,6 +1,8 @@
 """Checkpoints from the outside: calls of the program, and its own commands to go back."""
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,18 @@ def test_a_folder_that_a_command_deleted_comes_back(sam: Command) -> None:
     assert sam("checkpoints", "list").out == ""
 
 
+@pytest.mark.requirement("checkpoints:commands")
+def test_a_file_whose_name_has_a_line_break_is_one_line_and_comes_back(sam: Command) -> None:
+    odd = "new\nrestored  important.txt"
+    call(sam, "create_file", filePath="a.txt", content="1\n")
+    (sam.workspace / odd).write_text("x", "utf-8")
+    call(sam, "delete_file", filePath=odd)
+    shown = sam("checkpoints", "show", "3").out
+    assert shown == "created   new\\nrestored  important.txt\n"
+    sam("checkpoints", "restore", "3", odd)
+    assert (sam.workspace / odd).read_text("utf-8") == "x"
+
+
 @pytest.mark.requirement("checkpoints:no-git")
 def test_without_git_calls_go_on_and_it_is_said(sam: Command, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
@@ -71,6 +85,23 @@ def test_without_git_calls_go_on_and_it_is_said(sam: Command, tmp_path: Path) ->
     assert (sam.workspace / "a.txt").exists()
     refused = sam("checkpoints", "list", environ=nowhere)
     assert (refused.code, "git is not on the search path" in refused.err) == (1, True)
+
+
+@pytest.mark.requirement("checkpoints:no-git")
+def test_a_snapshot_that_fails_leaves_nothing_that_fills_the_disk(
+    sam: Command, tmp_path: Path
+) -> None:
+    git = tmp_path / "programs" / "git"
+    git.parent.mkdir()
+    full = 'case "$1" in update-index) echo x | "$real" hash-object -w --stdin; exit 128;; esac'
+    git.write_text(f'#!/bin/sh\nreal={shutil.which("git")}\n{full}\nexec "$real" "$@"\n', "utf-8")
+    git.chmod(0o755)
+    environ = {"PATH": f"{git.parent}:{os.environ['PATH']}"}
+    (sam.workspace / "b.txt").write_text("1\n", "utf-8")
+    call(sam, "create_file", environ, filePath="a.txt", content="1\n")
+    assert (sam.workspace / "a.txt").exists() and "No call" in sam("checkpoints", "list").err
+    [store] = [path for path in (sam.data / "checkpoints").iterdir() if path.is_dir()]
+    assert list(store.glob("objects/??/*")) == []
 
 
 @pytest.mark.requirement("checkpoints:settings")

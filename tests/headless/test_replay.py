@@ -170,3 +170,53 @@ def test_a_conversation_is_played_again_and_written_as_a_test(tmp_path: Path, ca
     some = tmp_path / "some.json"
     assert main(["sessions", "to-test", "first", "--files", "*.txt", "-o", str(some), *place]) == 0
     assert "config.env" not in json.loads(some.read_text()).get("files", {})
+
+
+def record_subagents_and_a_question(tmp_path: Path) -> list[str]:
+    """A conversation that asks the person, then sends three subagents, two with the same words."""
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "a.txt").write_text("one\n")
+    make = {"operation": "create_file", "path": "made.txt", "content": "by a subagent\n"}
+    look = {"operation": "read_file", "path": "a.txt"}
+    question = {"prompt": "Which name?", "choices": ["one", "two"]}
+    tasks = ["Make it.", "Look at it.", "Look at it."]
+    send = [{"name": "run_subagent", "arguments": {"task": t, "instructions": ""}} for t in tasks]
+    steps = [
+        {"when": {"user": "Make it"}, "calls": [{"name": "file_operations", "arguments": make}]},
+        {"when": {"user": "Make it"}, "text": "Made."},
+        {"when": {"user": "Look"}, "calls": [{"name": "file_operations", "arguments": look}]},
+        {"when": {"user": "Look"}, "text": "There is one."},
+        {"calls": [{"name": "user_collaboration", "arguments": question}]},
+        {"calls": send},
+        {"text": "Done."},
+    ]
+    (tmp_path / "script.json").write_text(json.dumps(steps))
+    (tmp_path / "answers.json").write_text('[{"match": "Which name", "reply": "my own words"}]')
+    place = ["--data-dir", str(tmp_path / "data"), "-C", str(tmp_path / "project")]
+    model = ["--model", f"scripted:{tmp_path / 'script.json'}", "--session-id", "first"]
+    assert main(["run", "Go.", *place, *model, "--answers", str(tmp_path / "answers.json")]) == 0
+    return place
+
+
+@pytest.mark.requirement("replay:others")
+def test_answers_of_the_person_and_what_subagents_did_are_played(
+    tmp_path: Path, capsys: Said
+) -> None:
+    place, file = record_subagents_and_a_question(tmp_path), tmp_path / "test.json"
+    assert main(["sessions", "to-test", "first", "-o", str(file), *place]) == 0
+    recording = json.loads(file.read_text())
+    assert recording["answers"] == [{"call": "call_1", "text": "my own words"}]
+    told = [each["turns"][0] for each in recording["subagents"]]
+    assert [turn["prompt"] for turn in told] == ["Make it.", "Look at it.", "Look at it."]
+    assert [turn["steps"][1]["text"] for turn in told] == ["Made.", *["There is one."] * 2]
+    assert recording["changed"] == {"made.txt": {"text": "by a subagent\n"}}
+    capsys.readouterr()
+    assert main(["replay", str(file), "--check"]) == 0, capsys.readouterr()
+    # What is not as it was in a subagent is told, and an answer that nobody gave is not made up.
+    recording["subagents"][1]["turns"][0]["steps"][0]["results"][0]["text"] = "another"
+    recording["answers"].clear()
+    file.write_text(json.dumps(recording))
+    assert main(["replay", str(file), "--check"]) == DIFFERS
+    told = capsys.readouterr().out
+    assert "subagent 2, turn 1, step 1: file_operations.read_file has another result" in told
+    assert "turn 1, step 1: user_collaboration fails, has another result" in told

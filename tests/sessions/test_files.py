@@ -4,6 +4,7 @@ About 1.2 s of CPU: one data folder, every command in this process.
 """
 
 import json
+import os
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -201,6 +202,39 @@ def test_files_of_other_agents_become_conversations_without_authority(
     ):
         (workspace / "bad").write_text(text)
         assert sam("sessions", "import", "bad")[0] == 2
+
+
+def without_header(content: bytes) -> bytes:
+    return b"garbage" * 4 + content[28:]
+
+
+def cut(content: bytes) -> bytes:
+    return content[: len(content) // 3]
+
+
+def without_end(content: bytes) -> bytes:
+    return content[: len(content) // 3] + b"\xff" * (len(content) - len(content) // 3)
+
+
+@pytest.mark.requirement("sessions:repair")
+@pytest.mark.parametrize("damage", [without_header, cut, without_end])
+def test_a_database_that_sqlite_does_not_open_is_repaired_by_what_can_be_read(
+    sam: Sam, data: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    file = data / "sam.db"
+    with open_storage(data) as storage:
+        storage.database.query("PRAGMA wal_checkpoint(TRUNCATE)")
+    file.write_bytes(damage(file.read_bytes()))
+    code, _ = sam("sessions", "list")
+    assert code != 0
+    assert sam("sessions", "repair")[0] == 0
+    with open_storage(data) as storage:
+        assert len(storage.conversations.messages(ConversationId("talk-a"))) == 4
+    assert [path.name for path in data.iterdir() if path.name.startswith("repair-")] == []
+    # What is no file has nothing to restore, and is not waited for.
+    file.unlink()
+    os.mkfifo(file)
+    assert sam("sessions", "repair")[0] != 0
 
 
 @pytest.mark.requirement("sessions:repair")

@@ -1,5 +1,6 @@
 """A worktree for a conversation, from its beginning to its merge. About 0.9 s of CPU, most of it git's."""
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,8 @@ def test_a_worktree_is_worked_in_listed_merged_and_dropped(
 
     assert sam("sessions", "worktree", "list")[0] == 2, "no repository"
     git(workspace, "init", "-q")
+    assert main(["run", "--worktree", "try", "--model", "scripted:none", "go"]) == 2
+    assert "has no commit yet" in capsys.readouterr().err
     (workspace / "a.txt").write_text("one\n", encoding="utf-8")
     git(workspace, "add", ".")
     git(workspace, "commit", "-qm", "first")
@@ -52,7 +55,10 @@ def test_a_worktree_is_worked_in_listed_merged_and_dropped(
     (tree / "a.txt").write_text("theirs\n", encoding="utf-8")
     (workspace / "a.txt").write_text("ours\n", encoding="utf-8")
     git(workspace, "commit", "-qam", "ours")
-    assert sam("sessions", "worktree", "merge", "try", "-m", "theirs")[0] == 2, "a conflict"
+    monkeypatch.chdir(tmp_path)
+    merge = ["sessions", "worktree", "merge", "try", "-C", str(workspace), "-m", "theirs"]
+    assert main(merge) == 2, "a conflict, seen from another folder"
+    monkeypatch.chdir(workspace)
     assert git(workspace, "status", "--porcelain") == ""
     assert (workspace / "a.txt").read_text("utf-8") == "ours\n"
     git(tree, "checkout", "-q", "HEAD~1", "--", "a.txt")
@@ -62,6 +68,12 @@ def test_a_worktree_is_worked_in_listed_merged_and_dropped(
 
     for name in ("../x", "-x", ""):
         assert sam("sessions", "worktree", "drop", "--", name)[0] == 2
+    # One that somebody deleted is made again; a folder of another kind is left alone.
+    (tree.parent / "plain").mkdir()
+    for name, code in (("other", 0), ("plain", 2), ("", 2)):
+        shutil.rmtree(tree.parent / "other", ignore_errors=True)
+        assert main(["run", "--worktree", name, "--model", f"scripted:{script}", "go"]) == code
+    assert "other" not in sam("sessions", "worktree", "list")[1]
     assert main(["run", "--worktree", "other", "--model", "scripted:none", "go"]) != 0
     assert sam("sessions", "worktree", "drop", "other")[0] == 0
     assert not (tmp_path / "hooked").exists()

@@ -49,8 +49,9 @@ async def test_commands_and_rules_count_where_they_are_the_persons_or_trusted(pl
     put(place.workspace / ".claude/commands/db/migrate.md", "Migrate $ARGUMENTS.")
     put(place.workspace / ".sam/rules/tests.md", "---\npaths:\n  - tests/**/*.py\n---\nNo sleeps.")
     put(place.workspace / ".sam/rules/all.md", "Be brief.")
+    put(place.workspace / ".sam/rules/texts.md", "---\npaths: '**/*.md'\n---\nShort lines.")
     put(place.workspace / "tests/deep/a.py", "x = 1\n")
-    runtime, model = place.build(), RawModel(DONE, DONE, DONE, DONE)
+    runtime, model = place.build(), RawModel(DONE, DONE, DONE, DONE, DONE)
     runtime.use_model(model)
     session = runtime.open_session()
 
@@ -66,6 +67,8 @@ async def test_commands_and_rules_count_where_they_are_the_persons_or_trusted(pl
     assert await prompt("/db:migrate all") == "Migrate all."
     (rules,) = reminders(model.seen[-1], "instructions")
     assert "Be brief." in rules and "No sleeps." not in rules
+    await prompt("And now?")
+    assert len(reminders(model.seen[-1], "instructions")) == 1, "a rule's own file is no work"
     read = calls(("file_operations", {"operation": "read_file", "filePath": "tests/deep/a.py"}))
     model.answers += [read, DONE]
     await session.run("Look.")
@@ -98,6 +101,25 @@ async def test_an_agent_of_a_file_has_its_prompt_and_no_more_than_its_tools(plac
     assert "may not call file_operations.delete_file" in results[0] and "old" in results[1]
     assert (place.workspace / "old.txt").exists()
     assert "There are: reader." in [m.text for m in model.seen[-1] if m.kind == "tool"][-1]
+
+
+@pytest.mark.requirement("definitions:attached")
+async def test_lines_of_a_file_are_attached_alone(place: Place) -> None:
+    (place.workspace / "a.py").write_text("".join(f"line {n}\n" for n in range(1, 9)), "utf-8")
+    (place.workspace / "b:2").write_text("a name of its own\n", "utf-8")
+    (place.workspace / "far.txt").write_text("x" * 100 * 3_000 + "\nfar\n", "utf-8")
+    runtime, model = place.build(), RawModel(DONE)
+    runtime.use_model(model)
+    await runtime.open_session().run(
+        "@a.py:2-3 @a.py#L5 @a.py:99 @b:2 @far.txt:2-1 @a.py:0 see a:5"
+    )
+    (attached,) = reminders(model.seen[0], "attached_files")
+    assert '<file path="a.py:2-3">\nline 2\nline 3\n</file>' in attached
+    assert '<file path="a.py:5-5">\nline 5\n</file>' in attached
+    assert '<file path="a.py:99-99" attached="no">It has nothing there.</file>' in attached
+    assert '<file path="b:2">\na name of its own\n' in attached
+    assert '<file path="far.txt:2-2">\nfar\n</file>' in attached
+    assert attached.count("<file ") == 5
 
 
 @pytest.mark.requirement("definitions:attached")

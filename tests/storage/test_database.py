@@ -14,6 +14,7 @@ import pytest
 
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.adapters.storage.migrations import STEPS
+from sam_tui.adapters.storage.repair import repair
 from sam_tui.adapters.workflows import open_workflows
 from sam_tui.core.errors import StorageError
 from sam_tui.core.ids import ConversationId
@@ -200,6 +201,9 @@ def test_a_damaged_file_is_explained_with_the_way_to_move_it(data_dir: Path) -> 
     (data_dir / "sam.db").write_bytes(b"this is no database at all" * 100)
     with pytest.raises(StorageError, match=r"sam\.db") as caught:
         open_storage(data_dir)
+    assert "sessions repair" in caught.value.hint
+    with pytest.raises(StorageError, match="Nothing") as caught:
+        repair(data_dir)
     assert "mv" in caught.value.hint
     assert caught.value.exit_code == 70
     assert (data_dir / "sam.db").read_bytes().startswith(b"this is no database")

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from sam_tui.adapters.checkpoints.git import GitStore, drop_abandoned, git_program
+from sam_tui.adapters.checkpoints.git import GitFailed, GitStore, drop_abandoned, git_program
 from sam_tui.adapters.checkpoints.restoration import (
     Difference,
     Restoration,
@@ -120,10 +120,12 @@ class GitCheckpoints:
         """Restore these paths of a plan. Returns the id of the checkpoint made before."""
         return await self._work(partial(self._restore, plan, paths, hunk))
 
-    async def span(self, conversation: ConversationId) -> tuple[FilesByPath, FilesByPath]:
-        """All files before a conversation changed some, and after it did; twice those of now where it did
-        not."""
-        return await self._work(partial(self._span, conversation))
+    async def span(
+        self, conversations: Collection[ConversationId]
+    ) -> tuple[FilesByPath, FilesByPath]:
+        """All files before these conversations changed some, and after; twice those of now where none
+        did."""
+        return await self._work(partial(self._span, conversations))
 
     async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:
         """Drop what is too old or too much, or all of it, and what belongs to folders that are gone."""
@@ -158,7 +160,13 @@ class GitCheckpoints:
     def _before(self, call: ChangingCall) -> int:
         store, files, timeline = self._parts()
         with store.locked():
-            return timeline.add(call, files.snapshot(), time.time()).number
+            try:
+                return timeline.add(call, files.snapshot(), time.time()).number
+            except (GitFailed, OSError):
+                # On a full disk what was stored in vain would leave no room for anything else.
+                with suppress(CheckpointError, OSError):
+                    store.run("prune", "--expire=now")
+                raise
 
     def _after(self, number: int) -> None:
         try:
@@ -179,13 +187,13 @@ class GitCheckpoints:
         with store.locked():
             return [m.checkpoint for m in timeline.moments() if m.of is None]
 
-    def _span(self, conversation: ConversationId) -> tuple[FilesByPath, FilesByPath]:
+    def _span(self, conversations: Collection[ConversationId]) -> tuple[FilesByPath, FilesByPath]:
         store, files, timeline = self._parts()
         with store.locked():
             trees = [
                 moment.checkpoint.tree
                 for moment in timeline.moments()
-                if moment.checkpoint.made_by.conversation == conversation
+                if moment.checkpoint.made_by.conversation in conversations
             ] or [files.snapshot().tree]
             return files_of_tree(store, trees[0]), files_of_tree(store, trees[-1])
 

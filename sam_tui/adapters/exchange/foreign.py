@@ -97,9 +97,10 @@ def _branch(lines: Sequence[Line]) -> list[Line]:
     spoken = [line for line in named if line.get("type") in ("user", "assistant")]
     branch: list[Line] = []
     at = next(reversed(spoken), None)
-    while at is not None:  # a line is taken once: a circle ends
+    while at is not None:
         branch.append(at)
-        at = by_id.pop(_parent(at), None)
+        by_id.pop(_text(at.get("uuid")), None)  # a line is taken once: a circle ends
+        at = by_id.get(_parent(at))
     return branch[::-1] or main
 
 

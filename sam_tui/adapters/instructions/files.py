@@ -67,30 +67,34 @@ class FileInstructions:
         self._trusted = trusted
         self._read: Unchanged[Instruction | None] = Unchanged()
 
-    def standing(self, touched: Callable[[], Collection[str]]) -> Sequence[Instruction]:
+    def standing(
+        self, touched: Callable[[], Collection[str]], delivered: Collection[str]
+    ) -> Sequence[Instruction]:
         """Those that hold now, the widest first."""
         instructions = [self._instruction(self._own, "")]
         if self._trusted():
-            names = [self._first(""), FURTHER, *self._below(touched)]
+            names = [self._first(""), FURTHER, *self._below(lambda: {*touched(), *delivered})]
             instructions += [self._instruction(self._place(name), name) for name in names if name]
-        instructions += self._rules(touched)
+        instructions += self._rules(touched, delivered)
         return [
             instruction
             for instruction in instructions
             if instruction is not None and instruction.text
         ]
 
-    def _rules(self, touched: Callable[[], Collection[str]]) -> list[Instruction]:
+    def _rules(
+        self, touched: Callable[[], Collection[str]], delivered: Collection[str]
+    ) -> list[Instruction]:
         """The rules that are about everything, and those of a path that was worked on."""
         instructions: list[Instruction] = []
         rules = self._sources.rules()
         paths = [self._relative(path) for path in touched()] if rules else []
         for rule in rules:
             globs = _globs(rule)
-            if globs and not any(_matches(glob, path) for glob in globs for path in paths):
-                continue
             personal = rule.source == "user"
             name = rule.file if personal else self._relative(rule.file)
+            if name not in delivered and not _about(globs, paths):
+                continue
             about = Instruction(
                 name, rule.text, personal=personal and not globs, folder=" ".join(globs)
             )
@@ -183,6 +187,11 @@ def _pattern(glob: str) -> re.Pattern[str]:
     parts = (re.escape(text) for text in _WILD.split(glob))
     marks = [expression(mark) for mark in _WILD.findall(glob)]
     return re.compile("".join(a + b for a, b in zip(parts, [*marks, ""], strict=True)))
+
+
+def _about(globs: Sequence[str], paths: Sequence[str]) -> bool:
+    """Whether a rule with these patterns is about one of the paths; without patterns it always is."""
+    return not globs or any(_matches(glob, path) for glob in globs for path in paths)
 
 
 def _matches(glob: str, path: str) -> bool:

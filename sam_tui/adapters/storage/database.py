@@ -20,6 +20,10 @@ FILE_NAME = "sam.db"
 BUSY_SECONDS = 3.0
 """How long a write waits for another process before it says that the database is locked."""
 
+_REPAIR = (
+    "The file is damaged. “sam-tui sessions repair” makes a new one of all that can still be read, and"
+    " keeps this one beside it."
+)
 SqlValue = str | int | float | bytes | None
 Row = tuple[Any, ...]
 
@@ -106,9 +110,8 @@ class Database:
             raise StorageError(f"{self.path} refused the entry: {error}.") from error
         except sqlite3.Error as error:
             self._wait_no_more(error)
-            raise StorageError(
-                f"{self.path} could not be {verb}: {error}.", hint=sqlite.way_out(error, self.path)
-            ) from error
+            hint = _REPAIR if sqlite.is_damaged(error) else sqlite.way_out(error, self.path)
+            raise StorageError(f"{self.path} could not be {verb}: {error}.", hint=hint) from error
         except OSError as error:
             raise StorageError(
                 f"{error.filename or self.path} could not be {verb}: {error.strerror}.",

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ _REBUILT = ("message_words", "indexed_messages", "writers")
 """What is made anew by itself."""
 _SHADOWS = ("_data", "_idx", "_content", "_docsize", "_config")
 _SIDE_FILES = ("-wal", "-shm")
+_MAGIC, _HEADER, _SIZE = b"SQLite format 3\0", 100, slice(28, 40)
+"""Of the database file format: its first bytes, their length in all, the fields for its size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +43,23 @@ def repair(data_dir: Path) -> Repair:
     Raises ``StorageError`` while another program has it open, and for what is no database at all.
     """
     path = data_dir / FILE_NAME
-    if not path.exists():
+    if not path.is_file():
         raise StorageError(f"There is no database {path}.")
     _refuse_in_use(path)
     if _is_whole(path):
         return Repair("", 0, (), _unreadable(data_dir))
     new = data_dir / f"repair-{os.getpid()}"
-    rows, lost = _move(path, new)
+    try:
+        rows, lost = _move(path, new)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
     backup = path.with_name(f"{FILE_NAME}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
     for ending in ("", *_SIDE_FILES):
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + ending).rename(backup.with_name(backup.name + ending))
     (new / FILE_NAME).rename(path)
-    for leftover in new.iterdir():
-        leftover.unlink()
-    new.rmdir()
+    shutil.rmtree(new, ignore_errors=True)
     return Repair(str(backup), rows, lost, _unreadable(data_dir))
 
 
@@ -75,6 +80,8 @@ def _refuse_in_use(path: Path) -> None:
 def _is_whole(path: Path) -> bool:
     try:
         with contextlib.closing(_reader(path)) as connection:
+            for table in ("conversations", "messages"):
+                connection.execute(f"SELECT 1 FROM {table} LIMIT 1")
             return connection.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)]
     except sqlite3.DatabaseError:
         return False
@@ -83,7 +90,23 @@ def _is_whole(path: Path) -> bool:
 def _reader(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     connection.text_factory = _decode
+    # Tables that are named ahead of a damaged page of the schema can be read all the same.
+    connection.execute("PRAGMA writable_schema = ON")
     return connection
+
+
+def _with_header(path: Path, new: Path) -> Path:
+    """The file, or where its first bytes are no database's a copy that begins as ``new`` does."""
+    header = bytearray((new / FILE_NAME).read_bytes()[:_HEADER])
+    with path.open("rb") as file:
+        if file.read(len(_MAGIC)) == _MAGIC:
+            return path
+    header[_SIZE] = bytes(12)  # no pages counted, none free: the file's own size counts
+    copy = new / "copy.db"
+    shutil.copyfile(path, copy)
+    with copy.open("r+b") as file:
+        file.write(header)
+    return copy
 
 
 def _decode(raw: bytes) -> str:
@@ -94,7 +117,10 @@ def _move(path: Path, folder: Path) -> tuple[int, tuple[str, ...]]:
     """Fill a new database; returns how many rows came, and the tables that had unreadable ones."""
     database = Database(folder)
     rows, lost = 0, list[str]()
-    with contextlib.closing(database), contextlib.closing(_reader(path)) as old:
+    with (
+        contextlib.closing(database),
+        contextlib.closing(_reader(_with_header(path, folder))) as old,
+    ):
         for table in _tables(database):
             columns = [str(row[1]) for row in database.query(f"PRAGMA table_info({table})")]
             marks = ", ".join("?" * len(columns))
@@ -116,10 +142,10 @@ def _move(path: Path, folder: Path) -> tuple[int, tuple[str, ...]]:
             if not whole:
                 lost.append(table)
     if not rows:
-        for leftover in folder.iterdir():
-            leftover.unlink()
-        folder.rmdir()
-        raise StorageError(f"Nothing in {path} can be read.", hint="Restore it from a backup.")
+        raise StorageError(
+            f"Nothing in {path} can be read.",
+            hint=f"Restore it from a backup, or move it away (mv '{path}' '{path}.damaged').",
+        )
     return rows, tuple(lost)
 
 
@@ -149,13 +175,11 @@ Values = tuple[str | int | float | bytes | None, ...]
 
 def _rows(old: sqlite3.Connection, table: str, columns: list[str]) -> Iterator[Values | None]:
     """Every row that can be read, from both ends where the middle cannot; None where some are lost."""
-    has = {str(row[1]) for row in old.execute(f"PRAGMA table_info({table})")}
-    selection = ", ".join(name if name in has else f"'' AS {name}" for name in columns)
-    count = 0
+    selection = ", ".join(columns)
     try:
-        for row in old.execute(f"SELECT {selection} FROM {table} ORDER BY {_key(table)}"):
-            yield row
-            count += 1
+        has = {str(row[1]) for row in old.execute(f"PRAGMA table_info({table})")}
+        selection = ", ".join(name if name in has else f"'' AS {name}" for name in columns)
+        yield from old.execute(f"SELECT {selection} FROM {table} ORDER BY {_key(table)}")
         return
     except sqlite3.DatabaseError:
         yield None

@@ -107,9 +107,9 @@ def restore_command(**values: Any) -> int:
     )
     for change in plan.changes:
         if change.path in restored:
-            _echo(f"{change.fate:<9} {change.path}")
+            _echo(f"{change.fate:<9} {printable(change.path)}")
         else:
-            _echo(f"left      {change.path}{_WHY if change.foreign else ''}")
+            _echo(f"left      {printable(change.path)}{_WHY if change.foreign else ''}")
     _account(plan)
     click.echo(
         f"Back again: sam-tui checkpoints restore {forward}" if forward else "Nothing to do."
@@ -158,7 +158,7 @@ _WHY = "  (something else changed it, too)"
 
 
 def _line(change: ChangedFile) -> str:
-    return f"{change.fate:<9} {change.path}{_WHY if change.foreign else ''}"
+    return f"{change.fate:<9} {printable(change.path)}{_WHY if change.foreign else ''}"
 
 
 def _account(plan: RewindPlan) -> None:

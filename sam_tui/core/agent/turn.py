@@ -362,7 +362,8 @@ class Turn:
 
     def _say(self, reminder: ReminderMessage) -> None:
         self._history.append(reminder)
-        event = Reminded(self._conversation, reminder.name, reminder.text, digest(reminder.text))
+        name, text = reminder.name, reminder.text
+        event = Reminded(self._conversation, name, text, digest(text), images=reminder.images)
         self._engine.bus.publish(event)
 
     def _keep_partial(self) -> None:

@@ -1,9 +1,11 @@
-"""Documents: many formats to text, and Markdown to many formats."""
+"""Documents: many formats to text, Markdown to many formats, and images to small rasters."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
+
+from sam_tui.core.messages import Image
 
 DocumentFormat = Literal["pdf", "docx", "pptx", "xlsx", "markdown", "rtf", "txt"]
 """What can be written."""
@@ -112,4 +114,28 @@ class Documents(Protocol):
         self, content: str, format_: DocumentFormat, *, title: str = "", styling: Styling
     ) -> DocumentFile:
         """A document made from Markdown."""
+        ...
+
+
+MOST_COLUMNS, MOST_ROWS = 80, 40
+"""Pixels of a raster: two of them, one above the other, are a cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raster:
+    """Rows of pixels from the top, four bytes each: red, green, blue, opacity."""
+
+    width: int
+    height: int
+    pixels: bytes
+
+
+class Pictures(Protocol):
+    """Decodes images. What they hold is hostile, so that happens outside of this process."""
+
+    async def raster(self, image: Image) -> Raster | None:
+        """The image, at most ``MOST_COLUMNS`` by ``MOST_ROWS``; None where it cannot be decoded.
+
+        Of an animation the first frame.
+        """
         ...

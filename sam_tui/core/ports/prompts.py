@@ -191,9 +191,12 @@ class Instruction:
 class Instructions(Protocol):
     """Knows which instructions hold."""
 
-    def standing(self, touched: Callable[[], Collection[str]]) -> Sequence[Instruction]:
+    def standing(
+        self, touched: Callable[[], Collection[str]], delivered: Collection[str]
+    ) -> Sequence[Instruction]:
         """Those that hold now, the widest first: the person's, the folder's, those of folders below.
 
-        ``touched`` gives the paths that were worked on, for the last of them.
+        ``touched`` gives the paths that were worked on, for the last of them; ``delivered`` are names of
+        files that the model read as instructions before, which go on to hold.
         """
         ...

@@ -384,14 +384,15 @@ class CheckpointStore(Protocol):
         self, plan: RewindPlan, paths: Collection[str], *, hunk: int | None = None
     ) -> int:
         """Restore these paths of a plan. Returns the id of the checkpoint made before, to go back to.
-
         Refuses what changed since the plan was made; others are restored nevertheless and then named.
         ``hunk`` restores of one path that part of its difference alone, counted from 0.
         """
         ...
 
-    async def span(self, conversation: ConversationId) -> tuple[FilesByPath, FilesByPath]:
-        """All files before a conversation changed some, and after it did."""
+    async def span(
+        self, conversations: Collection[ConversationId]
+    ) -> tuple[FilesByPath, FilesByPath]:
+        """All files before the first of these conversations changed some, and after the last did."""
         ...
 
     async def prune(self, *, everything: bool = False) -> DroppedCheckpoints:

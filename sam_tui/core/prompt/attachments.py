@@ -10,7 +10,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
-from sam_tui.core.accesses import Location
+from sam_tui.core.accesses import LocatedAccess, Location
 from sam_tui.core.authorization.request import Request, no_preview
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import CallId, ConversationId, mint
@@ -70,6 +70,8 @@ MOST = 10
 LONGEST, ALTOGETHER = 48_000, 120_000
 """Characters of one file, and of all of a message."""
 _MENTION = re.compile(r'(?:^|(?<=[\s(\[`]))@(?:"([^"\n]+)"|([^\s"`)\]]+))')
+_LINES = re.compile(r"(.+?)(?::|#L)([1-9]\d{0,8})(?:-L?([1-9]\d{0,8}))?")
+"""A path and the lines of it that are meant: ``a.py:3``, ``a.py:3-9``, ``a.py#L3-L9``."""
 _INPUT = "\n<stdin>\n"
 """What stands behind this was piped in: nobody named a file there."""
 _TAG = re.compile(rf"<(/?\s*(?:file|prompt|{NAME}))", re.IGNORECASE)
@@ -82,6 +84,21 @@ def mentions(text: str) -> list[str]:
     typed = text.partition(_INPUT)[0]
     names = (quoted or plain.rstrip(".,;:!?") for quoted, plain in _MENTION.findall(typed))
     return [name for name in dict.fromkeys(names) if name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A file that a message names. ``lines`` is a slice from 0 of its lines; all are meant without."""
+
+    path: str
+    where: Location
+    request: Request
+    lines: slice | None
+
+    @property
+    def title(self) -> str:
+        """The path, with the lines."""
+        return f"{self.path}:{self.lines.start + 1}-{self.lines.stop}" if self.lines else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,25 +117,26 @@ class Attachments:
         images: list[Image] = []
         sees = takes_images(self.model_of(conversation))
         left = ALTOGETHER
-        for path, where, request in self._requests(executor, conversation, text):
-            content = await self._content(executor, where, request, min(left, LONGEST))
+        for named in self._requests(executor, conversation, text):
+            content = await self._content(executor, named, min(left, LONGEST))
             if isinstance(content, Image) and sees:
                 images.append(content)
                 content = f"image {len(images)} of this message"
             elif isinstance(content, Image):
                 content = Refused("You take no images. Say so: another model may be chosen.")
             left = max(0, left - len(content))
-            block = _block(path, content)
-            blocks.append(block)
-        async for named in server_texts(executor, conversation, text):
-            content = named.text[: min(left, LONGEST)]
+            blocks.append(_block(named.title, content))
+        async for attachment in server_texts(executor, conversation, text):
+            content = attachment.text[: min(left, LONGEST)]
             left -= len(content)
-            if named.prompt and named.ok:
+            if attachment.prompt and attachment.ok:
                 blocks.append(
-                    f'<prompt name="{named.name}">\n{_broken(content)}\n</prompt>\n{_FOLLOW}'
+                    f'<prompt name="{attachment.name}">\n{_broken(content)}\n</prompt>\n{_FOLLOW}'
                 )
             else:
-                blocks.append(_block(named.name, content if named.ok else Refused(content)))
+                blocks.append(
+                    _block(attachment.name, content if attachment.ok else Refused(content))
+                )
         if not blocks:
             return None
         text = "\n".join([f"<{NAME}>", _HEAD, *blocks, f"</{NAME}>"])
@@ -126,34 +144,48 @@ class Attachments:
 
     def _requests(
         self, executor: Executor, conversation: ConversationId, text: str
-    ) -> Iterator[tuple[str, Location, Request]]:
+    ) -> Iterator[_Named]:
         count = 0
-        for path in mentions(text):
-            try:
-                located = executor.locate(path)
-                where = located[0].location
-                status = self.files.stat(where) if where is not None else None
-            except SamError:
-                continue
-            if where is None or status is None or status.kind != "file":
-                continue
-            count += 1
-            if count > MOST:
-                return
-            call = CallId(mint("attached"))
-            summary = f"Attaching: {executor.shield.redact(path)}"
-            yield path, where, Request(conversation, call, OPERATION, summary, located, no_preview)
+        for name in mentions(text):
+            ways: list[tuple[str, slice | None]] = [(name, None)]
+            if match := _LINES.fullmatch(name):
+                first, last = int(match[2]), int(match[3] or match[2])
+                ways.append((match[1], slice(first - 1, max(first, last))))
+            for path, lines in ways:
+                where, located = self._file(executor, path)
+                if where is None:
+                    continue
+                count += 1
+                if count > MOST:
+                    return
+                call = CallId(mint("attached"))
+                summary = f"Attaching: {executor.shield.redact(path)}"
+                request = Request(conversation, call, OPERATION, summary, located, no_preview)
+                yield _Named(path, where, request, lines)
+                break
 
-    async def _content(
-        self, executor: Executor, where: Location, request: Request, most: int
-    ) -> Image | str:
-        decision = await executor.decide(request)
+    def _file(
+        self, executor: Executor, path: str
+    ) -> tuple[Location | None, tuple[LocatedAccess, ...]]:
+        """Where a file of that path lies, and reading it; None where there is none."""
+        try:
+            located = executor.locate(path)
+            where = located[0].location
+            status = self.files.stat(where) if where is not None else None
+        except SamError:
+            return None, ()
+        return (where if status is not None and status.kind == "file" else None), located
+
+    async def _content(self, executor: Executor, named: _Named, most: int) -> Image | str:
+        where = named.where
+        decision = await executor.decide(named.request)
         if not decision.allowed:
             return Refused(denial(decision))
         name = os.path.basename(where.real)
-        picture = name.lower().endswith(ENDINGS)
+        picture = name.lower().endswith(ENDINGS) and named.lines is None
+        limit = LARGEST + 1 if picture or named.lines else 4 * most + 1
         try:
-            data = self.files.read(where, limit=LARGEST + 1 if picture else 4 * most + 1)
+            data = self.files.read(where, limit=limit)
         except SamError as error:
             return Refused(str(error))
         image = image_of(name, data) if picture else None
@@ -162,18 +194,27 @@ class Attachments:
         if b"\0" in data:
             return Refused("It is neither text nor an image of up to 3.75 MB.")
         executor.shield.refresh()
-        content = neutralise(executor.shield.redact(data.decode("utf-8-sig", "replace")))
-        if len(content) <= most:
-            return content
-        end = content.rfind("\n", 0, most) + 1 or most
-        lines = content.count("\n", 0, end)
-        return f"{content[:end]}\n[cut after {lines} lines: read_file has the rest]"
+        text = executor.shield.redact(data.decode("utf-8-sig", "replace"))
+        if named.lines is not None:
+            text = "\n".join(text.removesuffix("\n").split("\n")[named.lines])
+            if not text:
+                return Refused("It has nothing there.")
+        return _shortened(neutralise(text), most)
 
 
 class Refused(str):
     """Why a file is not attached."""
 
     __slots__ = ()
+
+
+def _shortened(content: str, most: int) -> str:
+    """A text, of a longer one whole lines and where they end."""
+    if len(content) <= most:
+        return content
+    end = content.rfind("\n", 0, most) + 1 or most
+    lines = content.count("\n", 0, end)
+    return f"{content[:end]}\n[cut after {lines} lines: read_file has the rest]"
 
 
 def _block(path: str, content: str) -> str:

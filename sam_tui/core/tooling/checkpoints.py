@@ -12,6 +12,7 @@ from sam_tui.core.errors import CheckpointError
 from sam_tui.core.events import Noticed
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import calls_of
+from sam_tui.core.ports.files import FilesByPath
 from sam_tui.core.ports.storage import (
     ChangingCall,
     Checkpoint,
@@ -139,6 +140,12 @@ class Rewinder:
         made_by = [c.made_by.conversation for c in checkpoints if c.id == number]
         relatives = {r for c in made_by for r in self._relatives(c, checkpoints)}
         return await self._checkpoints.plan(number, relatives)
+
+    async def span(self, conversation: ConversationId) -> tuple[FilesByPath, FilesByPath]:
+        """All files before a conversation or its subagents changed some, and after. Raises
+        ``CheckpointError``."""
+        relatives = self._relatives(conversation, await self._checkpoints.checkpoints())
+        return await self._checkpoints.span(relatives)
 
     def _relatives(
         self, conversation: ConversationId, checkpoints: Sequence[Checkpoint]

@@ -8,7 +8,13 @@ from itertools import zip_longest
 from typing import Literal
 
 from sam_tui.headless.findings import xml_attribute, xml_text
-from sam_tui.headless.replay.scenario import RecordedFile, RecordedResult, RecordedStep, Scenario
+from sam_tui.headless.replay.scenario import (
+    RecordedFile,
+    RecordedResult,
+    RecordedStep,
+    RecordedTurn,
+    Scenario,
+)
 
 Subject = Literal["requests", "results", "files"]
 SUBJECTS: tuple[Subject, ...] = ("requests", "results", "files")
@@ -42,17 +48,26 @@ class Deviation:
 
 def compare(recorded: Scenario, played: Scenario) -> list[Deviation]:
     """All that is not as it was, in the order it happened."""
-    deviations: list[Deviation] = []
-    for number, (then, now) in enumerate(zip_longest(recorded.turns, played.turns), 1):
+    deviations = list(_of_turns("", recorded.turns, played.turns))
+    pairs = zip_longest(recorded.subagents, played.subagents)
+    for number, (then, now) in enumerate(pairs, 1):
+        where = f"subagent {number}, "
+        deviations += _of_turns(where, then.turns if then else [], now.turns if now else [])
+    return [*deviations, *_of_files(recorded, played)]
+
+
+def _of_turns(
+    whose: str, recorded: Sequence[RecordedTurn], played: Sequence[RecordedTurn]
+) -> Iterator[Deviation]:
+    for number, (then, now) in enumerate(zip_longest(recorded, played), 1):
         before, after = (then.steps if then else []), (now.steps if now else [])
         for position, (step, again) in enumerate(zip_longest(before, after), 1):
-            where = f"turn {number}, step {position}"
+            where = f"{whose}turn {number}, step {position}"
             if step is None or again is None:
                 words = "was not reached" if again is None else "was not present"
-                deviations.append(Deviation("requests", where, words))
+                yield Deviation("requests", where, words)
             else:
-                deviations += _of_step(where, step, again)
-    return [*deviations, *_of_files(recorded, played)]
+                yield from _of_step(where, step, again)
 
 
 def _of_step(where: str, then: RecordedStep, now: RecordedStep) -> Iterator[Deviation]:

@@ -6,8 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from sam_tui.core.errors import ModelRejected, SamError, UsageError
-from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry
-from sam_tui.core.messages import UserMessage
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.inquiry import Answer, Approval, ApprovalRequest, Inquiry, Reply
+from sam_tui.core.messages import UserMessage, calls_of
 from sam_tui.core.ports.files import FilesByPath, StoredFile
 from sam_tui.core.ports.model import (
     CallDelta,
@@ -16,20 +17,24 @@ from sam_tui.core.ports.model import (
     ReasoningDelta,
     TextDelta,
 )
+from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.runtime import Runtime
 from sam_tui.headless.replay.scenario import (
     LARGEST,
+    Change,
     PathPlaceholders,
     RecordedFile,
     RecordedStep,
+    RecordedSubagent,
     Scenario,
     files_of,
+    numbered,
     turns_of,
 )
 
 
 class RecordedModel:
-    """A model that answers with the steps of a scenario, each once."""
+    """A model that answers with the steps of a scenario and of its subagents, each once."""
 
     name = "recorded"
     host = ""
@@ -39,6 +44,7 @@ class RecordedModel:
         self._scenario, self._placeholders = scenario, placeholders
         self._steps: list[RecordedStep] = []
         self._told = -1
+        self._subagents = [_SubagentSteps(recorded) for recorded in scenario.subagents]
 
     def begin(self, turn: int) -> None:
         """A turn begins: what was left of the one before is not played."""
@@ -53,13 +59,7 @@ class RecordedModel:
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The next recorded answer. Raises ``ModelRejected``, which no other model is asked for."""
-        first = next((m.text for m in request.messages if isinstance(m, UserMessage)), "")
-        if first != self._placeholders.local(self._scenario.turns[0].prompt):
-            raise ModelRejected("The recording has the answers of its own conversation alone.")
-        if not self._steps:
-            raise ModelRejected("The recording has no further answer in this turn.")
-        step = self._steps.pop(0)
-        self._told = -1
+        step = self._next(request)
         if step.reasoning:
             yield ReasoningDelta(self._placeholders.local(step.reasoning))
         if step.text:
@@ -67,17 +67,47 @@ class RecordedModel:
         for index, call in enumerate(step.calls):
             yield CallDelta(index, call.id, call.name, self._placeholders.local(call.arguments))
 
+    def _next(self, request: ModelRequest) -> RecordedStep:
+        prompt = next((m.text for m in request.messages if isinstance(m, UserMessage)), "")
+        if prompt == self._placeholders.local(self._scenario.turns[0].prompt):
+            steps, self._told = self._steps, -1
+        else:
+            steps = self._steps_of_subagent(prompt, {c.id for c in calls_of(request.messages)})
+        if not steps:
+            raise ModelRejected("The recording has no further answer in this turn.")
+        return steps.pop(0)
+
+    def _steps_of_subagent(self, prompt: str, calls: set[CallId]) -> list[RecordedStep]:
+        """What is left of the subagent that was told this and made these calls."""
+        alike = [s for s in self._subagents if self._placeholders.local(s.prompt) == prompt]
+        for subagent in alike:
+            if calls & subagent.calls if calls else not subagent.running:
+                subagent.running = True
+                return subagent.steps
+        raise ModelRejected("The recording has the answers of its own conversation alone.")
+
     async def close(self) -> None:
         """Nothing to release."""
 
 
+class _SubagentSteps:
+    """The answers of one subagent that are left."""
+
+    def __init__(self, recorded: RecordedSubagent) -> None:
+        self.prompt = recorded.turns[0].prompt if recorded.turns else ""
+        self.steps = [step for turn in recorded.turns for step in turn.steps]
+        self.calls = {CallId(call.id) for step in self.steps for call in step.calls}
+        self.running = False
+
+
 class RecordedReplies:
-    """Answers approvals as they were decided then, as far as all that is asked for lies in a folder."""
+    """Answers questions as the person did then, and approvals as far as all of it lies in a folder."""
 
     def __init__(self, scenario: Scenario, placeholders: PathPlaceholders, root: str) -> None:
         self._root = os.path.realpath(root)
         self.not_repeated: list[str] = []
         """What was allowed then, and is not allowed by a replay, in words."""
+        self._answers = {a.call: placeholders.local(a.text) for a in scenario.answers}
         self._decided = {
             (d.call, d.operation, tuple(map(placeholders.local, d.targets))): d
             for d in scenario.decisions
@@ -87,7 +117,8 @@ class RecordedReplies:
         """The recorded answer; None leaves it to nobody."""
         request = inquiry.request
         if not isinstance(request, ApprovalRequest):
-            return None
+            text = self._answers.get(inquiry.call)
+            return None if text is None else Reply(text)
         decided = self._decided.get((inquiry.call, request.operation, request.targets))
         if decided is None:
             return None
@@ -173,5 +204,18 @@ async def play(
     await runtime.parts.end_processes()
     messages = runtime.conversations.everything(session.conversation)
     files, changed = files_of(before, files_below(root), placeholders.portable)
-    turns = turns_of(messages, placeholders.portable)
-    return replace(scenario, turns=turns, files=files, changed=changed), faults
+    turns = turns_of(messages, placeholders.portable, numbered(messages))
+    subagents = subagents_of(runtime.conversations, session.conversation, placeholders.portable)
+    again = replace(scenario, turns=turns, subagents=subagents, files=files, changed=changed)
+    return again, faults
+
+
+def subagents_of(
+    store: ConversationStore, conversation: ConversationId, change: Change
+) -> list[RecordedSubagent]:
+    """The conversations of a conversation's subagents, oldest first."""
+    children = [store.everything(child.id) for child in store.children(conversation)]
+    return [
+        RecordedSubagent(turns=turns_of(messages, change, numbered(messages, number)))
+        for number, messages in enumerate(children, 1)
+    ]

@@ -7,18 +7,20 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from sam_tui.core.display import Text
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import (
     AssistantMessage,
     Message,
     ReminderMessage,
-    ToolCall,
     ToolMessage,
     UserMessage,
+    calls_of,
 )
 from sam_tui.core.ports.files import FilesByPath, StoredFile
 from sam_tui.core.ports.policy import DecisionEntry
+from sam_tui.core.ports.storage import CallDisplay
 from sam_tui.core.verdict import Decision
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ MOST_BYTES = 2_000_000
 LARGEST = 16_000_000
 """Bytes of a fixture."""
 Change = Callable[[str], str]
+_ASKING = "user_collaboration"
 
 
 _STRICT: Any = {"extra": "forbid"}
@@ -97,6 +100,25 @@ class RecordedDecision:
 
 
 @dataclass(slots=True, kw_only=True)
+class RecordedAnswer:
+    """What the person answered to a question of the agent."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT
+
+    call: str
+    text: str
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordedSubagent:
+    """The conversation of a subagent: what it was told, and what it did."""
+
+    __pydantic_config__: ClassVar[Any] = _STRICT
+
+    turns: list[RecordedTurn]
+
+
+@dataclass(slots=True, kw_only=True)
 class RecordedFile:
     """A file's text, else its bytes as Base64; ``kind`` says whether it can be run, or is a link."""
 
@@ -132,7 +154,9 @@ class Scenario:
     version: Literal[1]
     title: str = ""
     turns: list[RecordedTurn]
+    subagents: list[RecordedSubagent] = field(default_factory=list[RecordedSubagent])
     decisions: list[RecordedDecision] = field(default_factory=list[RecordedDecision])
+    answers: list[RecordedAnswer] = field(default_factory=list[RecordedAnswer])
     files: dict[str, RecordedFile] = field(default_factory=dict[str, RecordedFile])
     changed: dict[str, RecordedFile | None] = field(default_factory=dict[str, RecordedFile | None])
 
@@ -164,11 +188,19 @@ class PathPlaceholders:
         return text
 
 
-def turns_of(messages: Iterable[Message], change: Change) -> list[RecordedTurn]:
-    """A conversation's messages by prompts and steps; calls are numbered anew."""
+def numbered(messages: Iterable[Message], subagent: int = 0) -> Mapping[CallId, str]:
+    """The calls of a conversation by what a recording names them, that of a subagent counted from 1."""
+    whose = f"subagent_{subagent}_" if subagent else ""
+    ids = dict.fromkeys(call.id for call in calls_of(messages))
+    return {call: f"{whose}call_{number}" for number, call in enumerate(ids, 1)}
+
+
+def turns_of(
+    messages: Iterable[Message], change: Change, numbers: Mapping[CallId, str]
+) -> list[RecordedTurn]:
+    """A conversation's messages by prompts and steps."""
     turns: list[RecordedTurn] = []
     request, joined = list[str](), list[str]()
-    numbers: dict[CallId, str] = {}
     for message in messages:
         match message:
             case UserMessage(text=text):
@@ -180,7 +212,10 @@ def turns_of(messages: Iterable[Message], change: Change) -> list[RecordedTurn]:
             case ReminderMessage(name=name):
                 request.append(f"reminder {name}")
             case AssistantMessage() if turns:
-                calls = [_call(call, numbers, change) for call in message.calls]
+                calls = [
+                    CallRecord(id=numbers[c.id], name=c.name, arguments=change(c.arguments))
+                    for c in message.calls
+                ]
                 turns[-1].steps.append(
                     RecordedStep(
                         request=request,
@@ -204,17 +239,27 @@ def turns_of(messages: Iterable[Message], change: Change) -> list[RecordedTurn]:
     return turns
 
 
-def _call(call: ToolCall, numbers: dict[CallId, str], change: Change) -> CallRecord:
-    number = numbers.setdefault(call.id, f"call_{len(numbers) + 1}")
-    return CallRecord(id=number, name=call.name, arguments=change(call.arguments))
+def answers_of(
+    displays: Mapping[CallId, CallDisplay],
+    messages: Iterable[Message],
+    numbers: Mapping[CallId, str],
+    change: Change,
+) -> list[RecordedAnswer]:
+    """What the person answered to the questions of a conversation; ``displays`` are those of its calls."""
+    questions = [m.call_id for m in messages if isinstance(m, ToolMessage) and m.name == _ASKING]
+    return [
+        RecordedAnswer(call=numbers[call], text=change(display.text))
+        for call in questions
+        if call in displays and call in numbers
+        for display in displays[call].displays[:1]
+        if isinstance(display, Text)
+    ]
 
 
 def decisions_of(
-    entries: Iterable[DecisionEntry], messages: Iterable[Message], change: Change
+    entries: Iterable[DecisionEntry], numbers: Mapping[CallId, str], change: Change
 ) -> list[RecordedDecision]:
     """What was decided of the calls of a conversation."""
-    ids = (c.id for m in messages if isinstance(m, AssistantMessage) for c in m.calls)
-    numbers = {call: f"call_{number}" for number, call in enumerate(dict.fromkeys(ids), 1)}
     return [
         RecordedDecision(
             call=numbers[entry.call],

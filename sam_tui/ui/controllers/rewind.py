@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import SamError
+from sam_tui.core.text.plain import printable
 from sam_tui.ui.controllers.context import Context, Option
 from sam_tui.ui.controllers.conversations import Conversations, age
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
@@ -110,7 +111,7 @@ class Rewind:
     def _choose_file(self, plan: "RewindPlan") -> None:
         options: list[Option] = [
             (
-                Choice(change.path, change.fate + (_FOREIGN if change.foreign else "")),
+                Choice(printable(change.path), change.fate + (_FOREIGN if change.foreign else "")),
                 partial(self._restore, plan, (change.path,)),
             )
             for change in plan.changes
@@ -140,14 +141,13 @@ class Rewind:
             checkpoint = await self._runtime.checkpoints.restore(plan, paths)
             self._return = _Return(None, checkpoint)
             then(checkpoint)
-            names = ", ".join(sorted(paths)[:_MOST_PATHS])
+            names = ", ".join(map(printable, sorted(paths)[:_MOST_PATHS]))
             more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
             self._context.notice(f"Files restored: {names}{more}")
             left = [path for path in plan.foreign if path not in paths]
             if left:
-                words = (
-                    f"Left alone, something else changed them too: {', '.join(left[:_MOST_PATHS])}"
-                )
+                some = ", ".join(map(printable, left[:_MOST_PATHS]))
+                words = f"Left alone, something else changed them too: {some}"
                 self._context.notice(words, "warning")
 
         self._work(restore)
@@ -192,6 +192,8 @@ def plan_in_words(plan: "RewindPlan", redact: Callable[[str], str]) -> str:
     if plan.untouched:
         parts.append(f"{plan.untouched} files that only others changed stay as they are.\n")
     for change in plan.changes:
-        parts.append(f"\n{change.fate}  {change.path}{_FOREIGN if change.foreign else ''}\n")
+        parts.append(
+            f"\n{change.fate}  {printable(change.path)}{_FOREIGN if change.foreign else ''}\n"
+        )
         parts.append(redact(change.difference))
     return "".join(parts).lstrip("\n")

@@ -7,6 +7,8 @@ from sam_tui.core.ids import CallId
 
 if TYPE_CHECKING:
     from sam_tui.core.display import Display
+    from sam_tui.core.messages import Image
+    from sam_tui.core.ports.documents import Raster
 
 
 _IRREGULAR = {
@@ -167,6 +169,14 @@ class ReminderContent:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """An image that the model was shown; a label alone, until it has a ``raster``."""
+
+    image: "Image"
+    raster: "Raster | None" = None
+
+
+@dataclass(frozen=True, slots=True)
 class Decided:
     """A decision of the guard, in words."""
 
@@ -185,6 +195,7 @@ Content = (
     | Card
     | Notice
     | ReminderContent
+    | Picture
     | Decided
 )
 Foldable = Reasoning | Card | ReminderContent
@@ -249,6 +260,8 @@ def plain(content: Content) -> str:
             return f"[{name}] {text}"
         case Decided(text=text):
             return text
+        case Picture(image=image):
+            return f"[image {image.name}]"
         case Card():
             return plain_card(content)
 
@@ -286,6 +299,8 @@ def estimate(content: Content, width: int) -> int:
             return 1
         case Card() | Reasoning(finished=True):
             return 1
+        case Picture(raster=raster):
+            return 1 if raster is None else 1 + (raster.height + 1) // 2
         case User(long=True):
             return LONG_LINES // 2
         case _:
@@ -298,7 +313,7 @@ def gap_between(above: Content | None, content: Content) -> int:
     match content:
         case Card() | Decided():
             together = isinstance(above, Card | Decided)
-        case ReminderContent():
+        case ReminderContent() | Picture():
             together = isinstance(above, ReminderContent | User | Card | Decided)
         case Notice():
             together = isinstance(above, Notice)

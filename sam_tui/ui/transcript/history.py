@@ -19,6 +19,7 @@ from sam_tui.ui.transcript.blocks import (
     Card,
     Content,
     Decided,
+    Picture,
     Reasoning,
     ReminderContent,
     User,
@@ -43,19 +44,31 @@ def stored_blocks(
     """
     results = {m.call_id: m for m in messages if isinstance(m, ToolMessage)}
     above: Content | None = None
-    reminder: ReminderContent | None = None
+    reminders: list[ReminderContent | Picture] = []
     for message in messages:
         for content in _blocks(message, results, displays):
-            if isinstance(content, ReminderContent):
-                reminder = reminder.joined(content) if reminder is not None else content
+            if isinstance(content, ReminderContent | Picture):
+                _add(reminders, content)
                 continue
-            if reminder is not None and not isinstance(content, User):
-                yield reminder, gap_between(above, reminder), 0
-                above, reminder = reminder, None
+            if not isinstance(content, User):
+                for reminder in reminders:
+                    yield reminder, gap_between(above, reminder), 0
+                    above = reminder
+                reminders.clear()
             yield content, gap_between(above, content), _span(content)
             above = content
-    if reminder is not None:
+    for reminder in reminders:
         yield reminder, gap_between(above, reminder), 0
+        above = reminder
+
+
+def _add(reminders: list[ReminderContent | Picture], content: ReminderContent | Picture) -> None:
+    """One more; reminders that stand together become one."""
+    last = reminders[-1] if reminders else None
+    if isinstance(last, ReminderContent) and isinstance(content, ReminderContent):
+        reminders[-1] = last.joined(content)
+    else:
+        reminders.append(content)
 
 
 def _blocks(
@@ -66,6 +79,7 @@ def _blocks(
             yield User(text)
         case ReminderMessage(name=name, text=text):
             yield ReminderContent(name, text)
+            yield from map(Picture, message.images)
         case AssistantMessage():
             if message.reasoning.strip():
                 yield Reasoning(message.reasoning, finished=True)

@@ -2,19 +2,24 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+from textual.app import App
 from textual.geometry import Region
 from textual.selection import Selection
 from textual.strip import Strip
 
-from sam_tui.ui.transcript.blocks import plain
+from sam_tui.ui.messages import PictureWanted
+from sam_tui.ui.transcript.blocks import Block, Picture, plain
 from sam_tui.ui.transcript.viewport import Viewport
 
 if TYPE_CHECKING:
+    from sam_tui.core.ports.documents import Raster
     from sam_tui.ui.transcript.render.rows import Row
 
 
@@ -93,7 +98,7 @@ def paint_span(strip: Strip, text: str, span: tuple[int, int], style: Style) -> 
 
 
 class BlockPane(Viewport):
-    """A viewport that is drawn: rows, cursor, selection, and the marker of unread lines."""
+    """A viewport that is drawn: rows, pictures, cursor, selection, and the marker of unread lines."""
 
     def __init__(
         self, *, name: str | None = None, id: str | None = None, classes: str | None = None
@@ -103,6 +108,44 @@ class BlockPane(Viewport):
         """The group that the keyboard cursor is on."""
         self._pattern: re.Pattern[str] | None = None
         self._match: tuple[int, int, int] | None = None
+        self.asked_pictures: dict[int, bool] = {}
+        """Orders of pictures that were on the screen, and whether an answer is still waited for."""
+
+    # -- blocks ------------------------------------------------------------------------------------
+
+    def _show_picture(self, order: int, raster: "Raster | None") -> None:
+        """What came of ``PictureWanted``; without a raster the label stands alone."""
+        index = self.ledger.find(order)
+        if index is None or order not in self.asked_pictures:
+            return
+        self.asked_pictures[order] = False
+        block = self.ledger[index]
+        if isinstance(block.content, Picture):
+            content = replace(block.content, raster=raster)
+            self.update_block(index, replace(block, content=content))
+
+    def update_block(self, index: int, block: Block) -> None:
+        """Put another content in the place of a block's, and draw it."""
+        top, total = self.ledger.top(index), self.ledger.total
+        self.ledger.update(index, block)
+        self.place_view()
+        self.refresh_rows(top, total)
+
+    def draw_block(self, block: Block, width: int) -> "list[Row]":
+        """The rows of a block; a picture that comes on the screen is asked for."""
+        new = isinstance(block.content, Picture) and block.order not in self.asked_pictures
+        if isinstance(block.content, Picture) and new and self._draws_pictures:
+            self.asked_pictures[block.order] = True
+            show = partial(self._show_picture, block.order)
+            self.post_message(PictureWanted(block.content.image, show))
+        return super().draw_block(block, width)
+
+    @property
+    def _draws_pictures(self) -> bool:
+        """Whether the terminal has the colours for them, and somebody looks."""
+        app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]
+        few = app.no_color or app.console.color_system not in ("256", "truecolor")
+        return not few and not self.has_class("-said")
 
     # -- painting --------------------------------------------------------------------------------
 

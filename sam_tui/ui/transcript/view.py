@@ -17,6 +17,7 @@ from sam_tui.ui.transcript.blocks import (
     Content,
     Decided,
     Notice,
+    Picture,
     Piece,
     Reasoning,
     ReminderContent,
@@ -29,7 +30,7 @@ from sam_tui.ui.transcript.cursor import CursorPane
 if TYPE_CHECKING:
     from sam_tui.core.display import Display
     from sam_tui.core.events import ToolFinished
-    from sam_tui.core.messages import Message
+    from sam_tui.core.messages import Image, Message
     from sam_tui.core.ports.storage import CallDisplay
     from sam_tui.ui.transcript.render.rows import Row
     from sam_tui.ui.transcript.stream import LiveAnswer
@@ -166,7 +167,7 @@ class Transcript(CursorPane):
         if index is None:
             self._append(card)
             return
-        self._update(index, replace(self.ledger[index], content=card))
+        self.update_block(index, replace(self.ledger[index], content=card))
 
     def add_notice(self, level: str, text: str) -> None:
         """Something the program says: ``info``, ``warning`` or ``error``.
@@ -181,14 +182,19 @@ class Transcript(CursorPane):
         """What could not be done, why, and what to do next."""
         self.add_notice("error", f"{error.title}\n{error.explain()}")
 
-    def add_reminder(self, name: str, text: str) -> None:
-        """Show a reminder; adjacent ones are folded into one line."""
+    def add_reminder(self, name: str, text: str, images: "Sequence[Image]" = ()) -> None:
+        """Show a reminder; adjacent ones are folded into one line.
+
+        ``images`` were shown with it.
+        """
         reminder, last = ReminderContent(name, text), len(self.ledger) - 1
         above = self.ledger[last] if last >= 0 else None
         if above is not None and isinstance(above.content, ReminderContent):
-            self._update(last, replace(above, content=above.content.joined(reminder)))
+            self.update_block(last, replace(above, content=above.content.joined(reminder)))
         else:
             self._append(reminder)
+        for image in images:
+            self._append(Picture(image))
 
     def add_decision(self, text: str, allowed: bool) -> None:
         """A decision of the guard, such as ``allowed once by you: /etc/x``."""
@@ -215,6 +221,7 @@ class Transcript(CursorPane):
         self._answer = self._thought = None
         self._calls, self._outputs, self._sources = {}, {}, {}
         self._dirty_calls, self._step, self.cursor = set(), set(), None
+        self.asked_pictures.clear()
         self.forget_blocks()
         self.settle()
 
@@ -229,6 +236,7 @@ class Transcript(CursorPane):
     def first_open(self) -> int:
         """The order of the first block that may still change."""
         orders = [*self._calls.values(), self._order + 1]
+        orders += [order for order, waiting in self.asked_pictures.items() if waiting]
         orders += [part.order for part in (self._answer,) if part is not None]
         orders += [part[0] for part in (self._thought,) if part is not None]
         return min(orders)
@@ -250,12 +258,6 @@ class Transcript(CursorPane):
         self.insert_block(count, block)
         self.settle()
         return block
-
-    def _update(self, index: int, block: Block) -> None:
-        top, total = self.ledger.top(index), self.ledger.total
-        self.ledger.update(index, block)
-        self.place_view()
-        self.refresh_rows(top, total)
 
     # -- frames ----------------------------------------------------------------------------------
 
@@ -363,7 +365,7 @@ class Transcript(CursorPane):
         index = self.ledger.find(order)
         if index is not None:
             content = Reasoning("".join(parts), finished)
-            self._update(index, replace(self.ledger[index], content=content))
+            self.update_block(index, replace(self.ledger[index], content=content))
 
     def _show_output(self, call: CallId) -> None:
         index = self.ledger.find(self._calls[call]) if call in self._calls else None
@@ -372,7 +374,7 @@ class Transcript(CursorPane):
         block = self.ledger[index]
         if isinstance(block.content, Card):
             card = replace(block.content, output=self._outputs[call])
-            self._update(index, replace(block, content=card))
+            self.update_block(index, replace(block, content=card))
 
 
 def _as_text(text: str) -> "tuple[Display, ...]":

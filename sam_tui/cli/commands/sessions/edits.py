@@ -12,6 +12,7 @@ from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.core.runtime import Runtime
+from sam_tui.core.text.plain import printable
 from sam_tui.headless.output import terminal_safe
 
 
@@ -41,7 +42,7 @@ def list_edits(**values: Any) -> int:
         click.echo("This conversation has changed no file that can be put back.", err=True)
     for entry in entries:
         at = datetime.fromtimestamp(entry.at).strftime("%Y-%m-%d %H:%M:%S")
-        line = f"{entry.id}  {at}  {entry.operation}  {', '.join(entry.paths)}"
+        line = f"{entry.id}  {at}  {entry.operation}  {', '.join(map(printable, entry.paths))}"
         click.echo(terminal_safe(line))
     return 0
 
@@ -59,7 +60,9 @@ def undo_command(**values: Any) -> int:
     if not entries:
         raise UsageError(f"Conversation {conversation} has no change to undo.")
     entry = runtime.journal.undo(conversation, values["entry"] or entries[0].id)
-    click.echo(terminal_safe(f"Undone: {entry.operation}  {', '.join(entry.paths)}"))
+    click.echo(
+        terminal_safe(f"Undone: {entry.operation}  {', '.join(map(printable, entry.paths))}")
+    )
     return 0
 
 

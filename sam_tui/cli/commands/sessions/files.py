@@ -35,7 +35,7 @@ def export_command(**values: Any) -> int:
     there already is not replaced.
     """
     require_output()
-    output = values["output"]
+    output = "" if values["output"] == "-" else values["output"]
     ending = Path(output).suffix.lstrip(".").lower() if output else ""
     form = cast("ExportForm", values["form"] or _FORMS.get(ending, "markdown"))
     with closing_runtime(values) as runtime:

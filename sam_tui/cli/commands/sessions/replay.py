@@ -19,9 +19,16 @@ from sam_tui.core.local_files.bounded import UnusableFile, read_named, write_nam
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
+    from sam_tui.core.ids import ConversationId
     from sam_tui.core.runtime import Runtime
     from sam_tui.headless.replay.comparison import Deviation
-    from sam_tui.headless.replay.scenario import PathPlaceholders, Scenario
+    from sam_tui.headless.replay.scenario import (
+        Change,
+        PathPlaceholders,
+        RecordedAnswer,
+        RecordedDecision,
+        Scenario,
+    )
 
 DIFFERS = 4
 """The exit code of --check where something is not as it was."""
@@ -71,7 +78,7 @@ def to_test_command(**values: Any) -> int:
     require_output()
     with closing_runtime(values) as runtime:
         text = write_scenario(_recorded(runtime, values, values["conversation"], mask=True))
-    if values["output"]:
+    if values["output"] not in (None, "-"):
         _write(values["output"], text)
         click.echo(terminal_safe(f"Written: {values['output']}"))
     else:
@@ -98,11 +105,11 @@ def _recording(name: str, values: dict[str, Any]) -> "Generator[Scenario, None, 
 
 def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bool) -> "Scenario":
     """A stored conversation as a scenario. Raises ``UsageError``."""
-    from sam_tui.core.ports.policy import DecisionFilter
+    from sam_tui.headless.replay.playback import subagents_of
     from sam_tui.headless.replay.scenario import (
         Scenario,
-        decisions_of,
         files_of,
+        numbered,
         turns_of,
     )
 
@@ -122,12 +129,12 @@ def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bo
     chosen = values.get("files") or ("*",)
     before, after = (
         {path: file for path, file in files.items() if any(fnmatch(path, g) for g in chosen)}
-        for files in asyncio.run(runtime.checkpoints.span(conversation))
+        for files in asyncio.run(runtime.rewinder.span(conversation))
     )
     messages = runtime.conversations.everything(conversation)
-    entries = runtime.decisions.page(DecisionFilter(conversation=conversation), limit=100_000)
     files, changed = files_of(before, after, change)
-    turns = turns_of(messages, change)
+    turns = turns_of(messages, change, numbered(messages))
+    decisions, answers = _decided_and_answered(runtime, conversation, change)
     if not turns:
         raise UsageError(f"Conversation {name} has no prompt to play.")
     return Scenario(
@@ -135,10 +142,32 @@ def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bo
         version=1,
         title=change(str(record.title)),
         turns=turns,
-        decisions=decisions_of(reversed(entries), messages, change),
+        subagents=subagents_of(runtime.conversations, conversation, change),
+        decisions=decisions,
+        answers=answers,
         files=files,
         changed=changed,
     )
+
+
+def _decided_and_answered(
+    runtime: "Runtime", conversation: "ConversationId", change: "Change"
+) -> "tuple[list[RecordedDecision], list[RecordedAnswer]]":
+    """What was decided and answered in a conversation and in those of its subagents."""
+    from sam_tui.core.ports.policy import DecisionFilter
+    from sam_tui.headless.replay.scenario import answers_of, decisions_of, numbered
+
+    store = runtime.conversations
+    decisions: list[RecordedDecision] = []
+    answers: list[RecordedAnswer] = []
+    ids = [conversation, *(child.id for child in store.children(conversation))]
+    for number, identifier in enumerate(ids):
+        messages = store.everything(identifier)
+        numbers = numbered(messages, number)
+        entries = runtime.decisions.page(DecisionFilter(conversation=identifier), limit=100_000)
+        decisions += decisions_of(reversed(entries), numbers, change)
+        answers += answers_of(store.call_displays(identifier), messages, numbers, change)
+    return decisions, answers
 
 
 def _placeholders(workspace: str, data: str) -> "PathPlaceholders":

@@ -10,6 +10,7 @@ from sam_tui.ui.transcript.blocks import (
     Decided,
     Markdown,
     Notice,
+    Picture,
     Plain,
     Reasoning,
     ReminderContent,
@@ -35,6 +36,7 @@ from sam_tui.ui.transcript.render.markdown import (
     table_cells,
 )
 from sam_tui.ui.transcript.render.palette import Palette
+from sam_tui.ui.transcript.render.pictures import draw_picture
 from sam_tui.ui.transcript.render.rows import Canvas, Lead, Row, margin
 from sam_tui.ui.transcript.render.safe_text import clean, expand
 from sam_tui.ui.transcript.render.table import Shape, draw_rows, measure
@@ -68,7 +70,7 @@ def draw(block: Block, width: int, palette: Palette) -> list[Row]:
 def _draw_event(
     canvas: Canvas,
     block: Block,
-    content: User | Reasoning | Card | ReminderContent | Notice | Decided,
+    content: User | Reasoning | Card | ReminderContent | Picture | Notice | Decided,
 ) -> None:
     """What happened around the answers."""
     match content:
@@ -80,6 +82,8 @@ def _draw_event(
             draw_card(canvas, content, opened=block.expanded)
         case ReminderContent():
             draw_reminder(canvas, content, opened=expanded(block))
+        case Picture():
+            draw_picture(canvas, content)
         case Notice():
             draw_notice(canvas, content)
         case Decided():

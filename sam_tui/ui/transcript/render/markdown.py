@@ -166,7 +166,7 @@ def code_lines(canvas: Canvas, lines: Sequence[Sequence[Span]]) -> None:
 def code_label(canvas: Canvas, language: str) -> None:
     """The row over a code block that names its language; it is no content."""
     if language:
-        canvas.ornament(language, canvas.palette.faint)
+        canvas.ornament((language, canvas.palette.faint))
 
 
 def language_of(info: str) -> str:

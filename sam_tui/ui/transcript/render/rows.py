@@ -182,9 +182,9 @@ class Canvas:
             self._row(piece, part, cell_len(part), glue, fill)
             glue = ""
 
-    def ornament(self, text: str, style: Style) -> None:
+    def ornament(self, *spans: Span) -> None:
         """A row that no copy holds."""
-        self.line([(text, style)], wrapped=False)
+        self.line(spans, wrapped=False)
         self.rows[-1] = replace(self.rows[-1], ornament=True)
 
     def blank(self) -> None:

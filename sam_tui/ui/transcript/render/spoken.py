@@ -12,6 +12,7 @@ from sam_tui.ui.transcript.blocks import (
     Decided,
     Markdown,
     Notice,
+    Picture,
     Plain,
     Reasoning,
     ReminderContent,
@@ -53,6 +54,8 @@ def _said(block: Block, *, first: bool) -> Iterator[str]:
             yield clean(text) if level == "info" else f"{level.capitalize()}: {clean(text)}"
         case Decided(text=text):
             yield f"Decision: {clean(text)}"
+        case Picture(image=image):
+            yield f"Image: {clean(image.name)}"
         case ReminderContent(count=count):
             yield f"{count} reminder{'s' if count > 1 else ''} to the model."
 

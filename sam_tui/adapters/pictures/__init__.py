@@ -1,0 +1,1 @@
+"""Images as small rasters, decoded in a confined process of their own."""
