@@ -60,6 +60,47 @@ async def test_a_line_left_unfinished_is_set_aside_and_given_back(
     assert not tells(await all_told(hand, session), "zebra-crossing-mine")
 
 
+# Ctrl+S stops the output; Ctrl+V and Esc take the next key to themselves; a paste may never end.
+LEFT_WITHIN = {
+    "bash": (b"\x13", b"\x16", b"\x1b", b"\x18"),
+    "zsh": (b"\x13", b"\x16", b"\x1bx"),
+    "fish": (b"\x13", b"\x16"),
+}
+
+
+@pytest.mark.requirement("terminal:baton-unfinished")
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_a_line_is_set_aside_from_within_whatever_the_line_editor_was_asked(
+    open_shell: Open, hand: Any, shell: str
+) -> None:
+    session = await open_shell(shell, confined=True, writable=(str(hand.workspace),))
+
+    async def handed_back(keys: bytes) -> str:
+        session.type(b"echo zebra''-crossing")
+        await shown(session, "zebra''-crossing")
+        session.type(keys)
+        session.turns.pass_to("agent")
+        told = await hand.data("send_input", session_id=session.id, input="echo a''lone\r\n")
+        assert "alone\n" in told["output"], keys
+        aside, session.turns.aside = session.turns.aside, ""
+        return aside
+
+    for keys in LEFT_WITHIN[shell]:
+        assert await handed_back(keys) == "echo zebra''-crossing", keys
+    if shell == "bash":
+        # What a search finds is the line; a question of the editor ends with an interrupt.
+        assert await handed_back(b"\x12a''lo") == "echo a''lone"
+        assert await handed_back(b"\x1bpecho") == ""
+    elif shell == "zsh":
+        session.write(b"bindkey -v\r")
+        await session.activity.settled(within=DEADLINE)
+        assert await handed_back(b"\x1bd") == "echo zebra''-crossing"
+    session.type(b"\x1b[200~echo zebra''-crossing")
+    session.turns.pass_to("agent")
+    told = await hand.data("send_input", session_id=session.id, input="echo a''lone\r\n")
+    assert "alone\n" in told["output"]
+
+
 @pytest.mark.requirement("terminal:baton-unrecorded")
 @pytest.mark.parametrize("shell", SHELLS)
 async def test_a_secret_longer_than_a_row_reaches_the_agent_in_no_way_of_typing_it(
