@@ -16,7 +16,7 @@ _PARTS = re.compile(
     r"|(?P<text>[^\x00-\x1f\x7f-\x9f]+)",
 )
 """What moves the cursor or changes modes; strings, such as titles, which are left out; text."""
-_ASCII = {code: HIDDEN for code in range(0x20, 0x7F)}
+_ASCII = dict.fromkeys(range(0x20, 0x7F), HIDDEN)
 """The cover of each character of a cell of its own."""
 
 
