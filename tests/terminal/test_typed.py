@@ -7,7 +7,7 @@ import pytest
 
 from sam_tui.adapters.terminal.person_input.redaction import PLACEHOLDER
 from sam_tui.core.ports.processes.terminals import TerminalSession
-from tests.terminal.session_kit import DEADLINE, SHELLS, shown
+from tests.terminal.session_kit import DEADLINE, SHELLS, Until, shown
 from tests.terminal.typing_kit import leaked
 
 Open = Callable[..., Awaitable[TerminalSession]]
@@ -71,15 +71,16 @@ LEFT_WITHIN = {
 @pytest.mark.requirement("terminal:baton-unfinished")
 @pytest.mark.parametrize("shell", SHELLS)
 async def test_a_line_is_set_aside_from_within_whatever_the_line_editor_was_asked(
-    open_shell: Open, hand: Any, shell: str
+    open_shell: Open, hand: Any, until: Until, shell: str
 ) -> None:
     session = await open_shell(shell, confined=True, writable=(str(hand.workspace),))
 
     async def handed_back(line: str, keys: bytes, left: str) -> None:
         session.type(line.encode() + keys)
         session.turns.pass_to("agent")
-        told = await hand.data("send_input", session_id=session.id, input="echo a''lone\r\n")
-        assert "alone\n" in told["output"], keys
+        mine = f"alone{session.end}"
+        await hand.data("send_input", session_id=session.id, input=f"echo ''{mine}\r\n")
+        await until(session, f"{mine}\r\n")
         session.turns.pass_to("person")
         session.type(b"\r")
         await shown(session, left)
