@@ -11,6 +11,7 @@ import click
 from sam_tui.cli import claude
 from sam_tui.cli.claude import SHARED, claude_options, disabled, names, system_prompt
 from sam_tui.cli.log import log_to
+from sam_tui.cli.numbers import FiniteRange
 from sam_tui.cli.settings import data_dir_of, environment, option, with_settings
 from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
@@ -79,7 +80,7 @@ _MODEL = (
     ),
     option(
         "--request-timeout",
-        type=click.FloatRange(min=0, min_open=True),
+        type=FiniteRange(min=0, min_open=True),
         metavar="SECONDS",
         help="The longest silence of a provider.",
     ),
@@ -184,7 +185,7 @@ _RUN = (
         "--max-cost",
         "--max-budget-usd",
         "max_cost",
-        type=click.FloatRange(min=0, min_open=True),
+        type=FiniteRange(min=0, min_open=True),
         metavar="USD",
         help="US dollars at most, where the price is known.",
     ),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from sam_tui.cli.main import main
 from sam_tui.core.agent.retry import RetryPolicy
 from sam_tui.core.errors import ModelLimited
 from tests.fakes.openai_server import Reply, background
@@ -85,3 +86,12 @@ def test_a_provider_that_says_try_at_once_is_not_asked_at_once_for_ever() -> Non
     waits = [policy.delay(attempt, now) or 0.0 for attempt in range(1, policy.attempts(now))]
     assert waits[:3] == [0.0, 0.0, 0.0]
     assert all(wait >= policy.waits[-1] for wait in waits[3:])
+
+
+@pytest.mark.requirement("headless:limit")
+@pytest.mark.parametrize("number", ["nan", "inf"])
+def test_a_limit_that_nothing_reaches_is_refused(
+    number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "go", "--max-cost", number]) == 2
+    assert "no finite number" in capsys.readouterr().err

@@ -153,7 +153,7 @@ async def test_what_is_no_recording_is_refused_and_a_broken_one_says_where(
     (tmp_path / "text").write_text("hello\n")
     for name, why in (
         ("pipe", "is no regular file"),
-        ("text", "no asciicast v2"),
+        ("text", "no asciicast"),
         ("gone", "it is not there"),
     ):
         with pytest.raises(ToolError, match=why):

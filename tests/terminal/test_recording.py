@@ -210,7 +210,7 @@ async def test_pauses_are_kept_up_to_a_limit_and_cancelling_stops(tmp_path: Path
 def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "wrong.cast"
     path.write_text(text)
-    with pytest.raises(ToolError, match="no asciicast v2 recording"):
+    with pytest.raises(ToolError, match="no asciicast recording"):
         Recording(str(path))
     with pytest.raises(ToolError, match="cannot be read"):
         Recording(str(tmp_path / "absent.cast"))
@@ -223,6 +223,27 @@ def test_a_broken_line_is_named(tmp_path: Path, line: str) -> None:
     path.write_text('{"version": 2, "width": 2, "height": 2}\n[0, "o", "x"]\n' + line + "\n")
     with pytest.raises(ToolError, match="line 3"):
         list(Recording(str(path)).events())
+
+
+@pytest.mark.requirement("terminal:recording")
+def test_a_recording_whose_last_line_was_cut_off_plays_to_there(tmp_path: Path) -> None:
+    path = tmp_path / "cut.cast"
+    path.write_text('{"version": 2, "width": 2, "height": 2}\n[0, "o", "x"]\n[1, "o", "y')
+    assert [event.data for event in Recording(str(path)).events()] == ["x"]
+
+
+@pytest.mark.requirement("terminal:recording")
+def test_a_recording_of_the_third_version_tells_times_as_intervals(tmp_path: Path) -> None:
+    path = tmp_path / "third.cast"
+    path.write_text(
+        '{"version": 3, "term": {"cols": 30, "rows": 5}}\n'
+        '# a remark\n[0.5, "o", "x"]\n[0.25, "o", "y"]\n[1, "x", "0"]\n'
+    )
+    recording = Recording(str(path))
+    assert (recording.header.columns, recording.header.rows) == (30, 5)
+    assert [(event.at, event.data) for event in recording.events()] == [
+        (0.5, "x"), (0.75, "y"), (1.75, "0")
+    ]  # fmt: skip
 
 
 @pytest.mark.requirement("terminal:recording")

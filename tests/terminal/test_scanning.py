@@ -9,6 +9,8 @@ import pytest
 
 from sam_tui.adapters.terminal.emulator.rectangles import MOST_CELLS
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from sam_tui.adapters.terminal.person_input.redaction import HIDDEN
+from sam_tui.adapters.terminal.sessions.agent_view import AgentView
 
 SIZE = 120, 40
 PIECE = 32 * 1024
@@ -64,3 +66,17 @@ def test_operations_on_rectangles_are_bounded_in_each_piece_of_output() -> None:
     assert "*" not in screen.text() and "+" in screen.text()
     screen.feed(b"\x1b[42$x")
     assert "*" in screen.text() and "+" not in screen.text()
+
+
+@pytest.mark.requirement("terminal:scan")
+def test_covering_a_flood_while_the_person_holds_it_costs_some_calls_a_piece() -> None:
+    view = AgentView(SIZE, "")
+    view.begin()
+    piece = OUTPUT["short lines"] * (PIECE // len(OUTPUT["short lines"]))
+    view.feed(piece, visible=False)
+    with counted_calls() as calls:
+        view.feed(piece, visible=False)
+        assert calls() <= MOST_CALLS
+    view.feed("é\x1b[31mab\x1b]0;title\x07cd".encode(), visible=False)
+    assert "y" not in view.screen.text()
+    assert view.screen.text().rstrip().endswith("\n" + HIDDEN * 5)

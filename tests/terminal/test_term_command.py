@@ -95,6 +95,9 @@ async def test_kept_sessions_are_listed_and_ended(
     code, _, err = await term(tmp_path, "kill", "term-none")
     assert code != 0
     assert "No terminal session 'term-none' is kept" in err
+    code, _, err = await term(tmp_path, "kill", "term-none", "--all")
+    assert code == 2
+    assert "not both" in err
     assert lives(row["pid"])
     code, _, err = await term(tmp_path, "kill", session.id)
     assert (code, err) == (0, f"ended {session.id}\n")

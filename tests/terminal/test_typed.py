@@ -7,7 +7,7 @@ import pytest
 
 from sam_tui.adapters.terminal.person_input.redaction import PLACEHOLDER
 from sam_tui.core.ports.processes.terminals import TerminalSession
-from tests.terminal.session_kit import DEADLINE, SHELLS, shown
+from tests.terminal.session_kit import DEADLINE, SHELLS, Until, shown
 from tests.terminal.typing_kit import leaked
 
 Open = Callable[..., Awaitable[TerminalSession]]
@@ -58,6 +58,45 @@ async def test_a_line_left_unfinished_is_set_aside_and_given_back(
     await shown(session, "\nzebra-crossing-mine")
     session.turns.pass_to("agent")
     assert not tells(await all_told(hand, session), "zebra-crossing-mine")
+
+
+# Ctrl+S stops the output; Ctrl+V and Esc take the next key to themselves; a paste may never end.
+LEFT_WITHIN = {
+    "bash": (b"\x13", b"\x16", b"\x1b", b"\x18"),
+    "zsh": (b"\x13", b"\x16", b"\x1bx"),
+    "fish": (b"\x13", b"\x16"),
+}
+
+
+@pytest.mark.requirement("terminal:baton-unfinished")
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_a_line_is_set_aside_from_within_whatever_the_line_editor_was_asked(
+    open_shell: Open, hand: Any, until: Until, shell: str
+) -> None:
+    session = await open_shell(shell, confined=True, writable=(str(hand.workspace),))
+
+    async def handed_back(line: str, keys: bytes, left: str) -> None:
+        session.type(line.encode() + keys)
+        session.turns.pass_to("agent")
+        mine = f"alone{session.end}"
+        await hand.data("send_input", session_id=session.id, input=f"echo ''{mine}\r\n")
+        await until(session, f"{mine}\r\n")
+        session.turns.pass_to("person")
+        session.type(b"\r")
+        await shown(session, left)
+        await session.activity.settled(within=DEADLINE)
+
+    for number, keys in enumerate(LEFT_WITHIN[shell]):
+        await handed_back(f"echo zebra''-{number}", keys, f"\nzebra-{number}")
+    if shell == "bash":
+        # What a search finds is the line; a question of the editor ends with an interrupt.
+        await handed_back("", b"\x12zebra''-0", "ready> echo zebra''-0")
+        await handed_back("", b"\x1bpecho", "ready>")
+        await handed_back("", b"\x1b[200~echo zebra''-pasted", "ready>")
+    elif shell == "zsh":
+        session.type(b"bindkey -v\r")
+        await session.activity.settled(within=DEADLINE)
+        await handed_back("echo zebra''-vi", b"\x1bd", "\nzebra-vi")
 
 
 @pytest.mark.requirement("terminal:baton-unrecorded")

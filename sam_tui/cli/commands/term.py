@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sam_tui.cli.numbers import FiniteRange
 from sam_tui.cli.settings import data_dir_of, option
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
@@ -71,6 +72,8 @@ def attach_command(**values: Any) -> int:
 @_DATA
 def kill_command(**values: Any) -> int:
     """End a session with all that runs in it: HUP, TERM, KILL."""
+    if values["everything"] and values["session"]:
+        raise UsageError("One session or --all, not both.")
 
     async def killing() -> "list[KeptSession]":
         holders = _holders(values)
@@ -90,15 +93,15 @@ def kill_command(**values: Any) -> int:
 
 @term_group.command("play")
 @click.argument("recording", type=click.Path(dir_okay=False))
-@click.option("--speed", type=click.FloatRange(min=0.01), default=1.0, help="Times as fast (1).")
+@click.option("--speed", type=FiniteRange(min=0.01), default=1.0, help="Times as fast (1).")
 @click.option(
     "--idle-limit",
-    type=click.FloatRange(min=0.0),
+    type=FiniteRange(min=0.0),
     default=2.0,
     help="No pause is longer than so many seconds (2).",
 )
 def play_command(**values: Any) -> int:
-    """Play an asciicast v2 recording here. Space pauses and goes on, q ends it."""
+    """Play an asciicast recording (v2 or v3) here. Space pauses and goes on, q ends it."""
     from sam_tui.adapters.terminal.recordings.asciicast import Recording
     from sam_tui.adapters.terminal.sessions.attachment import show
 

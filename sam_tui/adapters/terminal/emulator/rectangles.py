@@ -17,6 +17,7 @@ from sam_tui.adapters.terminal.emulator.ghostty import (
     packed_cell,
     set_mode,
 )
+from sam_tui.adapters.terminal.emulator.modes import MARGINS
 
 _PUT_ASIDE = ((4, True), (6, False), (7, False))
 """IRM, DECOM and DECAWM: the mode's number, and whether it is ANSI's."""
@@ -27,7 +28,7 @@ _LEAST_CELLS = 64
 _ROW = 4
 """What a row counts as whose cells the library moves at once."""
 _PLAIN_PEN, _ASCII = b"\x1b[m", b"\x0f\x1b(B"
-_ORIGIN, _MARGINS = 6, 69
+_ORIGIN = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class Rectangles:
         column, row = self._terminal.cursor
         columns = self._terminal.size[0]
         top, bottom = _numbers(self._ask(b"r"))
-        left, right = _numbers(self._ask(b"s")) if self._terminal.mode(_MARGINS) else (1, columns)
+        left, right = _numbers(self._ask(b"s")) if self._terminal.mode(MARGINS) else (1, columns)
         within = left <= column + 1 <= right and top <= row + 1 <= bottom
         count = 1
         if body in (b"6", b"9"):
@@ -162,7 +163,7 @@ class Rectangles:
     def _spans(self, left: int, right: int) -> list[tuple[int, int]]:
         """Columns in parts that can be printed: printing stops at the right margin."""
         columns = self._terminal.size[0]
-        margin = _numbers(self._ask(b"s"))[1] if self._terminal.mode(_MARGINS) else columns
+        margin = _numbers(self._ask(b"s"))[1] if self._terminal.mode(MARGINS) else columns
         parts = ((left, min(right, margin - 1)), (max(left, margin), right))
         return [(first, last) for first, last in parts if first <= last]
 
@@ -172,7 +173,7 @@ class Rectangles:
         if not self._terminal.mode(_ORIGIN):
             return Area(0, 0, columns - 1, rows - 1), (0, 0)
         top, bottom = _numbers(self._ask(b"r"))
-        left, right = _numbers(self._ask(b"s")) if self._terminal.mode(_MARGINS) else (1, columns)
+        left, right = _numbers(self._ask(b"s")) if self._terminal.mode(MARGINS) else (1, columns)
         return Area(left - 1, top - 1, right - 1, bottom - 1), (left - 1, top - 1)
 
     def _rectangle(self, edges: list[int]) -> Area | None:

@@ -13,29 +13,17 @@ from sam_tui.adapters.terminal.emulator.colours import SpecialColours
 from sam_tui.adapters.terminal.emulator.ghostty import (
     copied,
     protects,
-    set_mode,
     set_option,
     string,
     underline_colour,
 )
 from sam_tui.adapters.terminal.emulator.line_drawing import DRAW_LINES, LineDrawing
+from sam_tui.adapters.terminal.emulator.modes import MARGINS, PrivateModes
 from sam_tui.adapters.terminal.emulator.rectangles import Rectangles
 from sam_tui.adapters.terminal.emulator.scanner import following, unfinished
 
-_MARGINS = 69
 _WRAP, _BACK_OVER_WRAPS = 7, (45, 1045)
-_WIDE, _WIDE_ALLOWED = b"3", b"40"
-_MICE = (b"9", b"1000", b"1002", b"1003")
-_CHANGE_MORE = frozenset((_WIDE, _WIDE_ALLOWED, b"%d" % _MARGINS, *_MICE))
 _TITLES = 10
-_MODE = re.compile(rb"\[(\??)(\d+)\$p")
-_UNSET = (18, 19, 30, 35, 38, 41, 42, 44, 46, 57, 60, 61, 64, 68, 80, 81, 95, 1001, 1034)
-_FIXED_MODES = {
-    **{(b"", mode): 4 for mode in (1, 3, 5, 7, 10, 11, *range(13, 20))},
-    **{(b"?", mode): 4 for mode in (*_UNSET, *range(100, 105), 106)},
-    **{(b"?", mode): 3 for mode in (2, 8, 1011)},  # no VT52; keys repeat, and bring the newest line
-}
-"""Modes of ECMA-48, DEC and xterm that are known and stay as they are, and what DECRQM says of them."""
 _LEVEL = b"62;1"
 """A VT220's, as DECRQSS tells it."""
 _SETTING = re.compile(rb"\x1bP1\$r([^\x1b]*)\x1b\\")
@@ -84,7 +72,8 @@ class Sequences:
         self._level = _LEVEL
         self._stops: dict[int, bool] = {}
         self._no_stops = False
-        self._margins = self._wide_allowed = False
+        self._margins = False
+        self._modes = PrivateModes(terminal)
         self._rest = b""
         self._drawing = LineDrawing()
         self._colours = SpecialColours(terminal.feed, self._say)
@@ -144,12 +133,11 @@ class Sequences:
     def _act(self, body: bytes) -> Act | None:
         """What to do for a sequence (given without its ESC); None leaves it to the library."""
         if body.endswith((b"h", b"l")):
-            own_modes = body.startswith(b"[?") and not _CHANGE_MORE.isdisjoint(_modes(body))
-            return self._switch if own_modes else None
+            return self._switch if self._modes.changes_more(body) else None
         if body in _REPORTS:
             return self._report
         if body.endswith(b"$p"):
-            return self._say_fixed if _fixed(body) else None
+            return self._say_mode if self._mode_state(body) is not None else None
         handler = _KNOWN.get(body)
         if handler is None:
             handler = next((candidate for form, candidate in _FORMS if form.fullmatch(body)), None)
@@ -193,7 +181,7 @@ class Sequences:
             b"$}": b"0$}",  # there is no status line
             b"$~": b"0$~",
         }
-        if not self._terminal.mode(_MARGINS):
+        if not self._terminal.mode(MARGINS):
             settings[b"s"] = b"1;%ds" % size.columns
         return settings.get(name, b"")
 
@@ -215,9 +203,13 @@ class Sequences:
         colour = underline_colour(self._terminal).encode() if name == b"m" else b""
         return setting[:-1] + b";" + colour + b"m" if colour else setting
 
-    def _say_fixed(self, body: bytes) -> None:
-        """DECRQM of a mode that cannot be changed."""
-        self._say(body[:-2] + b";%d$y" % _fixed(body))
+    def _mode_state(self, body: bytes) -> int | None:
+        """What DECRQM says where the library does not; 0 is nothing: a VT100 knows no such question."""
+        return self._modes.state(body) if self._level == _LEVEL else 0
+
+    def _say_mode(self, body: bytes) -> None:
+        if state := self._mode_state(body):
+            self._say(body[:-2] + b";%d$y" % state)
 
     def report_checksum(self, body: bytes) -> None:
         """DECCKSR of what is kept for macros: nothing is."""
@@ -271,7 +263,8 @@ class Sequences:
     def reset(self, _body: bytes) -> None:
         """RIS."""
         self._stops, self._no_stops = {}, False
-        self._margins = self._wide_allowed = False
+        self._margins = False
+        self._modes = PrivateModes(self._terminal)
         self._extent, self._level = b"1", _LEVEL
         self._colours = SpecialColours(self._terminal.feed, self._say)
         self._terminal.feed(_FULL_RESET)
@@ -294,28 +287,10 @@ class Sequences:
         self._stops, self._no_stops = {}, body == b"[3g"
         self._terminal.feed(b"\x1b" + body)
 
-    # ---- modes that change more than themselves
-
     def _switch(self, body: bytes) -> None:
         """DECSET and DECRST."""
-        on, last = body.endswith(b"h"), body[-1:]
-        for mode in _modes(body):
-            if mode == _WIDE_ALLOWED:
-                self._wide_allowed = on
-            elif mode == _WIDE:
-                self._set_columns(on)
-            else:
-                if mode in _MICE:  # one at most, and ending any ends all
-                    self._terminal.feed(b"\x1b[?" + b";".join(_MICE) + b"l")
-                self._terminal.feed(b"\x1b[?" + mode + last)
-        self._margins = self._terminal.mode(_MARGINS)
-
-    def _set_columns(self, on: bool) -> None:
-        """DECCOLM, if allowed: clears the screen and resets the margins; the width stays that of the
-        pane."""
-        if self._wide_allowed:
-            self._terminal.feed(b"\x1b[?69l\x1b[r\x1b[2J\x1b[H")
-            set_mode(self._terminal, int(_WIDE), on)
+        self._modes.switch(body)
+        self._margins = self._terminal.mode(MARGINS)
 
     # ---- left and right margins
 
@@ -336,20 +311,9 @@ class Sequences:
 
     def _left_margin(self) -> int:
         """The first column within the margins, from 0."""
-        if not self._terminal.mode(_MARGINS):
+        if not self._terminal.mode(MARGINS):
             return 0
         return int(self._setting(b"s").partition(b";")[0] or 1) - 1
-
-
-def _fixed(body: bytes) -> int:
-    """How DECRQM answers for a mode that cannot be changed; 0 for others."""
-    match = _MODE.fullmatch(body)
-    return 0 if match is None else _FIXED_MODES.get((match[1], int(match[2])), 0)
-
-
-def _modes(body: bytes) -> list[bytes]:
-    """The numbers of a DECSET or DECRST."""
-    return body[2:-1].split(b";")
 
 
 _KNOWN: Mapping[bytes, Callable[[Sequences, bytes], None]] = {

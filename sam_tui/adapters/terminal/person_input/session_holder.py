@@ -23,7 +23,7 @@ _ENDS = re.compile(rb"[\r\n\x03]")
 _KILLS = b"\x15\x17"
 """Ctrl+U, Ctrl+W: what was typed before them stands no longer beside what follows."""
 _PASTE = re.compile(rb"(\x1b\[20[01]~)")
-_PASTED, _PASTE_OVER = b"\x1b[200~", b"\x1b[201~"
+_PASTED, PASTE_OVER = b"\x1b[200~", b"\x1b[201~"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +126,15 @@ class SessionHolder:
         if not self.withheld:
             return
         for part in _PASTE.split(data):
-            if part in (_PASTED, _PASTE_OVER):
+            if part in (_PASTED, PASTE_OVER):
                 self._pasting = part == _PASTED
             elif without_releases(part):
                 self._part(part)
+
+    def end_paste(self) -> bool:
+        """Whether a paste of the person had begun and not ended; it counts as ended now."""
+        pasting, self._pasting = self._pasting, False
+        return pasting
 
     def _part(self, data: bytes) -> None:
         """Keys, or text that is pasted: an Enter in that ends nothing."""

@@ -165,6 +165,12 @@ class Pty:
             return b""
         return b"" if not isinstance(key, bytes) or key in (b"\0", b"\xff") else key
 
+    def start_output(self) -> None:
+        """Let its terminal print again where its stop key (Ctrl+S) was pressed."""
+        key = self.control(termios.VSTART)
+        if key and termios.tcgetattr(self._fd)[0] & termios.IXON:
+            self.write(key)
+
     @property
     def unread(self) -> bool:
         """Whether something that was typed has not been read by any program."""

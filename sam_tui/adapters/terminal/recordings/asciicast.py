@@ -1,4 +1,4 @@
-"""Recording a terminal session to asciicast v2, and playing one.
+"""Recording a terminal session to asciicast v2, and playing one of v2 or v3.
 
 What is typed is recorded only on request, and never while the terminal hides it.
 """
@@ -40,6 +40,8 @@ class CastHeader:
     rows: int
     timestamp: int
     title: str
+    intervals: bool = False
+    """Whether each event tells the seconds since the one before, as in v3."""
 
 
 class Recorder:
@@ -119,10 +121,15 @@ class Recording:
         """Its events in order; times never run backwards."""
         latest = 0.0
         for number, line in self._lines():
-            if number == 1 or not line.strip():
+            if number == 1 or not line.strip() or line.startswith("#"):
                 continue
-            event = self._event(line, number)
-            latest = max(latest, event.at)
+            try:
+                event = self._event(line, number)
+            except ToolError:
+                if line.endswith("\n"):
+                    raise
+                return  # whoever recorded it was ended while they wrote
+            latest = latest + event.at if self.header.intervals else max(latest, event.at)
             yield CastEvent(latest, event.code, event.data)
 
     def _read_header(self) -> CastHeader:
@@ -131,8 +138,13 @@ class Recording:
         if not isinstance(header, dict):
             raise self._wrong(1)
         fields = cast("dict[str, object]", header)
-        width, height = fields.get("width"), fields.get("height")
-        if fields.get("version") != 2 or not (_is_side(width) and _is_side(height)):
+        third = fields.get("version") == 3
+        term = fields.get("term")
+        size = cast("dict[str, object]", term if third and isinstance(term, dict) else fields)
+        width, height = (
+            size.get(name) for name in (("cols", "rows") if third else ("width", "height"))
+        )
+        if fields.get("version") not in (2, 3) or not (_is_side(width) and _is_side(height)):
             raise self._wrong(1)
         stamp = fields.get("timestamp")
         return CastHeader(
@@ -140,6 +152,7 @@ class Recording:
             cast("int", height),
             stamp if isinstance(stamp, int) else 0,
             str(fields.get("title") or ""),
+            intervals=third,
         )
 
     def _event(self, line: str, number: int) -> CastEvent:
@@ -175,7 +188,7 @@ class Recording:
             ) from error
 
     def _wrong(self, number: int) -> ToolError:
-        return ToolError(f"{self._path} is no asciicast v2 recording (line {number}).")
+        return ToolError(f"{self._path} is no asciicast recording (line {number}).")
 
 
 def export(recording: Recording, path: str, mask: Callable[[str], str]) -> None:

@@ -40,7 +40,7 @@ class CommandOutput:
 
 
 class CastPlayback:
-    """The ``Playback`` port over an asciicast v2 file, read from the disk as it goes.
+    """The ``Playback`` port over an asciicast file, read from the disk as it goes.
 
     Raises ``ToolError`` for a file that is none.
     """

@@ -4,17 +4,20 @@ import codecs
 import difflib
 import re
 import unicodedata
+from functools import lru_cache
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.adapters.terminal.person_input.redaction import HIDDEN, uncovered
 from sam_tui.core.text.plain import unfinished
 
 _PARTS = re.compile(
-    r"(?P<move>\x1b\[[0-?]*[ -#%-/]*[@-~]|\x1b[ -/]*[0-OQ-WYZ`-~\\]|[\x08-\x0f])"
+    r"(?P<move>\x1b\[[0-?]*[ -#%-/]*[@-~]|\x1b[ -/]*[0-OQ-WYZ`-~\\])"
     r"|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x1b\x80-\x9f]"
     r"|(?P<text>[^\x00-\x1f\x7f-\x9f]+)",
 )
 """What moves the cursor or changes modes; strings, such as titles, which are left out; text."""
+_ASCII = dict.fromkeys(range(0x20, 0x7F), HIDDEN)
+"""The cover of each character of a cell of its own."""
 
 
 class AgentView:
@@ -38,7 +41,9 @@ class AgentView:
         text = self._rest + self._decoder.decode(data)
         end = len(text) - unfinished(text)
         text, self._rest = text[:end], text[end:]
-        self.screen.feed(_PARTS.sub(_covered, text).encode())
+        plain = "\x1b" not in text and text.isascii()
+        covered = text.translate(_ASCII) if plain else _PARTS.sub(_covered, text)
+        self.screen.feed(covered.encode())
 
     def begin(self) -> None:
         """The person holds it from now on."""
@@ -81,9 +86,11 @@ class AgentView:
 def _covered(match: re.Match[str]) -> str:
     if match["move"]:
         return match[0]
-    return "".join(map(_cells, match["text"] or ""))
+    text = match["text"] or ""
+    return HIDDEN * len(text) if text.isascii() else "".join(map(_cells, text))
 
 
+@lru_cache(1024)
 def _cells(character: str) -> str:
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return ""

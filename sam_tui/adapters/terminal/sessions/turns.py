@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 
 from sam_tui.adapters.terminal.person_input.decoder import characters
 from sam_tui.adapters.terminal.person_input.redaction import uncovered
-from sam_tui.adapters.terminal.person_input.session_holder import NOT_RECORDED, Hold, SessionHolder
+from sam_tui.adapters.terminal.person_input.session_holder import (
+    NOT_RECORDED,
+    PASTE_OVER,
+    Hold,
+    SessionHolder,
+)
 from sam_tui.adapters.terminal.processes.output import OutputHistory
 from sam_tui.adapters.terminal.pty.pty import Process, Pty
 from sam_tui.adapters.terminal.sessions.activity import Activity
@@ -30,10 +35,12 @@ _INTERRUPT = b"\x03"
 _TAKEN_IN = 10.0
 """Seconds that a shell is given to read what was typed, and a program to ask for more."""
 _ANSWER = 10.0
-"""Seconds that it is given to tell its line, and then to tell its next prompt."""
+"""Seconds that it is given to tell its line, and then to tell its next prompt, while it works."""
 _PAUSE = 0.05
 _AROUND = 4096
 _ENTERS = re.compile(rb"[\r\n]")
+_KEY_AS_TEXT = re.compile(r"\x1b?\[7717~")
+"""What a line has of the key that sets it aside, where a search or another key's beginning took it."""
 _DRAWS = ("bash", "zsh")
 """Shells that tell the end of their prompts: until then nothing typed is drawn."""
 _LEFT = "The person left a line unfinished in this terminal, so nothing was typed."
@@ -220,7 +227,7 @@ class Turns(SessionHolder):
             self._drawing = not self._stray and self._draws
         elif mark.kind == "S":
             self.saw(mark.text)
-            self.aside = mark.text
+            self.aside = _KEY_AS_TEXT.sub("", mark.text)
         else:
             self._drawing = False
         self._told.set()
@@ -272,6 +279,10 @@ class Turns(SessionHolder):
             task.cancel()
 
     async def _set_aside(self) -> None:
+        # A stopped terminal tells nothing, and in a paste that never ended every key is text.
+        self._pty.start_output()
+        if self.end_paste():
+            self._pty.write(PASTE_OVER)
         deadline = time.monotonic() + _TAKEN_IN
         while self._pty.running and time.monotonic() < deadline:
             runs = self._log.trusted and not self._log.at_prompt
@@ -287,31 +298,42 @@ class Turns(SessionHolder):
             self.blocked = "" if self._erase() else _LEFT
 
     async def _empty_line(self) -> bool:
-        """Have the shell put its line aside; True once it told an empty one."""
+        """Have the shell put its line aside; True once it told an empty one.
+
+        A search, a menu or the beginning of another key takes the key to itself, and is over with it or
+        with an interrupt: then the line can be told.
+        """
         if not self.open and "D" in self._marks:
             return True
-        reply = await self._answers(SET_ASIDE, "S")
-        if reply is not None and reply.code == 1:
-            return True
-        return await self._answers(self._pty.control(termios.VINTR), "D") is not None
+        for asks in (True, True, False, True, False):
+            if asks:
+                reply = await self._answers(SET_ASIDE, "S")
+                if reply is None:
+                    continue
+                if reply.code == 1:
+                    return True
+            if await self._answers(self._pty.control(termios.VINTR), "D") is not None:
+                return True
+        return False
 
     async def _answers(self, keys: bytes, kind: str) -> Mark | None:
-        """The mark of a kind that follows on keys, if one comes."""
+        """The mark of a kind that follows on keys; none once the shell took them in and waits for more."""
         self._marks.clear()
         if not keys or not self._pty.running:
             return None
         self._pty.write(keys)
         deadline = time.monotonic() + _ANSWER
-        while (left := deadline - time.monotonic()) > 0:
+        while time.monotonic() < deadline:
             if kind in self._marks:
                 return self._marks[kind]
             self._told.clear()
-            try:
-                async with asyncio.timeout(left):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PAUSE):
                     await self._told.wait()
-            except TimeoutError:
+            if self._activity.at_line():
+                self._pty.catch_up()
                 break
-        return None
+        return self._marks.get(kind)
 
     def _erase(self) -> bool:
         """Erase the line that a program has not read: the kernel keeps it, or the program does."""

@@ -55,6 +55,8 @@ if [[ -o interactive ]]; then
         for map in emacs viins vicmd; do
             bindkey -M $map $'\e[7717~' __sam_aside
         done
+        # What waits for a movement (d, c, y) is only ended: zsh crashes where its line goes meanwhile.
+        bindkey -M viopp $'\e[7717~' beep
         precmd_functions=(${precmd_functions:#__sam_bind})
     }
 
