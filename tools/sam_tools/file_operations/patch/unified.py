@@ -46,6 +46,8 @@ class _Reader:
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._at = 0
+        self._ended = 0
+        """Where the last hunk ended."""
         self.files: list[Header] = []
 
     def read(self, path: str) -> None:
@@ -82,8 +84,13 @@ class _Reader:
                 "a combined diff of a merge cannot be applied",
                 "Make a diff against one of the parents, or edit the file itself.",
             )
-        if numbered(line) or (line.startswith("@@") and (current.named or current.git)):
+        begins = numbered(line) is not None
+        if not begins and line.startswith("@@") and (current.named or current.git):
+            # In git's own patch it may as well be a word of the next mail.
+            begins = not (current.git and current.hunks) or self._at == self._ended
+        if begins:
             current.hunks.append(self._hunk(len(current.hunks) + 1, exact=bool(current.git)))
+            self._ended = self._at
             return True
         if line == "GIT binary patch":
             current.binary, self._at = read_binary(self._lines, self._at + 1, current.index)
@@ -184,13 +191,22 @@ class _Reader:
                 )
             blanks = 0 if text else blanks + 1
             self._at += 1
+        if len(body) == blanks:
+            raise self._wrong(
+                "this hunk has no lines", "Lines of a hunk begin with a space, + or -."
+            )
         return body[: len(body) - blanks]
 
     def _ends(self) -> bool:
         line = self._lines[self._at]
-        if line.startswith(("@@", "diff --git ", "Index: ", "```", "*** ")):
+        if line.startswith(("@@", "diff --git ")) or follows(self._lines, self._at):
             return True
-        return follows(self._lines, self._at) or self._signed(self._at)
+        # What could as well be a line of the file ends nothing where changes go on below it.
+        below = self._lines[self._at + 1] if self._at + 1 < len(self._lines) else ""
+        goes_on = below.startswith(("+", "-")) and not below.startswith("--- ")
+        return not goes_on and (
+            line.startswith(("Index: ", "```", "*** ")) or self._signed(self._at)
+        )
 
     def _signed(self, at: int) -> bool:
         """Whether git's signature below a mailed patch stands here: two dashes and its version."""
