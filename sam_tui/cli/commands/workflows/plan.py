@@ -22,6 +22,7 @@ from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.prompt_input import read_prompt
 
 if TYPE_CHECKING:
+    from sam_tui.core.usage import Usage
     from sam_tui.core.workflow.planned import PlannedTasks
     from sam_tui.core.workflow.service import Workflows
 
@@ -202,7 +203,7 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
 def _show(at: WorkflowConsole, tasks: "PlannedTasks", task: str) -> int:
     result = tasks.result(task)
     view = at.workflows.records.execution(task)
-    at.show(result, _lines(result, task))
+    at.show(result, [*_lines(result, task), *_used(*at.workflows.records.used(task))])
     waits = exit_code(view) == WAITS and result["success"]
     return 0 if waits else exit_code(view)
 
@@ -225,6 +226,15 @@ def _lines(result: dict[str, object], task: str) -> list[str]:
     elif result["success"]:
         lines.append(f"Approve and carry out: sam-tui plan run {task}")
     return lines
+
+
+def _used(calls: int, usage: "Usage") -> list[str]:
+    """What a plan has cost so far, for people."""
+    if not calls:
+        return []
+    cost = "" if usage.cost is None else f", ${usage.cost:.4f}"
+    tokens = usage.input_tokens + usage.output_tokens
+    return ["", f"Used: {calls} calls of models, {tokens:,} tokens{cost}"]
 
 
 def _write_bank(at: WorkflowConsole, task: str, output: str) -> str:
