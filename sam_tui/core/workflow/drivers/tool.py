@@ -2,9 +2,9 @@
 
 import json
 from dataclasses import replace
-from functools import reduce
 
 from sam_tui.core.accesses import Fetch, Use
+from sam_tui.core.agent.budget import Budget
 from sam_tui.core.display import Terminal
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.messages import ToolCall
@@ -46,8 +46,7 @@ class ToolDriver:
         )
         plan = self._handed_out(plan, ticket)
         self._run.recorder.watch(conversation)
-        executed = await executor.run(plan, conversation)
-        self._note_usage(ticket, executed, conversation)
+        executed = await self._called(plan, ticket, conversation)
         output = output_of_call(executed)
         data = output.get("result_data")
         raw = json.dumps(data, ensure_ascii=False) if data else executed.finished.text
@@ -75,13 +74,20 @@ class ToolDriver:
         self._run.context.report(f"{ticket.step}: done here, by no worker: {why}")
         return plan
 
-    def _note_usage(self, ticket: Ticket, executed: Executed, parent: ConversationId) -> None:
-        """Count what a subagent that the call began used of models with the execution."""
-        used = [child.usage for child in self._run.context.conversations.children(parent)]
-        if used:
+    async def _called(
+        self, plan: CallPlan, ticket: Ticket, conversation: ConversationId
+    ) -> Executed:
+        """Make the call; a subagent that it begins has the model of the run, and counts with it."""
+        engine, model, budget = self._run.context.engine, self._run.context.model, Budget()
+        if model is None:
+            return await engine.executor.run(plan, conversation)
+        with engine.budgets.running(conversation, budget, model):
+            executed = await engine.executor.run(plan, conversation)
+        if budget.usage != Usage():
             calls = int(executed.data.get("iterations", 1))
-            total = reduce(Usage.plus, used)
-            self._run.workflows.notes.add_usage(ticket.execution_id, ticket.step, calls, total)
+            add = self._run.workflows.notes.add_usage
+            add(ticket.execution_id, ticket.step, calls, budget.usage)
+        return executed
 
     def _in_task(self, ticket: Ticket) -> Ticket:
         """Actions on files of a task are told which folder is the task's, whatever the plan says."""
