@@ -253,6 +253,18 @@ def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
     return command
 
 
+def roles_of(text: str) -> tuple[str, ...]:
+    """Roles that are separated by commas, each once."""
+    return tuple(dict.fromkeys(role for part in text.split(",") if (role := part.strip())))
+
+
+def hand_out_option(command: F) -> F:
+    """Takes ``--hand-out``."""
+    return click.option(
+        "--hand-out", metavar="ROLES", help="Roles, by commas, whose steps “sam-tui worker” does."
+    )(command)
+
+
 def settings(
     values: Values,
     *,
@@ -292,6 +304,7 @@ def settings(
         personality=values.get("personality") or "",
         topic=values.get("topic") or "",
         workflow_mode=bool(values.get("workflow_mode")),
+        hand_out=roles_of(values.get("hand_out") or ""),
         disabled_tools=disabled(values),
         sandbox=values.get("sandbox"),
         rehearse=bool(values.get("rehearse")),

@@ -62,9 +62,7 @@ class Batch:
                         for name in folders:
                             os.rmdir(name, dir_fd=above)
                     os.rmdir(entry.name, dir_fd=entry.folder)
-            for step in steps:
-                if not isinstance(step, Put) and step.prune:
-                    _prune(step.source if isinstance(step, Move) else step.where)
+            _prune(steps)
 
     def _step(self, step: EditStep) -> None:
         if not isinstance(step, Drop):
@@ -176,14 +174,18 @@ def _remove_folder(where: Location) -> None:
         os.rmdir(entry.name, dir_fd=entry.folder)
 
 
-def _prune(where: Location) -> None:
-    """Take the folders above it away that nothing is in, up to the allowed one."""
-    path = os.path.dirname(where.real)
-    with suppress(OSError, ToolError):
-        while path not in (where.root, "/"):
-            with entry_of(replace(where, real=path)) as entry:
-                os.rmdir(entry.name, dir_fd=entry.folder)
-            path = os.path.dirname(path)
+def _prune(steps: Sequence[EditStep]) -> None:
+    """Take folders away that nothing is in any more, up to the allowed one, where that is wanted."""
+    for step in steps:
+        if isinstance(step, Put) or not step.prune:
+            continue
+        where = step.source if isinstance(step, Move) else step.where
+        path = os.path.dirname(where.real)
+        with suppress(OSError, ToolError):
+            while path not in (where.root, "/"):
+                with entry_of(replace(where, real=path)) as entry:
+                    os.rmdir(entry.name, dir_fd=entry.folder)
+                path = os.path.dirname(path)
 
 
 def _missing_above(where: Location) -> list[Location]:

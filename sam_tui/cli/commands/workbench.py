@@ -15,6 +15,7 @@ from sam_tui.cli.options import (
     Values,
     agent_options,
     conversation_of,
+    hand_out_option,
     open_runtime,
     opening_of,
     run_options,
@@ -63,6 +64,7 @@ class MainCommand(click.Command):
     envvar="SAM_TUI_SCREEN_READER",
     help="Plain lines with labels, nothing moves.",
 )
+@hand_out_option
 @agent_options
 @run_options
 def workbench_command(**values: object) -> int:

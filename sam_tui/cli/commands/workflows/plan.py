@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from sam_tui.cli.commands.fleets.driving import handed_out
 from sam_tui.cli.commands.workflows.execution import WAITS, drive, exit_code, open_attended
 from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_console, workflow_options
-from sam_tui.cli.options import Values, agent_options, open_runtime
+from sam_tui.cli.options import Values, agent_options, hand_out_option, open_runtime
 from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.errors import StorageError, UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
@@ -62,9 +61,7 @@ def new_command(**values: Any) -> int:
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--ai-service", metavar="NAME", help="Whose models work on it, such as openai.")
-@click.option(
-    "--hand-out", metavar="ROLES", help="Roles, by commas, whose steps “sam-tui worker” does."
-)
+@hand_out_option
 @agent_options
 def run_command(**values: Any) -> int:
     """Approve and carry out the plan ID, or go on with it; else plan and carry out TASK.
@@ -185,9 +182,9 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
             async def work() -> int:
                 try:
                     await runtime.gather_tools()  # what a planner is told is settled as it begins
-                    with handed_out(values, runtime) as hand_out:
-                        task = begin(tasks)
-                        stopped = await drive(attended, task, interrupts, hand_out)
+                    runtime.parts.require_hand_out()
+                    task = begin(tasks)
+                    stopped = await drive(attended, task, interrupts)
                     if stopped is None:
                         return _show(at, tasks, task)
                     click.echo(f"Interrupted. Go on: sam-tui plan run {task}", err=True)

@@ -57,6 +57,8 @@ class Runner:
                     await models.close()
             finally:
                 self._recorder.close()
+                if self._context.hand_out is not None:
+                    self._context.hand_out.forget(execution_id)
 
     def _parent(self, execution_id: str) -> ConversationId:
         """Without a conversation to belong to, the run has one of its own, by its own name."""

@@ -117,14 +117,18 @@ def parse(text: str, path: str = "") -> Patch:
         body = [line for line in lines if not re.match(r"\*\*\* (?:Begin|End) Patch\s*\Z", line)]
         patch = Patch(parse_unified(body, path), "unified")
     if not patch.files:
-        form = next((form for mark, form in _FOREIGN if any(map(mark.match, lines))), "no patch")
         raise ToolError(
-            f"patchContent holds {form}: neither a file header with hunks nor a "
+            f"patchContent holds {_form(lines)}: neither a file header with hunks nor a "
             "*** Begin Patch envelope.",
             hint="Write a unified diff (--- a/file, +++ b/file, @@ -1,3 +1,4 @@) or "
             "*** Begin Patch / *** Update File: file / @@ / *** End Patch.",
         )
     return patch.aimed(path) if path else patch
+
+
+def _form(lines: Sequence[str]) -> str:
+    """What a text is that is read as no patch."""
+    return next((form for mark, form in _FOREIGN if any(map(mark.match, lines))), "no patch")
 
 
 def _without_returns(lines: list[str]) -> list[str]:

@@ -84,11 +84,7 @@ class _Reader:
                 "a combined diff of a merge cannot be applied",
                 "Make a diff against one of the parents, or edit the file itself.",
             )
-        begins = numbered(line) is not None
-        if not begins and line.startswith("@@") and (current.named or current.git):
-            # In git's own patch it may as well be a word of the next mail.
-            begins = not (current.git and current.hunks) or self._at == self._ended
-        if begins:
+        if numbered(line) or self._is_bare_hunk(line, current):
             current.hunks.append(self._hunk(len(current.hunks) + 1, exact=bool(current.git)))
             self._ended = self._at
             return True
@@ -101,6 +97,12 @@ class _Reader:
         if line.startswith("Binary files ") and about_file:
             raise self._wrong("binary changes come without data", "Leave binary files out.")
         return False
+
+    def _is_bare_hunk(self, line: str, current: Header) -> bool:
+        """Whether a hunk without numbers begins; in git's own patch it may be a word of the next mail."""
+        if not line.startswith("@@") or not (current.named or current.git):
+            return False
+        return not (current.git and current.hunks) or self._at == self._ended
 
     def _next(self, current: Header, following: Header) -> Header:
         if current.says_something:
