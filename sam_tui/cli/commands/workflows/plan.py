@@ -231,7 +231,8 @@ def _used(calls: int, usage: "Usage") -> list[str]:
         return []
     cost = "" if usage.cost is None else f", ${usage.cost:.4f}"
     tokens = usage.input_tokens + usage.output_tokens
-    return ["", f"Used: {calls} calls of models, {tokens:,} tokens{cost}"]
+    times = "1 call" if calls == 1 else f"{calls} calls"
+    return ["", f"Used: {times} of models, {tokens:,} tokens{cost}"]
 
 
 def _write_bank(at: WorkflowConsole, task: str, output: str) -> str:
@@ -255,7 +256,7 @@ def _stages(file: str) -> object:
         if file == "-":
             text = read_prompt("-", input_descriptor()).text
         else:
-            text = read_named(file, most=_LARGEST).decode()
+            text = read_named(file, most=_LARGEST).decode("utf-8-sig")
         if len(text) > _LARGEST:
             raise UsageError(f"{file} is larger than {_LARGEST} bytes.")
         return plain_json(text)
