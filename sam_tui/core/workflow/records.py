@@ -67,10 +67,11 @@ class WorkflowRecords:
         return tuple(self._step(definition, row, params) for row in rows)
 
     def plan(self, execution: str) -> tuple[Step, ...]:
-        """The steps of the plan that an execution has, as they were read; none without a plan."""
+        """The steps of the plan that an execution has, as they were read; a template's are its own."""
         row = self._row(execution)
         definition = pinned_definition(self._reader, row.version)
-        rows = [r for r in living(self._reader.steps(execution)) if r.parent]
+        planned = any(step.kind == "plan" for step in definition.steps)
+        rows = [r for r in living(self._reader.steps(execution)) if r.parent or not planned]
         return tuple(spec_of(definition, r) for r in rows)
 
     def spec(self, execution: str, step: str) -> Step:

@@ -206,9 +206,9 @@ class WorkflowRuns:
 
     def _go(self, execution: str) -> None:
         view = self._workflows.records.execution(execution)
-        if view.state == "paused":
+        if view.state in ("paused", "idle"):
             self._resume(execution)
-        elif view.state in ("running", "idle"):
+        elif view.state == "running":
             self._drive(execution)
         else:
             self._say(f"{view.workflow} is {view.state}. t opens the step that failed again.")

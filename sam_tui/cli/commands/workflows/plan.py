@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from sam_tui.cli.commands.workflows.execution import WAITS, drive, exit_code, open_attended
+from sam_tui.cli.commands.workflows.execution import drive, exit_code, open_attended
 from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_console, workflow_options
 from sam_tui.cli.options import Values, agent_options, hand_out_option, open_runtime
 from sam_tui.cli.streams import contract_output, input_descriptor
@@ -69,6 +69,8 @@ def run_command(**values: Any) -> int:
     At a terminal you are asked there what comes up; elsewhere it is denied, unless --answers says else.
     """
     service = values["ai_service"] or ""
+    if not values["task"].strip():
+        raise UsageError("The task is missing.")
 
     def begin(tasks: "PlannedTasks") -> str:
         try:
@@ -201,8 +203,7 @@ def _show(at: WorkflowConsole, tasks: "PlannedTasks", task: str) -> int:
     result = tasks.result(task)
     view = at.workflows.records.execution(task)
     at.show(result, [*_lines(result, task), *_used(*at.workflows.records.used(task))])
-    waits = exit_code(view) == WAITS and result["success"]
-    return 0 if waits else exit_code(view)
+    return 0 if result["success"] else exit_code(view)
 
 
 def _lines(result: dict[str, object], task: str) -> list[str]:

@@ -103,9 +103,7 @@ class _ExecutionRun:
     async def _steps(self) -> ExecutionView:
         while True:
             view = self._workflows.records.execution(self._execution)
-            if view.state == "idle":
-                self._workflows.resume(self._execution)
-            elif view.state == "paused" and view.question is not None:
+            if view.state == "paused" and view.question is not None:
                 if not await self._decide(view):
                     return view
             elif view.state != "running":
