@@ -4,12 +4,12 @@ import gc
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sam_tui.cli import claude
-from sam_tui.cli.claude import SHARED, claude_options, disabled, names, system_prompt
+from sam_tui.cli.claude import SHARED, F, claude_options, disabled, names, system_prompt
 from sam_tui.cli.log import log_to
 from sam_tui.cli.settings import data_dir_of, environment, option, with_settings
 from sam_tui.core.errors import UsageError, WorkspaceError
@@ -42,7 +42,6 @@ CHOOSE = "?"
 """``--resume`` without an id: the person chooses from a list."""
 
 Values = dict[str, Any]
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _hide(_context: click.Context, _option: click.Parameter, key: str | None) -> str | None:
@@ -253,18 +252,6 @@ def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
     return command
 
 
-def roles_of(text: str) -> tuple[str, ...]:
-    """Roles that are separated by commas, each once."""
-    return tuple(dict.fromkeys(role for part in text.split(",") if (role := part.strip())))
-
-
-def hand_out_option(command: F) -> F:
-    """Takes ``--hand-out``."""
-    return click.option(
-        "--hand-out", metavar="ROLES", help="Roles, by commas, whose steps “sam-tui worker” does."
-    )(command)
-
-
 def settings(
     values: Values,
     *,
@@ -304,7 +291,7 @@ def settings(
         personality=values.get("personality") or "",
         topic=values.get("topic") or "",
         workflow_mode=bool(values.get("workflow_mode")),
-        hand_out=roles_of(values.get("hand_out") or ""),
+        hand_out=values.get("hand_out") or (),
         disabled_tools=disabled(values),
         sandbox=values.get("sandbox"),
         rehearse=bool(values.get("rehearse")),

@@ -12,11 +12,11 @@ from click.core import ParameterSource
 from sam_tui import __version__
 from sam_tui.cli.options import (
     Values,
-    hand_out_option,
     open_runtime,
     server_options,
     settings,
 )
+from sam_tui.cli.roles import hand_out_option
 from sam_tui.cli.settings import data_dir_of
 from sam_tui.core.authorization.paths.secrets import PLAN_TOKEN, WEB_TOKEN
 from sam_tui.core.errors import UsageError

@@ -15,12 +15,12 @@ from sam_tui.cli.options import (
     Values,
     agent_options,
     conversation_of,
-    hand_out_option,
     open_runtime,
     opening_of,
     run_options,
     workspace_of,
 )
+from sam_tui.cli.roles import hand_out_option
 from sam_tui.cli.settings import data_dir_of, is_given, option, overlay_settings, user_settings
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
