@@ -32,6 +32,7 @@ from sam_tui.core.tooling.registry import Registry, built_ins_first
 from sam_tui.core.tooling.short_list import CALL, FIND
 
 if TYPE_CHECKING:
+    from sam_tui.adapters.fleet.steps import StepQueues
     from sam_tui.adapters.plugins import Plugins
     from sam_tui.adapters.skills import FileSkills
     from sam_tui.assembly.configuration import Configuration
@@ -83,6 +84,26 @@ class Agent(Providers):
     def guard(self) -> "Guard":
         """Decides every call."""
         return make_guard(self, self.inquiries)
+
+    @property
+    @once
+    def hand_out(self) -> "StepQueues | None":
+        """Who hands out the steps of some roles; None where all are done here. Raises ``SamError``."""
+        options = self.configuration.options
+        if not options.hand_out:
+            return None
+        from sam_tui.assembly.hand_out import open_step_queues
+
+        queues = open_step_queues(options.hand_out, self.environ, options.data_dir, self.inquiries)
+        return self.closed(queues, queues.database.close)
+
+    def require_hand_out(self) -> None:
+        """Raise ``UsageError`` where a role is to be handed out that cannot be."""
+        if roles := self.configuration.options.hand_out:
+            from sam_tui.core.workflow.definitions.roles import require_roles
+
+            registered = {c.role for c in self.workflows.workflows().capabilities()}
+            require_roles(roles, registered)
 
     @property
     @once

@@ -73,6 +73,8 @@ class Options:
     personality: str = ""
     topic: str = ""
     workflow_mode: bool = False
+    hand_out: tuple[str, ...] = ()
+    """Roles whose steps of plans workers do."""
     disabled_tools: tuple[str, ...] = ()
     sandbox: "SandboxChoice | None" = None
     """How commands are held; None leaves it to the policy files."""

@@ -4,12 +4,12 @@ import gc
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sam_tui.cli import claude
-from sam_tui.cli.claude import SHARED, claude_options, disabled, names, system_prompt
+from sam_tui.cli.claude import SHARED, F, claude_options, disabled, names, system_prompt
 from sam_tui.cli.log import log_to
 from sam_tui.cli.numbers import FiniteRange
 from sam_tui.cli.settings import data_dir_of, environment, option, with_settings
@@ -43,7 +43,6 @@ CHOOSE = "?"
 """``--resume`` without an id: the person chooses from a list."""
 
 Values = dict[str, Any]
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _hide(_context: click.Context, _option: click.Parameter, key: str | None) -> str | None:
@@ -293,6 +292,7 @@ def settings(
         personality=values.get("personality") or "",
         topic=values.get("topic") or "",
         workflow_mode=bool(values.get("workflow_mode")),
+        hand_out=values.get("hand_out") or (),
         disabled_tools=disabled(values),
         sandbox=values.get("sandbox"),
         rehearse=bool(values.get("rehearse")),

@@ -87,6 +87,11 @@ class RuntimeParts(Services, Protocol):
     def checkpoints(self) -> "CheckpointStore": ...
     @property
     def fleets(self) -> "FleetControl": ...
+    @property
+    def hand_out(self) -> "StepHandOut | None": ...
+    def require_hand_out(self) -> None:
+        """Raise ``UsageError`` where a role is to be handed out that cannot be."""
+        ...
 
     async def end_processes(self) -> None:
         """End every task, command and terminal that was begun."""
@@ -327,12 +332,10 @@ class Runtime:
         self.conversations.fork(conversation, copy, at=at)
         return copy
 
-    def open_runner(
-        self, report: Callable[[str], None], hand_out: "StepHandOut | None" = None
-    ) -> "Runner":
+    def open_runner(self, report: Callable[[str], None]) -> "Runner":
         """A runner that works on one execution with this runtime's agent; ``report`` gets its progress.
 
-        ``hand_out`` has steps done by workers.
+        Raises ``SamError`` where steps are to be handed out and no queue can be opened.
         """
         from sam_tui.core.workflow.drivers.models import ModelSource
         from sam_tui.core.workflow.drivers.run import RunContext
@@ -354,7 +357,7 @@ class Runtime:
             choice,
             self.parts.save_task_file,
             self._recall,
-            hand_out,
+            self.parts.hand_out,
         )
         return Runner(self.workflows.workflows(), crew, self.bus)
 

@@ -29,6 +29,17 @@ class Usage:
             sum(costs) if costs else None,
         )
 
+    def since(self, before: "Usage") -> "Usage":
+        """What came on top of an earlier total."""
+        return Usage(
+            self.input_tokens - before.input_tokens,
+            self.cached_tokens - before.cached_tokens,
+            self.cache_write_tokens - before.cache_write_tokens,
+            self.output_tokens - before.output_tokens,
+            self.reasoning_tokens - before.reasoning_tokens,
+            None if self.cost is None else self.cost - (before.cost or 0.0),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Price:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.workflow.drivers.run import StepHandOut
 from sam_tui.loopback.access import HttpAccess
 from sam_tui.loopback.serving import listen, serve_until
 from sam_tui.plan_server.app import PUBLIC, plan_app
@@ -29,14 +28,12 @@ class PlanFace:
     announce: Callable[[int], None]
 
 
-async def serve_plans(
-    runtime: Runtime, face: PlanFace, hand_out: StepHandOut | None = None
-) -> None:
+async def serve_plans(runtime: Runtime, face: PlanFace) -> None:
     """Serve until a signal comes; what runs then is ended and can be gone on with."""
     listening = listen(face.port)
     bound: int = listening.getsockname()[1]
     async with asyncio.TaskGroup() as group:
-        tasks = ServedTasks(runtime, group, hand_out)
+        tasks = ServedTasks(runtime, group)
         telling = group.create_task(tasks.tell_inquiries(), name="plan-inquiries")
         access = HttpAccess(plan_app(tasks, face.version), face.token, bound, PUBLIC)
         async with serve_until(access, listening) as stopped:

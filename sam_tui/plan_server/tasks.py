@@ -11,7 +11,6 @@ from sam_tui.core.events import InquiryClosed, InquiryOpened
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Reply
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.workflow.drivers.run import StepHandOut
 from sam_tui.core.workflow.planned import PlannedTasks
 
 MOST_RUNNING = 8
@@ -54,10 +53,8 @@ class ServedTask:
 class ServedTasks:
     """All tasks of one server by id, and their results. ``group`` owns the running ones."""
 
-    def __init__(
-        self, runtime: Runtime, group: asyncio.TaskGroup, hand_out: StepHandOut | None = None
-    ) -> None:
-        self._runtime, self._group, self._hand_out = runtime, group, hand_out
+    def __init__(self, runtime: Runtime, group: asyncio.TaskGroup) -> None:
+        self._runtime, self._group = runtime, group
         self.planned = PlannedTasks(runtime.workflows.workflows())
         self.served: dict[str, ServedTask] = {}
 
@@ -162,7 +159,7 @@ class ServedTasks:
                 served.add(re.sub(r"[\r\n]+", " ", line))
 
         try:
-            await self._runtime.open_runner(report, self._hand_out).run(execution)
+            await self._runtime.open_runner(report).run(execution)
         except asyncio.CancelledError:
             if self.served[execution].cancelled:
                 self._runtime.workflows.workflows().abandon(
@@ -170,9 +167,6 @@ class ServedTasks:
                 )
         except Exception as error:  # noqa: BLE001 - one task's fault ends no other; its response says it
             self.served[execution].fault = f"{type(error).__name__}: {error}"
-        finally:
-            if self._hand_out is not None:
-                self._hand_out.forget(execution)
 
 
 def _fields(inquiry: Inquiry) -> Fields:

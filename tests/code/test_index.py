@@ -338,6 +338,7 @@ async def test_files_are_found_by_name_extension_size_and_date(shop: Workshop):
         "src/domain.py",
     ]
     assert await found(query="main", extension="py", minSize="100") == ["src/domain.py"]
+    assert await found(minSize=10**30) == []
     assert await found(limit=1) == ["Makefile"]
     executed = await shop.done("search_index", limit=1)
     assert executed.finished.text.startswith("4 of 4 files, the first 1 shown")

@@ -331,3 +331,21 @@ async def test_a_part_that_changes_nothing_is_told(shop: Any):
         "M a.txt (+1 -1)",
         "= b.txt: nothing to change, it is so already",
     ]
+
+
+@pytest.mark.requirement("files:patch-as-git")
+async def test_folders_that_a_patch_leaves_empty_go_with_the_last_file(shop: Any):
+    shop.write("d/e/a.txt", "1\n")
+    shop.write("g/h/b.txt", "1\n2\n3\n")
+    shop.write("g/stays.txt", "1\n")
+    await shop.done(
+        "apply_patch",
+        patchContent="diff --git a/d/e/a.txt b/d/e/a.txt\ndeleted file mode 100644\n"
+        "--- a/d/e/a.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n"
+        "diff --git a/g/h/b.txt b/b.txt\nsimilarity index 100%\nrename from g/h/b.txt\n"
+        "rename to b.txt\n",
+    )
+    assert sorted(path.name for path in shop.root.rglob("*")) == ["b.txt", "g", "stays.txt"]
+    entry = shop.journal.entries(shop.conversation)[0]
+    shop.journal.undo(shop.conversation, entry.id)
+    assert sorted(shop.tree()) == ["d/e/a.txt", "g/h/b.txt", "g/stays.txt"]

@@ -100,7 +100,13 @@ def example_tools(journal: Journal) -> list[Tool]:
 
     def say(name: str, schedule: Schedule) -> Operation[Say]:
         return Operation(
-            name, "say it", Say, journal.say, lambda a: f"Saying: {a.text}", schedule=schedule
+            name,
+            "say it",
+            Say,
+            journal.say,
+            lambda a: f"Saying: {a.text}",
+            schedule=schedule,
+            anywhere=name == "murmur",
         )
 
     note = Operation(

@@ -52,12 +52,14 @@ class Away:
     def __init__(self, folder: Path, hands: Hands, *plans: list[Any]) -> None:
         self.bench = Bench(folder)
         persona = self.bench.workspace / ".sam" / "personas" / f"{ROLE}.md"
-        persona.write_text(f"---\nname: {ROLE}\ntools: [voice.murmur, voice.note]\n---\nYou.\n")
+        persona.write_text(
+            f"---\nname: {ROLE}\ntools: [voice.murmur, voice.note, voice.speak]\n---\nYou.\n"
+        )
         self.bench.define(
             "policy: {on_exhausted: abort, replans: 1}\n"
             "steps: [{id: plan, kind: plan, prompt: plan, form: stages}]"
         )
-        tools = {"voice.murmur": "murmurs", "voice.note": "notes"}
+        tools = {"voice.murmur": "murmurs", "voice.note": "notes", "voice.speak": "speaks"}
         bench = self.bench
         bench.workflows = Workflows(
             bench.store, bench.source, bench.clock, bench.told.append, lambda: tools
@@ -174,13 +176,18 @@ async def test_what_a_worker_refuses_or_what_is_of_a_file_is_not_done_there(
     tmp_path: Path, hands: Hands
 ) -> None:
     refused, here = sub("a", "refuse"), sub("b", "x.txt", "voice.note")
-    away = Away(tmp_path, hands, [[refused]], [[here]])
+    stays = sub("c", "to be remembered", "voice.speak")
+    away = Away(tmp_path, hands, [[refused]], [[here, stays]])
     hands.perform = away.runs.perform
     assert (await away.stage.run(away.execution)).state == "completed"
     attempts = away.bench.workflows.records.history(away.execution)
     assert ["cannot" in a.error for a in attempts if a.step == "plan/a"] == [True]
     assert [task.stepId for task in hands.taken] == ["a"]
-    assert away.lines == ([], ["begin refuse"])
+    remembered = ["begin to be remembered", "end to be remembered"]
+    assert away.lines == (remembered, ["begin refuse"])
+    assert any(
+        "c: done here" in line and "kept by this program" in line for line in away.stage.said
+    )
     away.runs.tools = {ROLE: []}
     with pytest.raises(Exception, match="has no tool"):
         away.runs.perform(hands.taken[0], WorkHold(hands.database, "x.y", "hands"))

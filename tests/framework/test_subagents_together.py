@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import AssistantMessage, Message, ToolMessage, UserMessage
 from sam_tui.core.ports.model import Delta, ModelRequest, TextDelta, UsageDelta
 from sam_tui.core.usage import Usage
+from sam_tui.folders import settings_folder
 from tests.fakes.engine_kit import Piece, calls
 from tests.framework.bench import Bench, Person
 from tests.framework.conftest import Opened
@@ -299,3 +301,25 @@ async def test_one_at_work_is_not_opened_as_if_it_had_been_broken_off(opened: Op
     opened_again = bench.runtime.open_session(watcher.children["wait"])
     answers = [m.text for m in opened_again.messages if isinstance(m, AssistantMessage)]
     assert answers == ["done"]
+
+
+def define(step: str) -> None:
+    """A workflow of the person with one step."""
+    file = Path(settings_folder(), "workflows", "flow.md")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = f"---\nname: flow\ndescription: d.\nsteps: [{step}]\n---\n"
+    file.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.requirement("plans:workers")
+async def test_what_the_subagent_of_a_step_uses_is_counted_with_its_execution(
+    opened: Opened,
+) -> None:
+    bench, _ = begin(opened, Crowd({"look": [[TextDelta("seen"), COST]]}))
+    define("{id: a, kind: tool, tool: run_subagent, arguments: {task: look}}")
+    workflows = bench.runtime.workflows.workflows()
+    execution = workflows.start("flow").execution_id
+    view = await bench.runtime.open_runner(print).run(execution)
+    assert view.state == "completed", view.reason
+    calls, usage = workflows.records.used(execution)
+    assert (calls, usage.input_tokens, usage.output_tokens, usage.cost) == (1, 100, 10, 0.25)

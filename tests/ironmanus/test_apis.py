@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -27,20 +28,47 @@ PLAIN_HTTP = frozenset({
 })
 """Services of the seed that have no TLS."""
 SEED = """\
-Cat Facts API; Dog API; Random Fox API; HTTPCat API; AnimeChan API; Studio Ghibli API; Open
-Library API; Clearbit Logo API; Nager.Date API; CoinDesk Bitcoin Price API; CoinGecko API; Free
-Dictionary API; Bored API; JokeAPI; Chuck Norris Jokes API; Official Joke API; TheMealDB API;
-TheCocktailDB API; Deck of Cards API; Pokemon API; Rick and Morty API; Open Trivia Database;
-Lorem Picsum; Colormind API; REST Countries API; IP-API; ipapi.co; GeoJS; Stack Overflow API;
-JSONPlaceholder API; NASA APOD API; Numbers API; Open Notify ISS API; Disease.sh COVID-19 API;
-Random User Generator; Lorem Ipsum API; OpenWeatherMap API; Data.gov API; ESPN API; UK Transport
-API; is.gd URL Shortener; QR Server API; Lyrics.ovh API; Quotable API; Pokemon-3D-api; Pokemon
-TCG API; AmiiboAPI; Animal Crossing API; Age of Empires II API; Axolotl API; Cataas API; HTTP
-Dogs API; MeowFacts API; Shibe Online API; Chuck Norris Database; Imgflip API; Meme Maker API;
-CountAPI; Ciprand API; ExtendsClass JSON Storage; Metropolitan Museum API; Art Institute of
-Chicago API
+Cat Facts API catfact.ninja; Dog API dog.ceo; Random Fox API randomfox.ca; HTTPCat API http.cat;
+AnimeChan API api.animechan.io; Studio Ghibli API ghibliapi.vercel.app; Open Library API
+openlibrary.org; Clearbit Logo API logo.clearbit.com; Nager.Date API date.nager.at; CoinDesk
+Bitcoin Price API api.coindesk.com; CoinGecko API api.coingecko.com; Free Dictionary API
+api.dictionaryapi.dev; Bored API www.boredapi.com; JokeAPI v2.jokeapi.dev; Chuck Norris Jokes API
+api.chucknorris.io; Official Joke API official-joke-api.appspot.com; TheMealDB API
+www.themealdb.com; TheCocktailDB API www.thecocktaildb.com; Deck of Cards API deckofcardsapi.com;
+Pokemon API pokeapi.co; Rick and Morty API rickandmortyapi.com; Open Trivia Database opentdb.com;
+Lorem Picsum picsum.photos; Colormind API colormind.io; REST Countries API restcountries.com;
+IP-API ip-api.com; ipapi.co ipapi.co; GeoJS get.geojs.io; Stack Overflow API
+api.stackexchange.com; JSONPlaceholder API jsonplaceholder.typicode.com; NASA APOD API
+api.nasa.gov; Numbers API numbersapi.com; Open Notify ISS API api.open-notify.org; Disease.sh
+COVID-19 API disease.sh; Random User Generator randomuser.me; Lorem Ipsum API loripsum.net;
+OpenWeatherMap API api.openweathermap.org; Data.gov API api.gsa.gov; ESPN API api.espn.com; UK
+Transport API transportapi.com; is.gd URL Shortener is.gd; QR Server API api.qrserver.com;
+Lyrics.ovh API api.lyrics.ovh; Quotable API api.quotable.io; Pokemon-3D-api
+pokemon-3d-api.onrender.com; Pokemon TCG API api.pokemontcg.io; AmiiboAPI amiiboapi.com; Animal
+Crossing API acnhapi.com; Age of Empires II API age-of-empires-2-api.herokuapp.com; Axolotl API
+axoltlapi.herokuapp.com; Cataas API cataas.com; HTTP Dogs API httpstatusdogs.com; MeowFacts API
+meowfacts.herokuapp.com; Shibe Online API shibe.online; Chuck Norris Database api.icndb.com;
+Imgflip API api.imgflip.com; Meme Maker API alpha-meme-maker.herokuapp.com; CountAPI
+api.countapi.xyz; Ciprand API ciprand.p3p.repl.co; ExtendsClass JSON Storage
+json.extendsclass.com; Metropolitan Museum API collectionapi.metmuseum.org; Art Institute of
+Chicago API api.artic.edu
 """
-"""The names of the seed's registry (spec A12)."""
+"""The names of the seed's registry (spec A12), each with the host that answers for it."""
+KEYED = {"NASA APOD API", "OpenWeatherMap API", "Data.gov API", "ESPN API", "UK Transport API"}
+"""Of these, services that want a key; the seed says of all that they want none."""
+
+
+@pytest.mark.requirement("ironmanus:api-list")
+def test_every_entry_of_the_seed_is_there_with_its_host_its_documentation_and_its_key() -> None:
+    rows = (row.rpartition(" ") for row in " ".join(SEED.split()).split("; "))
+    hosts = {name: host for name, _, host in rows}
+    assert len(hosts) == 62
+    entries = {name: APIS.named(name) for name in hosts}
+    assert {n: e and urlsplit(e.base_url).netloc for n, e in entries.items()} == hosts
+    assert {n for n, e in entries.items() if e and e.auth != "None"} == KEYED
+    assert [
+        n for n, e in entries.items() if e and e.docs_url in ("", e.base_url + e.endpoint)
+    ] == []
 
 
 @pytest.mark.requirement("ironmanus:api-list")
@@ -57,7 +85,6 @@ def test_every_entry_keeps_endpoint_and_documentation_apart_and_claims_no_test()
         assert "verified" not in entry.as_object()
     assert APIS.named("coingecko api") is not None
     assert APIS.named("nothing") is None
-    assert [name for name in " ".join(SEED.split()).split("; ") if APIS.named(name) is None] == []
 
 
 @pytest.mark.requirement("ironmanus:api-ended")

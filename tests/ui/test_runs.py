@@ -3,11 +3,14 @@
 import asyncio
 import json
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from textual.app import App
 from textual.widgets import Input, OptionList, TextArea
 
+from sam_tui.adapters.fleet.steps import StepQueues
+from sam_tui.assembly import Options, build
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.core.workflow.service import Workflows
@@ -290,3 +293,31 @@ async def test_a_plan_is_made_changed_in_the_editor_approved_and_carried_out(
         going.set()
         await me.until(lambda: "✓ answer" in bench.text("#run-steps Static"))
         assert bench.workflows.records.execution(bench.view.id).state == "completed"
+
+
+@pytest.mark.requirement("plans:workbench", "plans:workers")
+async def test_a_plan_of_the_workbench_is_handed_out_to_workers_where_it_is_told_so(
+    stage: Stage, model: RawModel, tmp_path: Path
+) -> None:
+    step = {"stepId": "sum", "assigned_agent_role": "UtilityAgent", "tool_name": "CalculatorTool",
+            "sub_task_input": {"expression": "6*7"}, "narrative_step": "add"}  # fmt: skip
+    model.answers += [[TextDelta(json.dumps([[step]]))]]
+    root, data = str(stage.workspace), str(tmp_path / "queues")
+    options = Options(root, data, attended=True, hand_out=("UtilityAgent",))
+    runtime = build(options, {"HOME": str(tmp_path)})
+    runtime.use_model(model)
+    async with driven(app_over(Stage(runtime, model, stage.workspace))) as me:
+        await me.ready()
+        await me.send("/plan how much is it")
+        await me.until(lambda: isinstance(me.app.screen, RunsScreen))
+        bench = Bench(me, Stage(runtime, model, stage.workspace))
+        await me.until(lambda: "approve, retry, abort" in bench.text("#run-head"))
+        await me.pilot.press("r")
+        await me.until(lambda: me.app.screen is me.app.chat and me.app.chat.query(InquiryPanel))
+        await me.pilot.press(*"approve", "enter")
+        queues = runtime.parts.hand_out
+        assert isinstance(queues, StepQueues)
+        listed = queues.database.client.list_workflows
+        await me.until(lambda: listed(workflow_id_prefix="plan-", load_output=False))
+        (work,) = listed(workflow_id_prefix="plan-", load_output=False)
+        assert "UtilityAgent" in str(work.queue_name)

@@ -26,6 +26,9 @@ def test_artifacts_are_kept_whole_and_read_by_range(bench: Bench) -> None:
     assert [r.id for r in bench.workflows.records.artifacts(done.execution_id, "implement")] == [
         added.id
     ]
+    for read in (bench.workflows.records.read_artifact, bench.workflows.records.execution):
+        with pytest.raises(WorkflowRefused, match="There is no"):
+            read("no Unicode: \ud800")
     with pytest.raises(WorkflowRefused) as refused:
         bench.workflows.notes.add_artifact(done.execution_id, "design", "late", "x")
     assert code_of(refused) == "step_not_running"

@@ -61,6 +61,8 @@ def test_each_purpose_and_step_has_its_model_at_the_hosts_of_the_person(
         assert asked_of(server.posts, "step answer,") == [("writer", None, None)]
         (synthesis,) = [last(r) for r in server.posts if "step answer," in last(r)]
         assert "- plan/near: ultraviolet" in synthesis
+        shown = shell("show", done["parentTaskId"], group="plan")
+        assert f"Used: {len(server.posts)} calls of models, " in shown
 
         refused = shell("new", "x", *model, "--ai-service", "gemini", group="plan", code=2)
         assert "There are: openai" in refused

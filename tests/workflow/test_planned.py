@@ -217,6 +217,18 @@ def test_a_template_fits_a_whole_task_and_its_values_stay_values(bench: Bench) -
         assert match(task) is None, task
 
 
+@pytest.mark.requirement("plans:templates", "plans:review")
+def test_a_template_is_shown_and_waits_for_approval_as_a_plan_does(shell: Shell) -> None:
+    made = plan(shell, "new", "what is 6*7?", "--id", "t1")
+    ((step,),) = made["plan"]
+    assert (step["tool_name"], step["assigned_agent_role"]) == ("CalculatorTool", "UtilityAgent")
+    assert (made["success"], made["finalAnswer"]) == (True, None)
+    assert [entry["status"] for entry in made["executedPlan"]] == ["PENDING"]
+    done = plan(shell, "run", "t1")
+    assert (done["finalAnswer"], done["executedPlan"][0]["status"]) == ("42", "COMPLETED")
+    assert "The task is missing." in shell("run", " ", code=2, group="plan")
+
+
 @pytest.mark.requirement("plans:templates")
 def test_sums_and_weather_have_templates_that_take_nothing_else(tmp_path: Path) -> None:
     catalog = Bench(tmp_path, package=True).workflows.catalog

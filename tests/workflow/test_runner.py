@@ -85,8 +85,15 @@ async def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_its_fault
             attempts: 1
             output: {type: object, required: [n], properties: {n: {type: integer}}}
     """)
-    repaired = [{"when": {"user": "cannot be taken"}, "text": 'Sorry: ```json\n{"n": 4}\n```'}]
-    stage = Stage(bench, tmp_path / "k", on("a", 'no {"n": "four"}'), repaired)
+    used = {"input_tokens": 100, "output_tokens": 10, "cost": 0.5}
+    repaired = [
+        {
+            "when": {"user": "cannot be taken"},
+            "text": 'Sorry: ```json\n{"n": 4}\n```',
+            "usage": used,
+        }
+    ]
+    stage = Stage(bench, tmp_path / "k", on("a", 'no {"n": "four"}', usage=used), repaired)
     execution = bench.workflows.start("flow").execution_id
     assert (await stage.run(execution)).state == "completed"
     (attempt,) = bench.workflows.records.history(execution)
@@ -94,6 +101,8 @@ async def test_an_answer_that_does_not_fit_is_asked_for_once_more_with_its_fault
     messages = stage.kit.storage.conversations.messages(ConversationId(attempt.conversation))
     asked = [m.text for m in messages if isinstance(m, UserMessage)]
     assert "output.n must be integer, not string" in asked[1]
+    calls, usage = bench.workflows.records.used(execution)
+    assert (calls, usage.input_tokens, usage.output_tokens, usage.cost) == (2, 200, 20, 1.0)
     hopeless = Stage(bench, tmp_path / "h", on("a", "no"), [{"text": "still no"}])
     execution = bench.workflows.start("flow").execution_id
     view = await hopeless.run(execution)

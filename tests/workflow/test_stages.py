@@ -66,6 +66,8 @@ FAULTS: list[tuple[object, str]] = [
     ([["text"]], "stages[0][0]: a sub-task is an object"),
     ([[sub("a")], "text"], "stages[1]: a stage is a list of sub-tasks"),
     ([[]], "there is no sub-task in any stage"),
+    ([[{**sub("a"), "timeout": -1}]], "stages[0][0].timeout: Input should be greater than 0"),
+    ([[{**sub("a"), "attempts": 0}]], "stages[0][0].attempts: Input should be greater than"),
     ([[{"stepId": "a"}]], "stages[0][0].narrative_step: is missing"),
     ([[{**sub("a"), "status": "done"}]], "stages[0][0].status: is not known"),
     ([[sub("")]], "stages[0][0].stepId: an id is"),
@@ -190,7 +192,8 @@ WRITTEN = [
 async def test_a_plan_is_read_from_what_a_model_writes(
     planned: Bench, tmp_path: Path, around: str, commas: bool
 ) -> None:
-    plan = json.dumps([[sub("a", text='x,] "quoted", }')], [sub("b")]], indent=1)
+    # The second stage is written without its list.
+    plan = json.dumps([[sub("a", text='x,] "quoted", }')], sub("b")], indent=1)
     plan = plan.replace("\n }", ",\n }").replace("\n ]", ",\n ]") if commas else plan
     text = around.replace("{plan}", plan)
     stage = Stage(planned, tmp_path / "k", on("plan", text), on("answer", "the end"))

@@ -62,6 +62,7 @@ class Batch:
                         for name in folders:
                             os.rmdir(name, dir_fd=above)
                     os.rmdir(entry.name, dir_fd=entry.folder)
+            _prune(steps)
 
     def _step(self, step: EditStep) -> None:
         if not isinstance(step, Drop):
@@ -171,6 +172,20 @@ def _remove_folder(where: Location) -> None:
     """Take a folder away that was made; one that something else lies in stays."""
     with suppress(OSError, ToolError), entry_of(where) as entry:
         os.rmdir(entry.name, dir_fd=entry.folder)
+
+
+def _prune(steps: Sequence[EditStep]) -> None:
+    """Take folders away that nothing is in any more, up to the allowed one, where that is wanted."""
+    for step in steps:
+        if isinstance(step, Put) or not step.prune:
+            continue
+        where = step.source if isinstance(step, Move) else step.where
+        path = os.path.dirname(where.real)
+        with suppress(OSError, ToolError):
+            while path not in (where.root, "/"):
+                with entry_of(replace(where, real=path)) as entry:
+                    os.rmdir(entry.name, dir_fd=entry.folder)
+                path = os.path.dirname(path)
 
 
 def _missing_above(where: Location) -> list[Location]:

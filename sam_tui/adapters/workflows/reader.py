@@ -239,7 +239,7 @@ class SqliteReader:
 
     def _run(self, sql: str, *values: Any) -> sqlite3.Cursor:
         with self._explained("read"):
-            return self._connect().execute(sql, values)
+            return self._connect().execute(sql, [_storable(value) for value in values])
 
     def _one(self, kind: type[Any], table: str, where: str, *values: Any) -> Any:
         row = self._run(f"{select(kind, table)} WHERE {where}", *values).fetchone()

@@ -10,7 +10,13 @@ import click
 from click.core import ParameterSource
 
 from sam_tui import __version__
-from sam_tui.cli.options import Values, open_runtime, server_options, settings
+from sam_tui.cli.options import (
+    Values,
+    open_runtime,
+    server_options,
+    settings,
+)
+from sam_tui.cli.roles import hand_out_option
 from sam_tui.cli.settings import data_dir_of
 from sam_tui.core.authorization.paths.secrets import PLAN_TOKEN, WEB_TOKEN
 from sam_tui.core.errors import UsageError
@@ -28,9 +34,7 @@ _ADDRESS = re.compile(r"https?://(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::[0-9]{1,5}
     show_default=True,
     help="Of 127.0.0.1; 0 takes a free one.",
 )
-@click.option(
-    "--hand-out", metavar="ROLES", help="Roles, by commas, whose steps “sam-tui worker” does."
-)
+@hand_out_option
 @click.option("--web", is_flag=True, help="Serve the workbench to browsers of this machine.")
 @click.option(
     "--public-url",
@@ -109,7 +113,6 @@ def _workbench_arguments(values: Values) -> tuple[str, ...]:
 
 
 async def _serve(values: Values) -> None:
-    from sam_tui.cli.commands.fleets.driving import handed_out
     from sam_tui.plan_server.server import PlanFace, attends, serve_plans
     from sam_tui.tokens import bearer_token
 
@@ -123,8 +126,8 @@ async def _serve(values: Values) -> None:
             click.echo(f"The token for Authorization: Bearer is in {token.path}", err=True)
 
         await runtime.gather_tools()
-        with handed_out(values, runtime) as hand_out:
-            face = PlanFace(values["port"], token.text, __version__, announce)
-            await serve_plans(runtime, face, hand_out)
+        runtime.parts.require_hand_out()
+        face = PlanFace(values["port"], token.text, __version__, announce)
+        await serve_plans(runtime, face)
     finally:
         await runtime.close()

@@ -20,6 +20,7 @@ from sam_tui.cli.options import (
     run_options,
     workspace_of,
 )
+from sam_tui.cli.roles import hand_out_option
 from sam_tui.cli.settings import data_dir_of, is_given, option, overlay_settings, user_settings
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
@@ -63,6 +64,7 @@ class MainCommand(click.Command):
     envvar="SAM_TUI_SCREEN_READER",
     help="Plain lines with labels, nothing moves.",
 )
+@hand_out_option
 @agent_options
 @run_options
 def workbench_command(**values: object) -> int:

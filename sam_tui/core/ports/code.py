@@ -56,18 +56,23 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Give a file or folder another name, which must be free."""
+    """Give a file or folder another name, which must be free; ``prune`` as in ``Drop``."""
 
     source: Location
     target: Location
+    prune: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Delete a file, or a link itself. With ``before`` only while it is still that."""
+    """Delete a file, or a link itself. With ``before`` only while it is still that.
+
+    ``prune`` takes folders above it away that all steps together leave empty.
+    """
 
     where: Location
     before: Snapshot | None
+    prune: bool = False
 
 
 EditStep = Put | Move | Drop

@@ -151,6 +151,8 @@ class Operation(Generic[A]):
     """Whether it opens a terminal session, which lives on after the call."""
     sends: bool = False
     """Whether what it is given may go to a host, although its tool is ``local``."""
+    anywhere: bool = False
+    """Whether a call that accesses nothing comes to the same in another program: it only computes."""
     example: Mapping[str, object] | None = None
     """The arguments of a correct call, where one made of the required ones alone would not be."""
 

@@ -12,6 +12,7 @@ from sam_tui.core.ports.workflows import (
     ArtifactRow,
     FindingRow,
 )
+from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, require_running
 from sam_tui.core.workflow.execution.completion import (
     RecordedCall,
@@ -144,10 +145,16 @@ class WorkflowNotes:
         with self._transactions.case(execution) as case:
             case.record(type_, **data)
 
-    def add_usage(self, execution: str, step: str, usage: Mapping[str, Any]) -> None:
-        """Note what a driver used: ``calls``, ``input_tokens``, ``output_tokens``, ``cost``."""
+    def add_usage(self, execution: str, step: str, calls: int, usage: Usage) -> None:
+        """Note what a step used of models, its subagents included; ``calls`` count for the budget."""
+        used: dict[str, Any] = {
+            "calls": calls,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cost": usage.cost,
+        }
         with self._transactions.case(execution) as case:
-            case.record("model_used", step, **usage)
+            case.record("model_used", step, **used)
 
 
 def _finding(transaction: Transaction, finding: str) -> FindingRow:

@@ -134,12 +134,13 @@ class PlannedTasks:
         specs = {spec.id: spec for spec in self._workflows.records.plan(task_id)}
         entries: list[Fields] = []
         for step in steps:
-            if not step.parent:
+            id_ = step.id.removeprefix(f"{step.parent}/")
+            if id_ not in specs:
                 continue
             output = step.output or {}
             raw = output.get("result_data", output.get("text", output.get("summary")))
             entries.append(
-                sub_task(specs[step.id.removeprefix(f"{step.parent}/")])
+                sub_task(specs[id_])
                 | {
                     "status": _STATUS.get(step.status, "PENDING"),
                     "processed_result_data": output.get("processed_result_data", raw),
@@ -164,8 +165,9 @@ def final_answer(steps: Sequence[StepView]) -> str | None:
 
 
 def _is_planned(view: ExecutionView) -> bool:
-    """Whether it waits with a plan for approval: what ``PLAN_ONLY`` asks for."""
-    return view.question is not None and "approve" in view.question.choices
+    """Whether it waits with a plan for approval, what ``PLAN_ONLY`` asks for; a template is held back."""
+    asked = view.question is not None and "approve" in view.question.choices
+    return asked or view.state == "idle"
 
 
 def _message(view: ExecutionView) -> str:

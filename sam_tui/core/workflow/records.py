@@ -16,6 +16,7 @@ from sam_tui.core.ports.workflows import (
     StepRow,
     WorkflowReader,
 )
+from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.definitions.model import Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.references import fill
 from sam_tui.core.workflow.execution.case import living, needs_of, pinned_definition, spec_of
@@ -66,10 +67,11 @@ class WorkflowRecords:
         return tuple(self._step(definition, row, params) for row in rows)
 
     def plan(self, execution: str) -> tuple[Step, ...]:
-        """The steps of the plan that an execution has, as they were read; none without a plan."""
+        """The steps of the plan that an execution has, as they were read; a template's are its own."""
         row = self._row(execution)
         definition = pinned_definition(self._reader, row.version)
-        rows = [r for r in living(self._reader.steps(execution)) if r.parent]
+        planned = any(step.kind == "plan" for step in definition.steps)
+        rows = [r for r in living(self._reader.steps(execution)) if r.parent or not planned]
         return tuple(spec_of(definition, r) for r in rows)
 
     def spec(self, execution: str, step: str) -> Step:
@@ -198,9 +200,19 @@ class WorkflowRecords:
         policy = pinned_definition(self._reader, self._row(execution).version).policy
         if policy.model_calls is None:
             return None
+        return max(0, policy.model_calls - self.used(execution)[0])
+
+    def used(self, execution: str) -> tuple[int, Usage]:
+        """How often models were called for an execution, and what that took."""
+        calls, usage = 0, Usage()
         query = EventQuery(execution, type="model_used", limit=100_000)
-        used = sum(json.loads(e.data_json).get("calls", 0) for e in self._reader.events(query))
-        return max(0, policy.model_calls - used)
+        for event in self._reader.events(query):
+            data = json.loads(event.data_json)
+            calls += data["calls"]
+            usage = usage.plus(
+                Usage(data["input_tokens"], output_tokens=data["output_tokens"], cost=data["cost"])
+            )
+        return calls, usage
 
     def effectiveness(self, execution: str) -> float:
         """Seed 001's measure, from how attempts ended and what the host saw; 0.3 to 1.0."""

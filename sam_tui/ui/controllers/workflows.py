@@ -1,5 +1,6 @@
 """Workflows in the workbench: the screen of runs, what is done to them, and who drives them."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from functools import partial
@@ -48,6 +49,7 @@ class WorkflowRuns:
         self._screen: RunsScreen | None = None
         """The screen of runs, while it is open."""
         self._driven: dict[str, Worker[None]] = {}
+        self._opening = asyncio.Lock()
         self._due = False
         current.changed.watch(self.show_phase)
         self._verbs: dict[str, Callable[[str], None]] = {
@@ -98,6 +100,7 @@ class WorkflowRuns:
         session = self._current.session
         await self._runtime.gather_tools(session.conversation if session is not None else None)
         try:
+            self._runtime.parts.require_hand_out()
             execution = PlannedTasks(self._workflows).begin(task, "PLAN_ONLY")
             self.open()
             if self._screen is not None:
@@ -203,9 +206,9 @@ class WorkflowRuns:
 
     def _go(self, execution: str) -> None:
         view = self._workflows.records.execution(execution)
-        if view.state == "paused":
+        if view.state in ("paused", "idle"):
             self._resume(execution)
-        elif view.state in ("running", "idle"):
+        elif view.state == "running":
             self._drive(execution)
         else:
             self._say(f"{view.workflow} is {view.state}. t opens the step that failed again.")
@@ -302,6 +305,11 @@ class WorkflowRuns:
         if before is not None:
             await ended(before)
         try:
+            self._runtime.parts.require_hand_out()
+            async with (
+                self._opening
+            ):  # of the queues, which takes a second where steps are handed out
+                await asyncio.to_thread(getattr, self._runtime.parts, "hand_out")
             runner = self._runtime.open_runner(lambda _: None)
             view = await runner.run(execution)
         except SamError as error:

@@ -235,12 +235,15 @@ class PatchDraft:
             if stood and (
                 not same_kind or (version and version.link and version.data != stood.data)
             ):
-                drops.append(Drop(where, stood))
+                drops.append(Drop(where, stood, prune=True))
                 stood = None
             base = self._before[moves[real]] if real in moves else stood
             put = _put(where, version, base) if version else None
             puts += [put] if put else []
-        renames = [Move(self._places[source], self._places[real]) for real, source in moves.items()]
+        renames = [
+            Move(self._places[source], self._places[real], prune=True)
+            for real, source in moves.items()
+        ]
         return [*drops, *renames, *puts]
 
     def _moves(self) -> dict[str, str]:

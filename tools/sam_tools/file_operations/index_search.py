@@ -15,6 +15,8 @@ from sam_tui.core.text.plain import gist, printable
 from sam_tui.core.tooling.contract import Operation, ToolContext, ToolResult
 
 _MOST_PASSAGES = 100
+_LARGEST = 2**62
+"""Bytes: beyond any file, and within what a database compares."""
 _MOST_FILES = 1000
 _MOST_LISTED = 200_000
 _SHOWN_LINES = 12
@@ -98,8 +100,8 @@ class Indexing:
         chosen = FileFilter(
             arguments.query,
             arguments.extension,
-            arguments.minSize,
-            arguments.maxSize,
+            min(arguments.minSize, _LARGEST),
+            min(arguments.maxSize, _LARGEST),
             _seconds("modifiedAfter", arguments.modifiedAfter),
             _seconds("modifiedBefore", arguments.modifiedBefore),
         )

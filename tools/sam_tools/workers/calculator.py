@@ -11,7 +11,12 @@ _SAFE = 2**53
 def calculator() -> Tool:
     """The tool, ready to register. Expressions are read by a grammar; nothing is run as code."""
     operation = Operation(
-        "CalculatorTool", "calculates", Calculate, _calculate, lambda a: a.expression[:80]
+        "CalculatorTool",
+        "calculates",
+        Calculate,
+        _calculate,
+        lambda a: a.expression[:80],
+        anywhere=True,
     )
     about = "Calculates exactly: + - * / ^ % of, roots, logarithms, angles, big numbers, percent, units."
     return Tool("CalculatorTool", about, (operation,), consolidated=False, listed=False)

@@ -3,20 +3,14 @@
 import asyncio
 import json
 import os
-import socket
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from sam_tui.cli.options import Values, open_runtime, settings
-from sam_tui.cli.settings import data_dir_of
-from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint, mint_conversation
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.workflow.definitions.roles import ORCHESTRATOR
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.output import terminal_safe
 
@@ -24,7 +18,6 @@ if TYPE_CHECKING:
     from sam_tui.adapters.fleet.database import QueueDatabase
     from sam_tui.adapters.fleet.messages import AnswerMessage
     from sam_tui.adapters.fleet.records import FleetFolder, FleetQuestion, TaskRecord
-    from sam_tui.adapters.fleet.steps import StepQueues
     from sam_tui.core.runtime import Runtime
 
 _PASSED = (
@@ -49,47 +42,11 @@ def passed_options(values: Values) -> tuple[str, ...]:
     )
 
 
-def roles_of(text: str) -> tuple[str, ...]:
-    """Roles that are separated by commas, each once."""
-    return tuple(dict.fromkeys(role for part in text.split(",") if (role := part.strip())))
-
-
 def open_database(values: Values) -> "QueueDatabase":
     """The queues that these options and the environment name. Raises ``SamError``."""
-    from sam_tui.adapters.fleet.database import QueueDatabase, database_url
-    from sam_tui.adapters.fleet.messages import Seal
-    from sam_tui.core.authorization.paths.secrets import FLEET_KEY
-    from sam_tui.tokens import TOKEN, bearer_token
+    from sam_tui.assembly.hand_out import open_database as opened
 
-    data_dir = settings({**values, "workspace": os.sep}).data_dir
-    key = os.environ.get("SAM_TUI_FLEET_KEY", "")
-    if key and not TOKEN.fullmatch(key):
-        raise UsageError("SAM_TUI_FLEET_KEY is 32 to 256 letters, digits, - and _.")
-    key = key or bearer_token(data_dir, FLEET_KEY).text
-    return QueueDatabase(database_url(os.environ, data_dir), Seal(key))
-
-
-@contextmanager
-def handed_out(values: Values, runtime: "Runtime") -> "Generator[StepQueues | None]":
-    """The queues of the roles that are handed out, None without any. Raises ``UsageError``."""
-    roles = roles_of(values.get("hand_out") or "")
-    if not roles:
-        yield None
-        return
-    if ORCHESTRATOR in roles:
-        raise UsageError(f"The steps of {ORCHESTRATOR} are done here.")
-    registered = [capability.role for capability in runtime.workflows.workflows().capabilities()]
-    if unknown := [role for role in roles if role not in registered]:
-        names = ", ".join(sorted(role for role in registered if role != ORCHESTRATOR))
-        raise UsageError(f"There is no role {unknown[0]!r}.", hint=f"There are: {names}.")
-    from sam_tui.adapters.fleet.steps import StepQueues
-
-    database = open_database(values)
-    origin = f"{socket.gethostname()} {data_dir_of(values)}"
-    try:
-        yield StepQueues(database, roles, origin, runtime.inquiries)
-    finally:
-        database.close()
+    return opened(os.environ, settings({**values, "workspace": os.sep}).data_dir)
 
 
 async def drive_fleet(

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sam_tui.cli.commands.fleets.driving import open_database, passed_options, roles_of
+from sam_tui.cli.commands.fleets.driving import open_database, passed_options
 from sam_tui.cli.options import MODES, Values, fleet_options, open_runtime
+from sam_tui.cli.roles import roles_of
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.messages import ToolCall

@@ -15,7 +15,6 @@ from sam_tui.headless.outcome import EXIT_CODES
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
-    from sam_tui.core.workflow.drivers.run import StepHandOut
     from sam_tui.headless.dialogue.terminal import TerminalPerson
 
 DONE, FAILED, WAITS = 0, 1, 3
@@ -44,15 +43,10 @@ def open_attended(values: Values, program: str) -> AttendedRuntime:
     return AttendedRuntime(runtime, person)
 
 
-async def drive(
-    attended: AttendedRuntime,
-    execution: str,
-    interrupts: Interrupts,
-    hand_out: "StepHandOut | None" = None,
-) -> int | None:
+async def drive(attended: AttendedRuntime, execution: str, interrupts: Interrupts) -> int | None:
     """Let our agent drive an execution as far as it goes; the exit code of an interrupt, or None."""
     runtime, person = attended.runtime, attended.person
-    runner = runtime.open_runner(lambda line: click.echo(terminal_safe(line), err=True), hand_out)
+    runner = runtime.open_runner(lambda line: click.echo(terminal_safe(line), err=True))
     loop = asyncio.get_running_loop()
     try:
         async with person.answering(runtime):
@@ -63,8 +57,6 @@ async def drive(
         return EXIT_CODES[interrupts.subtype or "cancelled"]
     finally:
         interrupts.cancel_with(None)
-        if hand_out is not None:
-            hand_out.forget(execution)
     if person.unanswered:
         click.echo(_UNANSWERED, err=True)
     return None

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from sam_tui.cli.commands.fleets.driving import handed_out
-from sam_tui.cli.commands.workflows.execution import WAITS, drive, exit_code, open_attended
+from sam_tui.cli.commands.workflows.execution import drive, exit_code, open_attended
 from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_console, workflow_options
 from sam_tui.cli.options import Values, agent_options, open_runtime
+from sam_tui.cli.roles import hand_out_option
 from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.errors import StorageError, UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
@@ -22,6 +22,7 @@ from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.prompt_input import read_prompt
 
 if TYPE_CHECKING:
+    from sam_tui.core.usage import Usage
     from sam_tui.core.workflow.planned import PlannedTasks
     from sam_tui.core.workflow.service import Workflows
 
@@ -61,9 +62,7 @@ def new_command(**values: Any) -> int:
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--ai-service", metavar="NAME", help="Whose models work on it, such as openai.")
-@click.option(
-    "--hand-out", metavar="ROLES", help="Roles, by commas, whose steps “sam-tui worker” does."
-)
+@hand_out_option
 @agent_options
 def run_command(**values: Any) -> int:
     """Approve and carry out the plan ID, or go on with it; else plan and carry out TASK.
@@ -71,6 +70,8 @@ def run_command(**values: Any) -> int:
     At a terminal you are asked there what comes up; elsewhere it is denied, unless --answers says else.
     """
     service = values["ai_service"] or ""
+    if not values["task"].strip():
+        raise UsageError("The task is missing.")
 
     def begin(tasks: "PlannedTasks") -> str:
         try:
@@ -184,9 +185,9 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
             async def work() -> int:
                 try:
                     await runtime.gather_tools()  # what a planner is told is settled as it begins
-                    with handed_out(values, runtime) as hand_out:
-                        task = begin(tasks)
-                        stopped = await drive(attended, task, interrupts, hand_out)
+                    runtime.parts.require_hand_out()
+                    task = begin(tasks)
+                    stopped = await drive(attended, task, interrupts)
                     if stopped is None:
                         return _show(at, tasks, task)
                     click.echo(f"Interrupted. Go on: sam-tui plan run {task}", err=True)
@@ -202,9 +203,8 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
 def _show(at: WorkflowConsole, tasks: "PlannedTasks", task: str) -> int:
     result = tasks.result(task)
     view = at.workflows.records.execution(task)
-    at.show(result, _lines(result, task))
-    waits = exit_code(view) == WAITS and result["success"]
-    return 0 if waits else exit_code(view)
+    at.show(result, [*_lines(result, task), *_used(*at.workflows.records.used(task))])
+    return 0 if result["success"] else exit_code(view)
 
 
 def _lines(result: dict[str, object], task: str) -> list[str]:
@@ -225,6 +225,16 @@ def _lines(result: dict[str, object], task: str) -> list[str]:
     elif result["success"]:
         lines.append(f"Approve and carry out: sam-tui plan run {task}")
     return lines
+
+
+def _used(calls: int, usage: "Usage") -> list[str]:
+    """What a plan has cost so far, for people."""
+    if not calls:
+        return []
+    cost = "" if usage.cost is None else f", ${usage.cost:.4f}"
+    tokens = usage.input_tokens + usage.output_tokens
+    times = "1 call" if calls == 1 else f"{calls} calls"
+    return ["", f"Used: {times} of models, {tokens:,} tokens{cost}"]
 
 
 def _write_bank(at: WorkflowConsole, task: str, output: str) -> str:
@@ -248,7 +258,7 @@ def _stages(file: str) -> object:
         if file == "-":
             text = read_prompt("-", input_descriptor()).text
         else:
-            text = read_named(file, most=_LARGEST).decode()
+            text = read_named(file, most=_LARGEST).decode("utf-8-sig")
         if len(text) > _LARGEST:
             raise UsageError(f"{file} is larger than {_LARGEST} bytes.")
         return plain_json(text)

@@ -300,7 +300,7 @@ def _started(workflows: "Workflows", values: Values) -> str:
     except WorkflowRefused:
         done = workflows.start(name, _params(values), execution_id=values["execution"])
         return done.execution_id
-    if view.state == "paused" and not view.question:
+    if view.state in ("idle", "paused") and not view.question:
         workflows.resume(name)
     return name
 

@@ -1,8 +1,10 @@
 """Worker roles: persona files that name tools, and what of them a planner may count on."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+
+from sam_tui.core.errors import UsageError
 
 LLM_STEP = "LLMStepExecutor"
 """The action that is a step of the model itself: kind ``llm``."""
@@ -84,3 +86,12 @@ def read_capabilities(text: str) -> tuple[Capability, ...]:
         )
         for row in json.loads(text)
     )
+
+
+def require_roles(roles: Sequence[str], registered: Collection[str]) -> None:
+    """Raise ``UsageError`` for a role that cannot be handed out."""
+    if ORCHESTRATOR in roles:
+        raise UsageError(f"The steps of {ORCHESTRATOR} are done here.")
+    if unknown := [role for role in roles if role not in registered]:
+        names = ", ".join(sorted(role for role in registered if role != ORCHESTRATOR))
+        raise UsageError(f"There is no role {unknown[0]!r}.", hint=f"There are: {names}.")

@@ -46,9 +46,10 @@ class Sampling(BaseModel):
 
 
 def is_stages(value: object) -> bool:
-    """Whether a value has the form of stages: a list of lists."""
+    """Whether a value has the form of stages: a list of lists, or of sub-tasks one after the other."""
     return isinstance(value, list) and any(
-        isinstance(part, list) for part in cast("list[object]", value)
+        isinstance(part, list) or (isinstance(part, Mapping) and "stepId" in part)
+        for part in cast("list[object]", value)
     )
 
 
@@ -64,17 +65,18 @@ class StageReader:
     def read(self, stages: Sequence[object]) -> None:
         """Take every stage in its order."""
         before: list[str] = []
-        for number, stage in enumerate(stages):
+        for number, item in enumerate(stages):
+            stage = [cast("object", item)] if isinstance(item, Mapping) else item
             if not isinstance(stage, list):
                 self.faults.append(f"stages[{number}]: a stage is a list of sub-tasks")
                 continue
             names: list[str] = []
-            for index, item in enumerate(cast("list[object]", stage)):
+            for index, task in enumerate(cast("list[object]", stage)):
                 position = f"stages[{number}][{index}]"
-                faults = list(self._faults(item))
+                faults = list(self._faults(task))
                 self.faults += [f"{position}{fault}" for fault in faults]
-                if isinstance(item, Mapping):
-                    fields = cast("Fields", item)
+                if isinstance(task, Mapping):
+                    fields = cast("Fields", task)
                     if isinstance(fields.get("stepId"), str):
                         names.append(str(fields["stepId"]))
                     if not faults:
@@ -142,8 +144,10 @@ class StageReader:
             values |= {"kind": "tool", "tool": tool, "arguments": dict(payload), "persona": role}
         try:
             self.steps.append((position, Step.model_validate(values)))
-        except ValueError as error:
-            self.faults.append(f"{position}: {str(error).splitlines()[-1]}")
+        except ValidationError as error:
+            for fault in error.errors(include_url=False, include_input=False):
+                name = "".join(f".{part}" for part in fault["loc"])
+                self.faults.append(f"{position}{name}: {fault['msg']}")
 
 
 def _prompt_faults(tool: str, payload: Fields) -> Iterator[str]:

@@ -82,17 +82,12 @@ class StepRun:
 
     async def turn(self, work: "StepTurn", budget: Budget, prompt: str) -> TurnFinished:
         """One turn of a conversation that works on a step; its usage is recorded with the step."""
-        engine, before = self.context.engine, budget.steps
+        engine, steps, before = self.context.engine, budget.steps, budget.usage
         conversation = work.history.conversation
         with engine.budgets.running(conversation, budget, work.model, work.gate):
             turn = await Turn(engine, work.model, work.history, budget, work.gate).run(prompt)
-        used = {
-            "calls": budget.steps - before,
-            "input_tokens": turn.usage.input_tokens,
-            "output_tokens": turn.usage.output_tokens,
-            "cost": turn.usage.cost,
-        }
-        self.workflows.notes.add_usage(work.execution, work.step, used)
+        used = turn.usage.since(before)
+        self.workflows.notes.add_usage(work.execution, work.step, budget.steps - steps, used)
         return turn
 
     def gate(self, conversation: ConversationId, ticket: Ticket) -> Gate:

@@ -57,6 +57,8 @@ class Runner:
                     await models.close()
             finally:
                 self._recorder.close()
+                if self._context.hand_out is not None:
+                    self._context.hand_out.forget(execution_id)
 
     def _parent(self, execution_id: str) -> ConversationId:
         """Without a conversation to belong to, the run has one of its own, by its own name."""
@@ -101,9 +103,7 @@ class _ExecutionRun:
     async def _steps(self) -> ExecutionView:
         while True:
             view = self._workflows.records.execution(self._execution)
-            if view.state == "idle":
-                self._workflows.resume(self._execution)
-            elif view.state == "paused" and view.question is not None:
+            if view.state == "paused" and view.question is not None:
                 if not await self._decide(view):
                     return view
             elif view.state != "running":

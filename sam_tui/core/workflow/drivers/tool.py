@@ -4,11 +4,13 @@ import json
 from dataclasses import replace
 
 from sam_tui.core.accesses import Fetch, Use
+from sam_tui.core.agent.budget import Budget
 from sam_tui.core.display import Terminal
-from sam_tui.core.ids import CallId, mint
+from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.tooling.contract import CallPlan
 from sam_tui.core.tooling.executor import Executed
+from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.drivers.digest import LONG
 from sam_tui.core.workflow.drivers.run import StepRun
 from sam_tui.core.workflow.execution.output import RESULT
@@ -44,7 +46,7 @@ class ToolDriver:
         )
         plan = self._handed_out(plan, ticket)
         self._run.recorder.watch(conversation)
-        executed = await executor.run(plan, conversation)
+        executed = await self._called(plan, ticket, conversation)
         output = output_of_call(executed)
         data = output.get("result_data")
         raw = json.dumps(data, ensure_ascii=False) if data else executed.finished.text
@@ -62,11 +64,30 @@ class ToolDriver:
         hand_out, operation = self._run.context.hand_out, plan.operation
         if hand_out is None or operation is None or (carry := hand_out.carrier(ticket)) is None:
             return plan
-        if not all(isinstance(a, Fetch | Use) for a in operation.accesses(plan.arguments)):
+        accesses = operation.accesses(plan.arguments)
+        if not all(isinstance(a, Fetch | Use) for a in accesses):
             why = "its call touches files or runs a command, and those are in this workspace"
-            self._run.context.report(f"{ticket.step}: done here, by no worker: {why}")
-            return plan
-        return replace(plan, operation=replace(operation, run=carry))
+        elif not accesses and not operation.anywhere:
+            why = "what its call is about is kept by this program"
+        else:
+            return replace(plan, operation=replace(operation, run=carry))
+        self._run.context.report(f"{ticket.step}: done here, by no worker: {why}")
+        return plan
+
+    async def _called(
+        self, plan: CallPlan, ticket: Ticket, conversation: ConversationId
+    ) -> Executed:
+        """Make the call; a subagent that it begins has the model of the run, and counts with it."""
+        engine, model, budget = self._run.context.engine, self._run.context.model, Budget()
+        if model is None:
+            return await engine.executor.run(plan, conversation)
+        with engine.budgets.running(conversation, budget, model):
+            executed = await engine.executor.run(plan, conversation)
+        if budget.usage != Usage():
+            calls = int(executed.data.get("iterations", 1))
+            add = self._run.workflows.notes.add_usage
+            add(ticket.execution_id, ticket.step, calls, budget.usage)
+        return executed
 
     def _in_task(self, ticket: Ticket) -> Ticket:
         """Actions on files of a task are told which folder is the task's, whatever the plan says."""

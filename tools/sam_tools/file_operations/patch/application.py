@@ -44,6 +44,13 @@ def refused(text: str, patch: FilePatch, hunk: Hunk, misfit: Misfit, name: str) 
                 f"{name}: {which} has neither context nor a line number. Nothing was changed.",
                 hint="Add the lines above and below the change, each beginning with a space.",
             )
+        case "begin" | "end" as edge:
+            side = "above" if edge == "begin" else "below"
+            return ToolError(
+                f"{name}: {which} has no context {side} its change, so it belongs where the file "
+                f"{edge}s; its lines stand at line {spots}. Nothing was changed.",
+                hint=f"Add the lines {side} the change, each beginning with a space.",
+            )
         case "nowhere":
             return ToolError(
                 f"{name}: {which} does not fit{where}; {_instead(text, hunk)}. Nothing was changed.",

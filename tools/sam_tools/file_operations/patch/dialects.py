@@ -8,10 +8,12 @@ from sam_tools.file_operations.patch.pieces import FilePatch, Hunk, Line, Mark, 
 from sam_tools.file_operations.patch.unified import parse_unified
 from sam_tui.core.errors import ToolError
 
-_SEARCH = re.compile(r"<{5,9} ?(?:SEARCH|ORIGINAL)\s*\Z")
+_SEARCH = re.compile(r"[<-]{5,9} ?(?:SEARCH|ORIGINAL)>?(?: +(?P<path>\S.*?))?\s*\Z")
+_LINES = re.compile(r":(?:start|end)_line: *\d+\s*\Z|-{5,9}\s*\Z")
+"""Between the first mark and the old lines in some dialects: the text decides, not the numbers."""
 _MIDDLE = re.compile(r"={5,9}\s*\Z")
-_REPLACE = re.compile(r">{5,9} ?(?:REPLACE|UPDATED)\s*\Z")
-_BLOCK_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})")
+_REPLACE = re.compile(r"[>+]{5,9} ?(?:REPLACE|UPDATED)\s*\Z")
+_BLOCK_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})(?:[\w+.-]*\s+(?P<path>[^\s`]*[./][^\s`]*)\s*\Z)?")
 _NAME = re.compile(r"[#*\s]*(?:[Ff]ile(?:name)?:)?[*`\s]*(.*?)[*`:\s]*\Z")
 
 
@@ -28,15 +30,17 @@ def parse_blocks(lines: Sequence[str], path: str) -> tuple[FilePatch, ...]:
     hunks: dict[str, list[Hunk]] = {}
     at = named_from = 0
     while at < len(lines):
-        if not _SEARCH.match(lines[at]):
+        if (opening := _SEARCH.match(lines[at])) is None:
             at += 1
             continue
-        path = _name(lines[named_from:at]) or path
+        path = opening["path"] or _name(lines[named_from:at]) or path
         if not path:
             raise _wrong(at, "the block has no file", "Write the file's path on the line above it.")
         middle = _end(lines, at, _MIDDLE)
         end = _end(lines, middle, _REPLACE)
         of_file = hunks.setdefault(path, [])
+        while at + 1 < middle and _LINES.match(lines[at + 1]):
+            at += 1
         old, new = lines[at + 1 : middle], lines[middle + 1 : end]
         of_file.append(Hunk(len(of_file) + 1, tuple(_lines(old, new))))
         at = named_from = end + 1
@@ -46,10 +50,15 @@ def parse_blocks(lines: Sequence[str], path: str) -> tuple[FilePatch, ...]:
 
 
 def _name(above: Sequence[str]) -> str:
-    """The last line above a block that is no fence; empty for none, and for a sentence."""
-    lines = [line for line in above if line.strip() and not _BLOCK_FENCE.match(line)]
-    match = _NAME.match(lines[-1]) if lines else None
-    return match[1] if match and (" " not in match[1] or "/" in match[1]) else ""
+    """The last line above a block that is no bare fence; empty for none, and for a sentence."""
+    for line in reversed(above):
+        if fence := _BLOCK_FENCE.match(line):
+            if fence["path"]:
+                return fence["path"]
+        elif line.strip():
+            match = _NAME.match(line)
+            return match[1] if match and (" " not in match[1] or "/" in match[1]) else ""
+    return ""
 
 
 def _end(lines: Sequence[str], at: int, mark: re.Pattern[str]) -> int:
@@ -85,6 +94,12 @@ def _wrong(at: int, what: str, hint: str) -> ToolError:
 _SECTION = re.compile(r"\*\*\* (?:Update|Add|Delete) File:")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})[\w+.-]*\s*\Z")
 _HEREDOC = re.compile(r"(?:\$ )?apply_patch\s+<<-?\s*['\"]?(\w+)['\"]?\s*\Z")
+_FOREIGN = (
+    (re.compile(r"\*{15}\s*\Z"), "a context diff"),
+    (re.compile(r"\d+(?:,\d+)?[acd]\d+(?:,\d+)?\s*\Z"), "a diff without context"),
+    (re.compile(r"(?:\d+(?:,\d+)?[acd]|[ad]\d+ \d+)\s*\Z"), "a script for ed"),
+)
+"""By a line of them, other forms in which diff says what is different."""
 _HEADER = re.compile(r"@@|\*\*\* [A-Z]|diff --git |Index: ")
 
 
@@ -103,12 +118,17 @@ def parse(text: str, path: str = "") -> Patch:
         patch = Patch(parse_unified(body, path), "unified")
     if not patch.files:
         raise ToolError(
-            "patchContent holds no patch: neither a file header with hunks nor a "
+            f"patchContent holds {_form(lines)}: neither a file header with hunks nor a "
             "*** Begin Patch envelope.",
             hint="Write a unified diff (--- a/file, +++ b/file, @@ -1,3 +1,4 @@) or "
             "*** Begin Patch / *** Update File: file / @@ / *** End Patch.",
         )
     return patch.aimed(path) if path else patch
+
+
+def _form(lines: Sequence[str]) -> str:
+    """What a text is that is read as no patch."""
+    return next((form for mark, form in _FOREIGN if any(map(mark.match, lines))), "no patch")
 
 
 def _without_returns(lines: list[str]) -> list[str]:

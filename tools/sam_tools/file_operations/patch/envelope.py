@@ -9,6 +9,7 @@ from sam_tui.core.errors import ToolError
 
 _SECTION = re.compile(r"\*\*\* (Update|Add|Delete) File:\s*(.*?)\s*\Z")
 _MOVE = re.compile(r"\*\*\* Move to:\s*(.*?)\s*\Z")
+_QUOTED = re.compile(r"\A([`\"])(.+)\1\Z")
 _MARKS: dict[str, Mark] = {" ": " ", "+": "+", "-": "-"}
 
 
@@ -31,9 +32,10 @@ def parse_envelope(lines: Sequence[str]) -> tuple[FilePatch, ...]:
         end = at + 1
         while end < len(lines) and not _ends(lines[end]):
             end += 1
-        if not section[2]:
+        path = _QUOTED.sub(r"\2", section[2])
+        if not path:
             raise _wrong(at, "the file has no name")
-        files.append(_file(section[1], section[2], lines[at + 1 : end], at + 1))
+        files.append(_file(section[1], path, lines[at + 1 : end], at + 1))
         at = end
     return tuple(files)
 

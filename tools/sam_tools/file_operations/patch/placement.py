@@ -87,9 +87,12 @@ class HunkPosition:
 
 @dataclass
 class Misfit(Exception):
-    """A hunk fits nowhere, or in several places: ``spots`` are their lines from 1."""
+    """A hunk fits nowhere, or in several places: ``spots`` are their lines from 1.
 
-    reason: Literal["nowhere", "several", "overlap", "anchor", "bare"]
+    ``begin`` and ``end``: its lines are there, but not where the file begins or ends, as its context says.
+    """
+
+    reason: Literal["nowhere", "several", "overlap", "anchor", "bare", "begin", "end"]
     spots: tuple[int, ...] = ()
     anchor: str = ""
 
@@ -201,7 +204,16 @@ class Ground:
             if spot is not None:
                 return spot
             clash = clash or clashing
-        raise Misfit("overlap", clash) if clash else Misfit("nowhere")
+        raise Misfit("overlap", clash) if clash else self._astray(hunk)
+
+    def _astray(self, hunk: Hunk) -> Misfit:
+        """Why a hunk fits nowhere: its lines may be there, and only the edge of the file be elsewhere."""
+        head, tail = _context(hunk)
+        lines = self._formed(_exact).all([_exact(line.text) for line in hunk.old])
+        spots = tuple(at + 1 for at, _ in zip(lines, range(10), strict=False))
+        if self._style != "git" or not spots or head == tail or self._is_made(hunk):
+            return Misfit("nowhere")
+        return Misfit("begin" if head < tail else "end", spots)
 
     def _spots(
         self, hunk: Hunk, form: _Comparison, fuzz: int, trimmed: tuple[int, int]

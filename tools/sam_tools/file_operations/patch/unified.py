@@ -46,6 +46,8 @@ class _Reader:
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._at = 0
+        self._ended = 0
+        """Where the last hunk ended."""
         self.files: list[Header] = []
 
     def read(self, path: str) -> None:
@@ -82,8 +84,9 @@ class _Reader:
                 "a combined diff of a merge cannot be applied",
                 "Make a diff against one of the parents, or edit the file itself.",
             )
-        if numbered(line) or (line.startswith("@@") and (current.named or current.git)):
+        if numbered(line) or self._is_bare_hunk(line, current):
             current.hunks.append(self._hunk(len(current.hunks) + 1, exact=bool(current.git)))
+            self._ended = self._at
             return True
         if line == "GIT binary patch":
             current.binary, self._at = read_binary(self._lines, self._at + 1, current.index)
@@ -94,6 +97,12 @@ class _Reader:
         if line.startswith("Binary files ") and about_file:
             raise self._wrong("binary changes come without data", "Leave binary files out.")
         return False
+
+    def _is_bare_hunk(self, line: str, current: Header) -> bool:
+        """Whether a hunk without numbers begins; in git's own patch it may be a word of the next mail."""
+        if not line.startswith("@@") or not (current.named or current.git):
+            return False
+        return not (current.git and current.hunks) or self._at == self._ended
 
     def _next(self, current: Header, following: Header) -> Header:
         if current.says_something:
@@ -184,13 +193,22 @@ class _Reader:
                 )
             blanks = 0 if text else blanks + 1
             self._at += 1
+        if len(body) == blanks:
+            raise self._wrong(
+                "this hunk has no lines", "Lines of a hunk begin with a space, + or -."
+            )
         return body[: len(body) - blanks]
 
     def _ends(self) -> bool:
         line = self._lines[self._at]
-        if line.startswith(("@@", "diff --git ", "Index: ", "```", "*** ")):
+        if line.startswith(("@@", "diff --git ")) or follows(self._lines, self._at):
             return True
-        return follows(self._lines, self._at) or self._signed(self._at)
+        # What could as well be a line of the file ends nothing where changes go on below it.
+        below = self._lines[self._at + 1] if self._at + 1 < len(self._lines) else ""
+        goes_on = below.startswith(("+", "-")) and not below.startswith("--- ")
+        return not goes_on and (
+            line.startswith(("Index: ", "```", "*** ")) or self._signed(self._at)
+        )
 
     def _signed(self, at: int) -> bool:
         """Whether git's signature below a mailed patch stands here: two dashes and its version."""

@@ -66,6 +66,7 @@ class ResearchTools:
             self._synthesize,
             lambda a: f"Synthesizing {len(a.api_responses)} sources ({a.synthesis_mode})",
             inline_limit=INLINE,
+            anywhere=True,
         )
         task = Operation(
             "APITaskAgent",
