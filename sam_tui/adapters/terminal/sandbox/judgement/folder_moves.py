@@ -22,6 +22,9 @@ def move_folder(
     """Rename a folder. Raises OSError."""
     old, new = paths
     pairs = (paths, (new, old)) if flags & _EXCHANGE else (paths,)
+    for folder in paths:
+        for config in (f"{folder}/config", f"{folder}/.git/config"):
+            watch.later_run.remotes.note(config)
     becoming = [
         item for pair in pairs if not _alike(watch, *pair) for item in _becoming(watch, *pair)
     ]
@@ -32,6 +35,7 @@ def move_folder(
     def move() -> None:
         _move(old, new, flags, {path: digest for path, digest, _ in becoming})
 
+    changes += [change for pair in pairs for change in _redirected(watch, *pair)]
     if reason_gone := _gone(watch, old):
         changes.append(change_of(reason_gone, None, b""))
     if not changes:
@@ -44,6 +48,17 @@ def move_folder(
         text = "\n".join(f"{change.why}\n{change.difference}" for change in changes)[:16_000]
         first = PlaceChange(why, text, sum(c.added for c in changes), 0, whole)
     watch.ask(call, OutsideWish("rename", old, new, content=whole), first, rights, move)
+
+
+def _redirected(watch: Watch, old: str, new: str) -> Iterator[PlaceChange]:
+    """The git configurations that would stand where others stood, and lead elsewhere than those."""
+    for path in watch.later_run.remotes.below(new):
+        moved = old + path[len(new) :]
+        kind = watch.later_run.at(path)
+        if kind is None or not os.path.isfile(moved):
+            continue
+        if change := watch.later_run.judge(path, kind, _content(moved)):
+            yield change
 
 
 def _alike(watch: Watch, old: str, new: str) -> bool:
