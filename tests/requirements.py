@@ -243,6 +243,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "framework:sam-suite": Requirement("Every row of SAM's own tests that is to be adopted holds of the assembled runtime, with its modification where it has one.", "spec/sam.md 10.1, 10.2, 10.3, 10.4"),
     "framework:stable-bytes": Requirement("System prompt and schemas are the same bytes in every process.", "spec/sam.md C21, 11.1"),
     "goals:pursued": Requirement("With a goal the work goes on turn after turn until its command passes, or its turns or money end; how it ended is told, and headless with a code.", "issue 16.4"),
+    "guard:as-shown": Requirement("What is done on a yes is what was shown: a call whose files changed meanwhile is not made.", "issue 12 A.1"),
     "guard:bad-paths": Requirement("Text that cannot be a path is refused with a reason.", "issue 2 bad input"),
     "guard:command-classes": Requirement("Each simple command of a shell text is judged by its class, wherever it hides; the heaviest decides.", "issue 4.6, spec/sam.md S7"),
     "guard:command-modes": Requirement("Each mode makes of each command class what docs/guard.md says, with and without a sandbox.", "issue 4.6, 4.7"),
