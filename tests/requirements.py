@@ -743,6 +743,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "sandbox:kernel-doors": Requirement("Io_uring, other call tables, mounts, namespaces, keys, devices and unknown later calls are shut.", "issue 4.3, fieldnotes 6b"),
     "sandbox:kept-inside": Requirement("Secrets and the program's own data below the workspace cannot be read or changed by commands; work beside them goes on.", "issue 4.1, 4.2"),
     "sandbox:left-behind": Requirement("What a command leaves in the background stays held and asks no more.", "issue 4.3"),
+    "sandbox:lent-rights": Requirement("No command makes a file that others run with the rights of its owner or group, unless the person agreed.", "issue 12 A.1"),
     "sandbox:metadata-inside": Requirement("Metadata inside the workspace changes without a question.", "issue 4.3"),
     "sandbox:metadata-outside": Requirement("Mode, owner, times, attributes and flags of outside files do not change without consent, also by descriptors that can only read.", "issue 4.3, fieldnotes 6b"),
     "sandbox:nested": Requirement("A sandbox inside a sandbox falls back to Landlock, says so, and the outer one still holds.", "fieldnotes 6b"),

@@ -234,6 +234,40 @@ async def test_no_system_call_plants_what_later_runs(run: Run, repository: Path)
     assert "evil" not in (repository / ".git/config").read_text()
 
 
+LENDING = {
+    "made so": "os.close(os.open('s', os.O_CREAT | 1, 0o4755))",
+    "a node": "os.mknod('s', 0o102755)",
+    "by its descriptor": "os.fchmod(os.open('s', os.O_CREAT | 1), 0o4755)",
+    "by its name": "write('s'); os.chmod('s', 0o2755)",
+    "moved in": "os.close(os.open(T, os.O_CREAT | 1, 0o4755)); os.rename(T, 's')",
+    "linked": "os.close(os.open(T, os.O_CREAT | 1, 0o4755)); os.link(T, 's')",
+    "its folder moved in": "os.mkdir(T); os.close(os.open(T + '/s', os.O_CREAT | 1, 0o4755))"
+    "; os.rename(T, 'd')",
+}
+
+
+@pytest.mark.requirement("sandbox:lent-rights")
+async def test_no_file_lends_the_rights_of_its_owner_without_a_yes_and_folders_may(
+    run: Run, workspace: Path
+) -> None:
+    tried = [PRELUDE, "T = os.environ['TMPDIR'] + '/t'", "os.umask(0)"]
+    for attempt in LENDING.values():
+        body = attempt.replace("; ", "\n    ")
+        tried += [
+            f"try:\n    {body}\nexcept OSError: pass",
+            "os.system('find . -type f -perm /6000; rm -rf s d $TMPDIR/t')",
+        ]
+    (workspace / "attempts.py").write_text("\n".join(tried))
+    person = Person()
+    result = await run(f"{INTERPRETER} attempts.py; mkdir g; chmod g+s g; echo done", ask=person)
+    assert result.output == "done\n"
+    assert {"lent" if "owner" in a.change.why else "" for a in person.asked if a.change} == {"lent"}
+    assert (workspace / "g").stat().st_mode & 0o2000
+    agreeing = Person(says=True)
+    await run("touch s; chmod 4755 s", ask=agreeing)
+    assert ((workspace / "s").stat().st_mode & 0o7777, len(agreeing.asked)) == (0o4755, 1)
+
+
 QUIET = {
     "git": """
         echo 1 > f; git add f; git commit -qm x; git checkout -qb topic

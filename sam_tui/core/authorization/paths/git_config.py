@@ -29,7 +29,8 @@ HARMLESS = re.compile(
       |refstorage|relativeworktrees)
     | (?:user|author|committer)\.\w+ | init\.defaultbranch | pull\.(?:rebase|ff) | push\.(?:default
       |autosetupremote|followtags) | fetch\.(?:prune|prunetags|parallel) | merge\.(?:ff|conflictstyle)
-    | rebase\.(?:autostash|autosquash|updaterefs) | rerere\.(?:enabled|autoupdate) | gc\.(?:auto|autodetach)
+    | receive\.deny\w+ | rebase\.(?:autostash|autosquash|updaterefs)
+    | rerere\.(?:enabled|autoupdate) | gc\.(?:auto|autodetach)
     | maintenance\.(?:auto|strategy) | status\.\w+ | color\.[\w.]+ | column\.\w+ | advice\.\w+
     | feature\.\w+ | index\.\w+ | diff\.(?:renames|algorithm|mnemonicprefix|noprefix|colormoved)
     | log\.(?:date|decorate|follow) | http\.postbuffer | lfs\.repositoryformatversion | lfs\..+\.access

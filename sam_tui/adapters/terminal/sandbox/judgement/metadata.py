@@ -22,8 +22,10 @@ from sam_tui.adapters.terminal.sandbox.kernel.calls import (
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target
+from sam_tui.adapters.terminal.sandbox.supervised.places import change_of
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 
+_LENT = stat.S_ISUID | stat.S_ISGID
 _LONGEST_NAME = 255
 _LONGEST_VALUE = 65536
 _SETXFLAGS = 0x401C5820
@@ -62,8 +64,14 @@ def _judge(
         return
     with file_calls.acting_as(rights), _handle(opened) as handle:
         real = _real(handle)
-        starts = bool(mode & 0o111 & ~os.fstat(handle).st_mode) and watch.later_run.runs(real)
-        if not starts and (_is_own(watch, target, real) or not os.fstat(handle).st_nlink):
+        gained = mode & ~os.fstat(handle).st_mode
+        starts = bool(gained & 0o111) and watch.later_run.runs(real)
+        lends = bool(gained & _LENT) and not stat.S_ISDIR(os.fstat(handle).st_mode)
+        if (
+            not starts
+            and not lends
+            and (_is_own(watch, target, real) or not os.fstat(handle).st_nlink)
+        ):
             if watch.waits(call):
                 change(handle)
                 watch.succeed(call)
@@ -74,8 +82,10 @@ def _judge(
             change(handle)
         watch.succeed(call)
 
-    content = "executable" if starts else ""
-    watch.settle(call, OutsideWish("metadata", real, content=content), do_it)
+    content = "lent" if lends else "executable" if starts else ""
+    why = f"{real} would run with the rights of its owner or group, whoever starts it"
+    asked = change_of(why, None, b"") if lends else None
+    watch.settle(call, OutsideWish("metadata", real, content=content), do_it, asked)
 
 
 def _is_own(watch: Watch, target: Target, real: str) -> bool:

@@ -32,6 +32,9 @@ from sam_tui.adapters.terminal.sandbox.supervised.own_objects import TERMINAL_MA
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 from sam_tui.core.authorization.paths.places import Place as Kind
 
+_TMPFILE = getattr(os, "O_TMPFILE", 0) & ~getattr(os, "O_DIRECTORY", 0)
+_LENT = stat.S_ISUID | stat.S_ISGID
+"""A file that others run with its owner's or group's rights is made in two steps: chmod is asked for."""
 _EXCLUDING = os.O_CREAT | os.O_EXCL
 _WRITING = os.O_WRONLY | os.O_RDWR
 
@@ -100,6 +103,9 @@ def judge_open(watch: Watch, call: Notification, drafts: Drafts, named: Named, h
 
 def _judge_write(watch: Watch, call: Notification, drafts: Drafts, named: Named, how: How) -> None:
     """A file opened for writing, or made."""
+    if how[0] & (os.O_CREAT | _TMPFILE) and how[1] & _LENT:
+        watch.refuse(call, errno.EPERM)
+        return
     opening = _Opening(*how)
     target = Target(call.thread, watch.memory)
 
@@ -225,6 +231,9 @@ def judge_folder(watch: Watch, call: Notification, path: Named, mode: int) -> No
 
 def judge_node(watch: Watch, call: Notification, path: Named, mode: int) -> None:
     """mknod, mknodat."""
+    if mode & _LENT:
+        watch.refuse(call, errno.EPERM)
+        return
     leads = "" if stat.S_IFMT(mode) in (0, stat.S_IFREG, stat.S_IFSOCK) else "a pipe or device"
     action = _NameChange(
         "write", lambda real, umask: file_calls.make_node(real, mode & ~umask), leads=leads

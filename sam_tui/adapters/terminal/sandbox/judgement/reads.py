@@ -20,7 +20,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.calls import NO_MAGIC_LINKS, open_
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target, has_signal, own_rights
-from sam_tui.adapters.terminal.sandbox.supervised.own_objects import controlling
+from sam_tui.adapters.terminal.sandbox.supervised.own_objects import controlling, is_shared
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 
 _MOST_WAITING = threading.BoundedSemaphore(64)
@@ -221,7 +221,11 @@ def _judge_object(
         raise PermissionError(errno.EACCES, "Permission denied")
     elif stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
         _open_device(watch, call, target, handle, flags)
-    elif (secret := watch.reads.secret(name)) or not watch.reads.within(name):
+    elif (
+        (secret := watch.reads.secret(name))
+        or not watch.reads.within(name)
+        or (not deleted and is_shared(name) and not watch.created.holds(target, name))
+    ):
         if deleted:
             raise PermissionError(errno.EACCES, "Permission denied")
         _ask(watch, call, (handle, name), flags, secret=secret)
