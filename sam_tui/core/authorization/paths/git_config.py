@@ -221,16 +221,22 @@ def harm(
     except ValueError:
         old = {}
     old = {key: list(values) for key, values in earlier.items()} | old
-    for key, values in new.items():
-        if values == old.get(key, []):
-            continue
-        if branch := _BRANCH.fullmatch(key):
-            why = _uses_another(key, branch[1], old, new)
-        else:
-            why = _starts(key, values, old.get(key, []), real, inside)
-        if why:
-            return why
-    return ""
+    different = [key for key, values in new.items() if values != old.get(key, [])]
+    reasons = (_harm_of(key, old, new, real, inside) for key in different)
+    return next(filter(None, reasons), "")
+
+
+def _harm_of(
+    key: str,
+    old: Mapping[str, list[str]],
+    new: Mapping[str, list[str]],
+    real: str,
+    inside: Sequence[str],
+) -> str:
+    """The same for one key whose values differ."""
+    if branch := _BRANCH.fullmatch(key):
+        return _uses_another(key, branch[1], old, new)
+    return _starts(key, new[key], old.get(key, []), real, inside)
 
 
 def _uses_another(
@@ -273,12 +279,17 @@ def _starts(
     if HARMLESS.fullmatch(key) or _has_harmless_values(key, values):
         return ""
     if _URL.fullmatch(key):
-        added = ", ".join(value for value in values if value not in before)
-        instead = f" in place of {', '.join(before)[:200]}" if before else ""
-        return f"{key} leads elsewhere: {added[:200]}{instead}" if before or "::" in added else ""
+        return _leads_elsewhere(key, values, before)
     if key == _WORKTREE and all(_lies(value, real, inside) for value in values):
         return ""
     return f"{key} = {', '.join(values)[:200]} may start a program or lead elsewhere"
+
+
+def _leads_elsewhere(key: str, values: list[str], before: list[str]) -> str:
+    added = ", ".join(value for value in values if value not in before)[:200]
+    if before:
+        return f"{key} leads elsewhere: {added} in place of {', '.join(before)[:200]}"
+    return f"{key} leads elsewhere: {added}" if "::" in added else ""
 
 
 def _has_harmless_values(key: str, values: list[str]) -> bool:

@@ -71,8 +71,6 @@ def place_of(real: str, root: str, *, disk: str = "") -> Place | None:
     matching = _named(folder, name)
     if matching is not None or name in UNHEEDED or _PLAIN_IN_GIT.search(folder):
         return matching
-    if name in BY_DIRENV and os.path.lexists(f"{os.path.dirname(real)}/.envrc"):
-        return TOOLS
     hooks = git_config.hooks_folder(root)
     if hooks and f"{folder}/".startswith(f"{hooks}/") and not name.endswith(".sample"):
         return GIT_HOOK
@@ -146,16 +144,20 @@ def _in_git(below: str) -> Place | None:
         return GIT_TODO
     if folders and _STRATEGIES.get(folders[-1]) == name:
         return GIT_STRATEGY
-    if folders and folders[-1] in _REMOTES:
+    return _in_folder_of_git(folders, name) if folders else None
+
+
+def _in_folder_of_git(folders: Sequence[str], name: str) -> Place | None:
+    if folders[-1] in _REMOTES:
         return GIT_REMOTE
-    if folders and folders[0] == "hooks" and not name.endswith(".sample"):
-        return GIT_HOOK
-    return None
+    return GIT_HOOK if folders[0] == "hooks" and not name.endswith(".sample") else None
 
 
 def _of_repository(real: str, name: str, folder: str) -> Place | None:
-    """The same for a repository under another name, known by its HEAD."""
+    """The same for a repository under another name, known by its HEAD, and for what an `.envrc` runs."""
     above = os.path.dirname(real)
+    if name in BY_DIRENV:
+        return TOOLS if os.path.lexists(f"{above}/.envrc") else None
     if name == "git-rebase-todo":
         return GIT_TODO
     if _STRATEGIES.get(folder.rpartition("/")[2]) == name:
@@ -164,6 +166,10 @@ def _of_repository(real: str, name: str, folder: str) -> Place | None:
         return GIT_POINTER if name == "commondir" else GIT_CONFIG
     if name == "head":
         return None if os.path.isfile(real) else GIT_HEAD
+    return _in_folder_of_repository(above, name, folder)
+
+
+def _in_folder_of_repository(above: str, name: str, folder: str) -> Place | None:
     if folder.rpartition("/")[2] in _REMOTES and os.path.lexists(f"{os.path.dirname(above)}/HEAD"):
         return GIT_REMOTE
     if "hooks" in folder.split("/") and not name.endswith(".sample"):

@@ -245,8 +245,6 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
     rights = watch.rights(call)
     leaves, kind = judged(watch, old), judged(watch, new)
     mode = os.lstat(old).st_mode
-    if stat.S_ISREG(mode) and mode & (stat.S_ISUID | stat.S_ISGID) and not _watched(watch, old):
-        raise PermissionError(errno.EPERM, "Operation not permitted")
 
     def rename() -> None:
         file_calls.rename(old, new, flags)
@@ -284,10 +282,6 @@ def rename_inside(watch: Watch, call: Notification, old: str, new: str, flags: i
         file_calls.remove(old, folder=False)
 
     put(watch, call, new, kind, content, after)
-
-
-def _watched(watch: Watch, path: str) -> bool:
-    return bool(watch.later_run.root_of(path))
 
 
 def _leads_to_places(watch: Watch, path: str) -> bool:

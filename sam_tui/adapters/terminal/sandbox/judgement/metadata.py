@@ -64,14 +64,8 @@ def _judge(
         return
     with file_calls.acting_as(rights), _handle(opened) as handle:
         real = _real(handle)
-        gained = mode & ~os.fstat(handle).st_mode
-        starts = bool(gained & 0o111) and watch.later_run.runs(real)
-        lends = bool(gained & _LENT) and not stat.S_ISDIR(os.fstat(handle).st_mode)
-        if (
-            not starts
-            and not lends
-            and (_is_own(watch, target, real) or not os.fstat(handle).st_nlink)
-        ):
+        gain = _gain(watch, handle, real, mode)
+        if not gain and (_is_own(watch, target, real) or not os.fstat(handle).st_nlink):
             if watch.waits(call):
                 change(handle)
                 watch.succeed(call)
@@ -82,10 +76,19 @@ def _judge(
             change(handle)
         watch.succeed(call)
 
-    content = "lent" if lends else "executable" if starts else ""
     why = f"{real} would run with the rights of its owner or group, whoever starts it"
-    asked = change_of(why, None, b"") if lends else None
-    watch.settle(call, OutsideWish("metadata", real, content=content), do_it, asked)
+    lending = change_of(why, None, b"") if gain == "lent" else None
+    watch.settle(call, OutsideWish("metadata", real, content=gain), do_it, lending)
+
+
+def _gain(watch: Watch, handle: int, real: str, mode: int) -> str:
+    """What new permissions bring that is asked for inside, too: rights lent to whoever starts a file, or
+    that a place is run at all."""
+    status = os.fstat(handle)
+    gained = mode & ~status.st_mode
+    if gained & _LENT and not stat.S_ISDIR(status.st_mode):
+        return "lent"
+    return "executable" if gained & 0o111 and watch.later_run.runs(real) else ""
 
 
 def _is_own(watch: Watch, target: Target, real: str) -> bool:

@@ -54,6 +54,11 @@ class _Opening:
         return self.flags & _EXCLUDING == _EXCLUDING
 
     @property
+    def lends(self) -> bool:
+        """Whether it would make a file that others run with its owner's or group's rights."""
+        return bool(self.flags & (os.O_CREAT | _TMPFILE)) and bool(self.mode & _LENT)
+
+    @property
     def reads(self) -> bool:
         """Whether it can be read from, too."""
         return not self.fresh and self.flags & os.O_ACCMODE != os.O_WRONLY
@@ -103,10 +108,10 @@ def judge_open(watch: Watch, call: Notification, drafts: Drafts, named: Named, h
 
 def _judge_write(watch: Watch, call: Notification, drafts: Drafts, named: Named, how: How) -> None:
     """A file opened for writing, or made."""
-    if how[0] & (os.O_CREAT | _TMPFILE) and how[1] & _LENT:
+    opening = _Opening(*how)
+    if opening.lends:
         watch.refuse(call, errno.EPERM)
         return
-    opening = _Opening(*how)
     target = Target(call.thread, watch.memory)
 
     def open_unless_asked(real: str, open_it: Callable[[], None]) -> None:

@@ -151,6 +151,12 @@ class RemoteAddresses:
         if led := git_config.leads(_content(real) or b""):
             self._by_path.setdefault(real, {}).update(led)
 
+    def note_moved(self, folders: Sequence[str]) -> None:
+        """Remember what stands in folders that may be, or hold, a repository's own."""
+        for folder in folders:
+            self.note(f"{folder}/config")
+            self.note(f"{folder}/.git/config")
+
     def of(self, real: str) -> Mapping[str, Sequence[str]]:
         """What is remembered of a configuration."""
         return self._by_path.get(real, {})
