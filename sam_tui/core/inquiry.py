@@ -96,6 +96,14 @@ class ApprovalRequest:
             words for target in self.targets for words in foreign_letters(target)[:_MOST_LETTERS]
         )
 
+    @property
+    def difference(self) -> str:
+        """The changes of all files as one text, for those who draw none."""
+        return "\n".join(
+            f"{diff.heading} (+{diff.added} -{diff.removed})\n{diff.unified}"
+            for diff in self.preview
+        )
+
     def redacted(self, redact: Callable[[str], str]) -> "ApprovalRequest":
         """The question as it is shown: ``redact`` puts placeholders for secrets into its texts."""
         return replace(

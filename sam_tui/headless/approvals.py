@@ -42,10 +42,13 @@ class BlockedEntry:
     input: dict[str, object]
     call: str
     hash: str = ""
+    change: str = ""
+    """The difference that a yes makes."""
 
     def sealed(self, conversation: str) -> str:
         """What its hash has to be: all but the reply and the words for people count."""
         bound = [conversation, self.call, self.tool, self.input, self.operation, self.targets]
+        bound += [self.change] if self.change else []
         return hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()
 
     @property
@@ -111,7 +114,7 @@ class Approvals:
 
         def respond(inquiry: Inquiry) -> Answer | None:
             for entry in self._agreed.get(inquiry.call, ()):
-                if _subject(inquiry) == (entry.operation, entry.targets):
+                if _subject(inquiry) == (entry.operation, entry.targets, entry.change):
                     return entry.answer.answer(inquiry)
             return before(inquiry) if before is not None else None
 
@@ -167,7 +170,7 @@ class Approvals:
 
     def _entry(self, inquiry: Inquiry) -> BlockedEntry:
         call = self._calls.get(inquiry.call)
-        operation, targets = _subject(inquiry)
+        operation, targets, change = _subject(inquiry)
         request = inquiry.request
         approval = isinstance(request, ApprovalRequest)
         return BlockedEntry(
@@ -179,15 +182,16 @@ class Approvals:
             call.name if call is not None else operation,
             tool_input(call.arguments) if call is not None else {},
             inquiry.call,
+            change=change,
         )
 
 
-def _subject(inquiry: Inquiry) -> tuple[str, list[str]]:
-    """What an inquiry is about: an operation on targets, or a question, which has none."""
+def _subject(inquiry: Inquiry) -> tuple[str, list[str], str]:
+    """What an inquiry is about: an operation on targets and what it changes; a question has neither."""
     request = inquiry.request
     if isinstance(request, ApprovalRequest):
-        return request.operation, list(request.targets)
-    return "question", [request.prompt]
+        return request.operation, list(request.targets), request.difference
+    return "question", [request.prompt], ""
 
 
 def read_approvals(path: str, *, required: bool) -> Approvals:
@@ -213,7 +217,8 @@ def read_approvals(path: str, *, required: bool) -> Approvals:
 
 
 def _read_entry(where: str, raw: object) -> BlockedEntry:
-    table = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
+    table: dict[str, Any] = {"change": ""}
+    table |= cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
     kinds = {"input": dict, "targets": list}
     names = [item.name for item in fields(BlockedEntry)]
     for name in names:

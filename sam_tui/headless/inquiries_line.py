@@ -1,8 +1,8 @@
 """Inquiries over a descriptor, for a program that started this one and answers for the person.
 
-Each question goes out as one JSON line (``id``, ``title``, ``summary``, ``targets``, ``why``, ``choices``),
-each answer comes in as one (``id``, ``reply``); a reply is what a file of answers says. When the other end
-is gone the run ends: nobody waits for it any more.
+Each question goes out as one JSON line (``id``, ``title``, ``summary``, ``targets``, ``why``, ``change``,
+``choices``), each answer comes in as one (``id``, ``reply``); a reply is what a file of answers says. When
+the other end is gone the run ends: nobody waits for it any more.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import os
 import re
 import signal
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
 from sam_tui.core.events import InquiryOpened
@@ -21,6 +21,8 @@ from sam_tui.core.runtime import Runtime
 from sam_tui.headless.answers import AnswerEntry
 
 _LONGEST = 4000
+_LONGEST_CHANGE = 60_000
+_MOST_TARGETS = 50
 
 
 @asynccontextmanager
@@ -68,15 +70,16 @@ def give_answer(inquiries: Inquiries, id: str, reply: str) -> None:
 
 
 def question_of(inquiry: Inquiry) -> dict[str, object]:
-    """An inquiry as data, its texts cut."""
+    """An inquiry as data; of long texts the middle is left out."""
     request = inquiry.request
     if isinstance(request, ApprovalRequest):
         return {
             "id": inquiry.id,
             "title": request.operation[:500],
-            "summary": request.summary[:_LONGEST],
-            "targets": [target[:_LONGEST] for target in request.targets[:50]],
-            "why": request.why[:_LONGEST],
+            "summary": shortened(request.summary),
+            "targets": _targets(request.targets),
+            "why": shortened(" ".join((request.why, *request.letters))),
+            "change": shortened(request.difference, _LONGEST_CHANGE),
             "choices": ["approve", "deny"],
         }
     return {
@@ -85,3 +88,17 @@ def question_of(inquiry: Inquiry) -> dict[str, object]:
         "summary": request.context[:_LONGEST],
         "choices": [choice[:_LONGEST] for choice in request.choices[:50]],
     }
+
+
+def shortened(text: str, most: int = _LONGEST) -> str:
+    """A text with its beginning and end, and in words how much is left out between them."""
+    if len(text) <= most:
+        return text
+    half = most // 2 - 50
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters are not shown …]\n{text[-half:]}"
+
+
+def _targets(targets: Sequence[str]) -> list[str]:
+    more = len(targets) - _MOST_TARGETS
+    listed = [shortened(target) for target in targets[: _MOST_TARGETS - (more > 0)]]
+    return [*listed, f"and {more + 1} more, which are not shown"] if more > 0 else listed

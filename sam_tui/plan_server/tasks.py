@@ -178,7 +178,12 @@ def _fields(inquiry: Inquiry) -> Fields:
             "operation": request.operation,
             "summary": request.summary,
             "targets": list(request.targets),
+            "letters": list(request.letters),
             "why": request.why,
+            "change": request.difference,
+            "cwd": request.cwd,
+            "asker": request.asker,
+            "agentSays": request.words,
             "choices": ["approve", "deny"],
         }
     return {

@@ -60,6 +60,8 @@ def test_a_fleet_retries_asks_applies_and_reports(hangar: Hangar, tmp_path: Path
     until(lambda: any("asks" in path.read_text() for path in inboxes.glob("*/inbox.json")))
     (question,) = json.loads(hangar.call("fleet", "inbox", "--json"))
     assert question["ask"]["targets"] == [outside]
+    assert "+made" in question["ask"]["change"]
+    assert "  | +made" in hangar.call("fleet", "inbox").splitlines()
     hangar.call("fleet", "answer", question["ask"]["id"], "Not there, please.")
     code, report, said = ended(fleet)
     tasks_by_id = {task["id"]: task for task in report["tasks"]}

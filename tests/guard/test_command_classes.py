@@ -35,7 +35,7 @@ awk '{print > "x"}' a | sed 'w out' a | find . -fprint x | PATH=/tmp/evil:$PATH 
 GIT_SSH_COMMAND=x git log | LD_PRELOAD=x cat a | $CMD x | uniq a b | bash script.sh
 source env.sh | sh -c "$X" | patch -p1 < a.diff | git archive -o x.zip HEAD | truncat x
 export PATH=/e; ls | less -o log a | rg --pre x y | xargs -I{} sh {} | date +%s > now
-git tag v1
+git tag v1 | git branch -d x | git branch --delete x
 """
 REACHING = """
 curl https://example.com | wget x | git push | git pull | git fetch --all | git clone u
@@ -47,7 +47,8 @@ DESTROYING = """
 rm -r src | rm -R a b | rm --recursive a | rm -r build src
 rm -rf src | rm -rf . | rm -rf * | rm -fr a | rm -r -f a | rm --recursive --force a | rm -r .
 rm -r .. | git reset --hard | git clean -fd | git checkout -- . | git restore a
-git branch -D x | git stash drop | git push --force | git push -f | git push origin +main
+git branch -D x | git branch -d -f x | git stash drop | git push --force | git push -f
+git push origin +main
 git push --delete o x | git push origin :x | truncate -s 0 a | dd if=a of=b | mkfs.ext4 x
 shred a | chmod -R 777 . | chown -R me . | find . -delete | find . -name x -exec rm -rf {} +
 xargs rm -rf | bash -c 'rm -rf src' | sh -c "sh -c 'rm -rf src'" | env A=1 rm -rf src

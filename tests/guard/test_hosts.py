@@ -300,9 +300,20 @@ async def test_what_was_allowed_for_good_holds_in_the_next_program_as_long_as_it
 @pytest.mark.requirement("guard:hosts")
 @pytest.mark.parametrize(
     ("where", "why"),
-    [("169.254.169.254:80", "metadata"), ("10.0.0.1:1", "private"), ("[::1]:1", "loopback")],
+    [
+        ("169.254.169.254:80", "metadata"),
+        ("10.0.0.1:1", "private"),
+        ("[::1]:1", "loopback"),
+        ("/run/user/1000/docker.sock", "containers"),
+        ("/run/user/1000/gnupg/S.gpg-agent.ssh", "your keys"),
+        ("/tmp/.X11-unix/X0", "your screen"),
+        ("@/tmp/.X11-unix/X0", "your screen"),
+        ("/run/user/1000/bus", "start programs"),
+        ("/tmp/tmux-1000/default", "a program of yours"),
+        ("/srv/app.sock", "not held by the sandbox"),
+    ],
 )
-def test_a_question_about_an_address_says_what_it_is(
+def test_a_question_about_an_address_or_a_socket_says_what_it_is(
     ward: Callable[..., Ward], where: str, why: str
 ) -> None:
     explained = ward().explain(Connect(where), operation=CONNECT)

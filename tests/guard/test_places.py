@@ -4,17 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from sam_tui.core.authorization.paths.git_config import leads
 from sam_tui.core.authorization.paths.places import place_of, reason
 
 INITIAL = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 
 
-def judged(root: Path, path: str, after: str, before: str | None = None) -> str:
+def judged(
+    root: Path, path: str, after: str, before: str | None = None, *, earlier: str = ""
+) -> str:
     """Why somebody is asked about it; empty when nobody is."""
     place = place_of(str(root / path), str(root))
     assert place is not None, path
     old = None if before is None else before.encode()
-    return reason(place, str(root / path), old, after.encode(), roots=[str(root)])
+    led = leads(earlier.encode())
+    return reason(place, str(root / path), old, after.encode(), roots=[str(root)], leads=led)
 
 
 @pytest.mark.requirement("guard:places-grammar")
@@ -63,6 +67,9 @@ def test_a_git_configuration_that_starts_nothing_passes(tmp_path: Path, added: s
         '[remote "o"]\n\tuploadpack = x\n',
         '[branch "main"]\n\tremote = ext::x\n',
         '[branch "main"]\n\tremote = /outside\n',
+        '[branch "main"]\n\tremote = origin\n\tpushRemote = o\n',
+        '[remote "o"]\n\tpromisor = true\n',
+        "[extensions]\n\tpartialClone = o\n",
         '[submodule "a"]\n\tupdate = !x\n',
         "[gc]\n\trecentObjectsHook = x\n",
         "[something]\n\tnew = x\n",
@@ -81,6 +88,19 @@ def test_a_git_configuration_that_starts_or_leads_asks(tmp_path: Path, added: st
 def test_what_is_there_stays_and_what_leads_is_not_turned(tmp_path: Path) -> None:
     remote = INITIAL + '[remote "o"]\n\turl = a\n'
     assert judged(tmp_path, ".git/config", remote.replace("= a", "= b"), remote)
+    other = INITIAL + '[remote "o"]\n\turl = b\n'
+    assert judged(tmp_path, ".git/config", other, INITIAL) == ""
+    assert "b in place of a" in judged(tmp_path, ".git/config", other, INITIAL, earlier=remote)
+    branch = '[branch "m"]\n\tremote = {}\n'
+    two = remote + '[remote "p"]\n\turl = {}\n' + branch
+    assert judged(tmp_path, ".git/config", two.format("b", "p"), two.format("b", "o"))
+    assert judged(
+        tmp_path, ".git/config", two.format("b", "p"), INITIAL, earlier=two.format("b", "o")
+    )
+    assert judged(tmp_path, ".git/config", two.format("a", "p"), two.format("a", "o")) == ""
+    assert judged(
+        tmp_path, ".git/config", two.format("b", "o") + "\tpushRemote = p\n", two.format("b", "o")
+    )
     pager = INITIAL + "[core]\n\tpager = less\n"
     assert judged(tmp_path, ".git/config", pager + "[core]\n\tbare = true\n", pager) == ""
     assert judged(tmp_path, ".git/config", pager.replace("less", "x"), pager)
@@ -123,7 +143,7 @@ def test_a_repository_under_another_name_is_one_by_its_head(tmp_path: Path) -> N
     assert place_of(f"{tmp_path}/bare/config", str(tmp_path)) is None
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare/HEAD").write_text("ref: refs/heads/main\n")
-    for name in ("config", "hooks/pre-push", "commondir"):
+    for name in ("config", "hooks/pre-push", "commondir", "remotes/o"):
         assert place_of(f"{tmp_path}/bare/{name}", str(tmp_path)) is not None, name
 
 
@@ -143,6 +163,12 @@ PLACES = """
     .rvmrc sub/.autoenv.zsh .envrc.local .config/starship.toml .local/bin/git .config/zsh/.zshrc
     .lintstagedrc.json lint-staged.config.mjs rust-analyzer.toml
     .config/pip/pip.conf .venv/pip.conf .pypirc .gradle/init.d/a.gradle
+    .bsp/a.json buildServer.json .vs/tasks.vs.json .lazy.lua jupyter_server_config.py ipython_config.py
+    mise/config.toml mise.production.toml .prototools .flox/env/manifest.toml .huskyrc.json hk.pkl
+    commitlint.config.js .git-hooks/pre_commit/a.rb .pi/settings.json .gitpod/a.yaml .RData .perldb
+    .repo/repo/main.py .hg/hgrc-not-shared .corepack.env sub/.git/remotes/origin
+    .git/branches/origin .git/modules/a/remotes/origin
+    .\u017fam/policy.toml .hu\u017fky/pre-commit .g\u200cit/hooks/pre-push .vscode\u2060/tasks.json
 """
 ORDINARY = """
     Makefile justfile Taskfile.yml package.json pyproject.toml setup.py conftest.py build.rs
@@ -161,6 +187,13 @@ def test_what_runs_unasked_or_instructs_is_a_place_and_what_a_build_runs_is_none
     root = str(tmp_path)
     assert [path for path in PLACES.split() if not judged(tmp_path, path, "new", "old")] == []
     assert [path for path in ORDINARY.split() if place_of(f"{root}/{path}", root) is not None] == []
+
+
+@pytest.mark.requirement("guard:places")
+def test_what_a_trusted_envrc_has_a_shell_run_is_a_place_beside_it(tmp_path: Path) -> None:
+    assert place_of(f"{tmp_path}/flake.nix", str(tmp_path)) is None
+    (tmp_path / ".envrc").write_text("use flake\n")
+    assert place_of(f"{tmp_path}/flake.nix", str(tmp_path)) is not None
 
 
 @pytest.mark.requirement("guard:places")

@@ -73,6 +73,25 @@ def test_approved_calls_are_made_by_the_run_that_goes_on_and_changed_ones_are_as
     assert (entries(file), paths["later"].exists()) == ([], False)
 
 
+@pytest.mark.requirement("headless:approvals-file")
+def test_an_approval_covers_the_difference_that_the_file_showed_and_no_other(
+    program: Program,
+) -> None:
+    file, target = program.folder / "approvals.json", program.folder / "list.txt"
+    target.write_text("old\n")
+    edit = {"filePath": str(target), "oldString": "old", "newString": "new"}
+    said = [{"text": "Done."}] * 3
+    model = program.script({"calls": [call("file_operations", "replace_string", **edit)]}, *said)
+    blocked = program.stream("go", "--model", model, "--approvals", str(file))
+    resumed = ("--resume", blocked.result["session_id"], "--approvals", str(file))
+    for content, after in (("mine\nold\n", "mine\nold\n"), ("mine\nold\n", "mine\nnew\n")):
+        assert "+new" in entries(file)[0]["change"]
+        target.write_text(content)
+        decide(file, list="approve")
+        program.stream(*resumed, "--model", model)
+        assert target.read_text() == after
+
+
 WRONG = {
     "{}": "is no file of approvals",
     "[": "is not valid JSON",

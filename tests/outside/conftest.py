@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ class Desk:
     answers: list[Answer] = field(default_factory=list[Answer])
     asked: list[ApprovalRequest] = field(default_factory=list[ApprovalRequest])
     always: Answer | None = None
+    meanwhile: Callable[[], object] = lambda: None
+    """What happens between a question and its answer."""
     _made: int = 0
 
     def open(self, **options: Any) -> None:
@@ -80,6 +82,7 @@ class Desk:
     def _respond(self, inquiry: Inquiry) -> Answer | None:
         assert isinstance(inquiry.request, ApprovalRequest)
         self.asked.append(inquiry.request)
+        self.meanwhile()
         return self.answers.pop(0) if self.answers else self.always
 
 

@@ -168,3 +168,26 @@ async def test_with_the_network_off_the_person_is_asked_for_it(desk: Desk) -> No
     assert (await desk.run(code)).finished.text == "1"
     assert (await desk.run(code)).finished.text == "1"
     assert len(desk.asked) == 2
+
+
+@pytest.mark.requirement("guard:as-shown")
+async def test_a_file_that_changed_while_the_question_stood_is_left_as_it_is(desk: Desk) -> None:
+    desk.open()
+    desk.always = Approval("once")
+    victim = desk.outside / "victim"
+    patch = f"*** Begin Patch\n*** Delete File: {victim}\n*** End Patch"
+    calls = {
+        "replace_string": {"oldString": "precious", "newString": "x"},
+        "create_file": {"content": "x", "overwrite": True},
+        "delete_file": {},
+        "apply_patch": {"patchContent": patch},
+    }
+    for name, arguments in calls.items():
+        victim.write_text("precious\n")
+        desk.meanwhile = lambda: victim.write_text("written meanwhile\nprecious\n")
+        done = await desk.call(f"file_operations.{name}", filePath=str(victim), **arguments)
+        assert "changed while the question stood" in done.finished.text, name
+        assert victim.read_text() == "written meanwhile\nprecious\n", name
+        desk.meanwhile = lambda: None
+        done = await desk.call(f"file_operations.{name}", filePath=str(victim), **arguments)
+        assert done.finished.ok, done.finished.text

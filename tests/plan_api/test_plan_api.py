@@ -248,6 +248,7 @@ def test_what_a_step_needs_approved_is_answered_over_the_wire(server: Server) ->
     asked = waiting()
     assert (asked["kind"], asked["choices"]) == ("approval", ["approve", "deny"])
     assert asked["targets"][0].endswith(".envrc") and not kept()
+    assert "+approved" in asked["change"].splitlines()
     answered = f"/api/inquiries/{asked['id']}"
     assert server.call("POST", answered, {"reply": "deny"})[0] == 200
     assert server.call("POST", answered, {"reply": "approve"})[0] == 404

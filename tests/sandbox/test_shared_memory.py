@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 
@@ -39,6 +40,21 @@ async def test_shared_memory_of_others_stays_as_it_is(run: Run, shared: str) -> 
         f" && mkdir {mine} && touch {mine}/f && rm -r {mine}"
     )
     assert (result.exit_code, result.output) == (0, "x\n")
+
+
+@pytest.mark.requirement("sandbox:own-things")
+@pytest.mark.parametrize("answer", [False, True])
+async def test_shared_memory_of_others_is_read_with_a_yes_alone(
+    run: Run, shared: str, *, answer: bool
+) -> None:
+    asked: list[str] = []
+
+    async def ask(access: OutsideAccess) -> bool:
+        asked.append(access.path)
+        return answer
+
+    result = await run(f"cat {shared}", ask=ask)
+    assert (asked, "precious" in result.output) == ([shared], answer)
 
 
 def left_in_memory(start: str) -> list[str]:

@@ -108,6 +108,7 @@ class Ask(_Message):
     summary: Annotated[str, Field(max_length=4000)] = ""
     targets: Annotated[tuple[str, ...], Field(max_length=50)] = ()
     why: Annotated[str, Field(max_length=4000)] = ""
+    change: Annotated[str, Field(max_length=60_000)] = ""
     choices: Annotated[tuple[str, ...], Field(max_length=50)] = ()
 
 

@@ -197,7 +197,11 @@ class Fleets:
                 q.ask.id,
                 q.task,
                 q.ask.title,
-                tuple(text for text in (q.ask.summary, *q.ask.targets, q.ask.why) if text),
+                tuple(
+                    text
+                    for text in (q.ask.summary, *q.ask.targets, q.ask.why, q.ask.change)
+                    if text
+                ),
                 q.ask.choices,
             )
             for q in self.open(id).inbox()

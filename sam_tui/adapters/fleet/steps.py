@@ -35,6 +35,7 @@ from sam_tui.adapters.fleet.queues import (
     WorkHold,
     failure,
 )
+from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, mint_conversation
 from sam_tui.core.inquiries import Inquiries, InquiryOutcome
@@ -193,8 +194,17 @@ def _request_of(ask: Ask, worker: str) -> ApprovalRequest | Question:
     """A worker's question as it is asked here; only this once can be allowed."""
     if ask.choices == ("approve", "deny"):
         why = f"{worker} asks, on its machine: {ask.why}"
-        return ApprovalRequest(ask.title, ask.summary, ask.targets, why, "", asker=worker)
+        change = (Diff("what it would change", ask.change, *_counts(ask.change), made=False),)
+        preview = change if ask.change else ()
+        return ApprovalRequest(
+            ask.title, ask.summary, ask.targets, why, "", preview=preview, asker=worker
+        )
     return Question(ask.title, f"{worker} asks. {ask.summary}", ask.choices)
+
+
+def _counts(change: str) -> tuple[int, int]:
+    lines = change.splitlines()
+    return sum(line[:1] == "+" for line in lines), sum(line[:1] == "-" for line in lines)
 
 
 def _reply_of(outcome: InquiryOutcome) -> str:

@@ -11,6 +11,7 @@ from sam_tui.core.authorization.grants.grants import Grant
 from sam_tui.core.authorization.grants.source_offers import no_sources
 from sam_tui.core.authorization.policy.policy import Judgement
 from sam_tui.core.display import Diff
+from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import Inquiries, InquiryOutcome
 from sam_tui.core.inquiry import ApprovalRequest, Draft
@@ -43,6 +44,28 @@ class GuardTerms:
     """Puts placeholders for secrets into every question."""
 
 
+class ShownPreview:
+    """The change that a call would make, computed when a person is asked and remembered as shown."""
+
+    def __init__(self, compute: Callable[[], Sequence[Diff]]) -> None:
+        self._compute = compute
+        self._shown: tuple[Diff, ...] | None = None
+
+    def __call__(self) -> Sequence[Diff]:
+        """What the question shows."""
+        self._shown = tuple(self._compute())
+        return self._shown
+
+    def require_unchanged(self) -> None:
+        """Raises ``ToolError`` where the call would no longer do what was shown."""
+        if self._shown is not None and tuple(self._compute()) != self._shown:
+            raise ToolError(
+                "The files changed while the question stood, so the call would do something else"
+                " than what was allowed. Nothing was changed.",
+                hint="Read them again, then call again.",
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One call before it runs. ``preview`` is only called when a person is asked."""
@@ -67,6 +90,8 @@ class Request:
     """What the agent says about it: shown, and never judged."""
     draft: Callable[[], Draft | None] = lambda: None
     """What it would write, where the person can change it."""
+    require_unchanged: Callable[[], None] = lambda: None
+    """Raises ``ToolError`` where it would no longer do what was shown of it."""
     ahead: bool = False
     """Whether it is about calls to come: none waits for the answer."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sam_tui.core.accesses import LocatedAccess, Read, by_parameter
 from sam_tui.core.authorization.guard import Guard, Request
 from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
+from sam_tui.core.authorization.request import ShownPreview
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
 from sam_tui.core.errors import InvalidArguments, SamError, ToolError
@@ -185,6 +186,7 @@ class Executor:
             if not decision.allowed:
                 raise ToolError(denial(decision))
             self._require_open(plan, conversation)  # it may have ended meanwhile
+            request.require_unchanged()
             permit = self._permit(plan, request, decision)
             async with self._surroundings.checkpoints.around(request, permit):
                 result = await self._hand(plan, conversation, permit)
@@ -248,17 +250,19 @@ class Executor:
         if plan.operation is None or plan.arguments is None:
             raise plan.fault or ToolError("The call could not be read.")
         accesses = self._guard.locate(plan.operation.accesses(plan.arguments))
+        preview = ShownPreview(lambda: self._preview(plan, accesses))
         return Request(
             conversation,
             plan.call.id,
             plan.key,
             plan.summary,
             accesses,
-            lambda: self._preview(plan, accesses),
+            preview,
             self.asker,
             then=THEN if plan.proposed is not None else "",
             rehearsable=rehearsable(plan),
             draft=lambda: draft_of(plan, accesses),
+            require_unchanged=preview.require_unchanged,
         )
 
     def _hooked(self, plan: CallPlan, request: Request) -> "HookedCall | None":

@@ -127,8 +127,9 @@ def _described(request: ApprovalRequest, call: ToolCall | None) -> tuple[str, di
     """What is asked about: the call itself, or what it wants besides, in the guard's words."""
     if call is not None and request.operation.partition(".")[0] == call.name.partition(".")[0]:
         return call.name, tool_input(call.arguments)
-    targets = list(request.targets)
-    return request.operation, {"summary": request.summary, "targets": targets, "why": request.why}
+    described: dict[str, object] = {"summary": request.summary, "targets": list(request.targets)}
+    change = {"change": request.difference} if request.preview else {}
+    return request.operation, {**described, "why": request.why, **change}
 
 
 def _approval(answer: object, arguments: dict[str, object]) -> Approval:

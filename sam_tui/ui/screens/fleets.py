@@ -256,7 +256,7 @@ def head_lines(status: "FleetStatus") -> Content:
 def inquiry_lines(inquiry: "FleetInquiry") -> Content:
     """A question of the inbox with everything that it touches."""
     lines = [f"{inquiry.task}: {one_line(inquiry.title)}"]
-    lines += [one_line(detail, _WHOLE) for detail in inquiry.details]
+    lines += [one_line(line, _WHOLE) for detail in inquiry.details for line in detail.split("\n")]
     lines += [f"one of: {', '.join(map(one_line, inquiry.choices))}"] if inquiry.choices else []
     return Content("\n  ".join(lines))
 

@@ -273,6 +273,7 @@ def question_lines(question: "FleetQuestion") -> list[str]:
     ask = question.ask
     lines = [f"{ask.id}  {question.task}: {ask.title}"]
     lines += [f"  {text}" for text in (ask.summary, *ask.targets, ask.why) if text]
+    lines += [f"  | {line}" for line in ask.change.splitlines()]
     lines += [f"  one of: {', '.join(ask.choices)}"] if ask.choices else []
     return lines
 

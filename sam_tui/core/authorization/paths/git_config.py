@@ -5,7 +5,7 @@ Read as git reads it (git-config(1), Syntax). A file that git would refuse in it
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from sam_tui.core.local_files.bounded import UnusableFile, read_bounded
@@ -25,17 +25,18 @@ HARMLESS = re.compile(
       |autocrlf|eol|safecrlf|whitespace|sharedrepository|abbrev|compression|loosecompression|quotepath
       |preloadindex|untrackedcache|fscache|longpaths|protecthfs|protectntfs|sparsecheckout|trustctime
       |sparsecheckoutcone|commentchar|splitindex|multipackindex|commitgraph|bigfilethreshold|checkstat)
-    | extensions\.(?:objectformat|compatobjectformat|worktreeconfig|partialclone|noop|preciousobjects
+    | extensions\.(?:objectformat|compatobjectformat|worktreeconfig|noop|preciousobjects
       |refstorage|relativeworktrees)
     | (?:user|author|committer)\.\w+ | init\.defaultbranch | pull\.(?:rebase|ff) | push\.(?:default
       |autosetupremote|followtags) | fetch\.(?:prune|prunetags|parallel) | merge\.(?:ff|conflictstyle)
-    | rebase\.(?:autostash|autosquash|updaterefs) | rerere\.(?:enabled|autoupdate) | gc\.(?:auto|autodetach)
+    | receive\.deny\w+ | rebase\.(?:autostash|autosquash|updaterefs)
+    | rerere\.(?:enabled|autoupdate) | gc\.(?:auto|autodetach)
     | maintenance\.(?:auto|strategy) | status\.\w+ | color\.[\w.]+ | column\.\w+ | advice\.\w+
     | feature\.\w+ | index\.\w+ | diff\.(?:renames|algorithm|mnemonicprefix|noprefix|colormoved)
     | log\.(?:date|decorate|follow) | http\.postbuffer | lfs\.repositoryformatversion | lfs\..+\.access
     | branch\.(?:sort|autosetupmerge|autosetuprebase)
     | branch\..*\.(?:merge|rebase|description|vscode-merge-base|github-pr-owner-number|gh-merge-base)
-    | remote\..*\.(?:fetch|push|tagopt|prune|prunetags|mirror|skipfetchall|skipdefaultupdate|promisor
+    | remote\..*\.(?:fetch|push|tagopt|prune|prunetags|mirror|skipfetchall|skipdefaultupdate
       |partialclonefilter|gh-resolved)
     | submodule\.(?:recurse|active|fetchjobs) | submodule\..*\.(?:active|branch|ignore|shallow
       |fetchrecursesubmodules)
@@ -48,7 +49,7 @@ HARMLESS_VALUES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
     for key, value in (
         (r"core\.fsmonitor", r"true|false|"),
         (r"core\.hookspath", r"\.husky(?:/_)?/?|/dev/null"),
-        (r"branch\..*\.(?:remote|pushremote)", r"\.|[\w][\w./-]*"),
+        (r"remote\..*\.promisor", r"false|"),
         (r"submodule\..*\.url", r"(?!.*::).*"),
         (r"submodule\..*\.update", r"checkout|rebase|merge|none"),
         (r"filter\.lfs\.clean", r"git-lfs clean -- %f"),
@@ -60,6 +61,9 @@ HARMLESS_VALUES: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
 """Keys that start or lead, and the values with which they do not. `.husky` is a place itself."""
 _STRATEGIES = ("ort", "recursive", "resolve", "octopus", "ours", "subtree")
 _URL = re.compile(r"remote\..*\.url", re.DOTALL)
+_BRANCH = re.compile(r"(branch\..*\.)(?:remote|pushremote)", re.DOTALL)
+_REMOTE = re.compile(r"\.|[\w][\w./-]*")
+_LEADING = re.compile(f"{_URL.pattern}|{_BRANCH.pattern}", re.DOTALL)
 _WORKTREE = "core.worktree"
 _ESCAPES = {"\n": "", '"': '"', "\\": "\\", "n": "\n", "t": "\t", "b": "\b"}
 
@@ -182,10 +186,27 @@ def _small(path: str) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def harm(before: bytes | None, after: bytes, *, real: str, inside: Sequence[str]) -> str:
+def leads(content: bytes) -> dict[str, tuple[str, ...]]:
+    """Where the remotes of a configuration lead and which of them its branches use: values by key."""
+    try:
+        values = _values_by_key(content) if len(content) <= _LARGEST else {}
+    except ValueError:
+        return {}
+    return {key: tuple(entries) for key, entries in values.items() if _LEADING.fullmatch(key)}
+
+
+def harm(
+    before: bytes | None,
+    after: bytes,
+    *,
+    real: str,
+    inside: Sequence[str],
+    earlier: Mapping[str, Sequence[str]],
+) -> str:
     """What a change of the file ``real`` starts or leads to, in words; empty when nothing.
 
-    ``inside`` are the real folders that a work tree may lie in.
+    ``inside`` are the real folders that a work tree may lie in; ``earlier`` is where its remotes and
+    branches led before (see ``leads``) and counts as if it stood there still.
     """
     if _HASHES.match(after):
         return ""
@@ -199,11 +220,48 @@ def harm(before: bytes | None, after: bytes, *, real: str, inside: Sequence[str]
         old = _values_by_key(before or b"")
     except ValueError:
         old = {}
-    for key, values in new.items():
-        previous = old.get(key, [])
-        if values != previous and (why := _starts(key, values, previous, real, inside)):
-            return why
-    return ""
+    old = {key: list(values) for key, values in earlier.items()} | old
+    different = [key for key, values in new.items() if values != old.get(key, [])]
+    reasons = (_harm_of(key, old, new, real, inside) for key in different)
+    return next(filter(None, reasons), "")
+
+
+def _harm_of(
+    key: str,
+    old: Mapping[str, list[str]],
+    new: Mapping[str, list[str]],
+    real: str,
+    inside: Sequence[str],
+) -> str:
+    """The same for one key whose values differ."""
+    if branch := _BRANCH.fullmatch(key):
+        return _uses_another(key, branch[1], old, new)
+    return _starts(key, new[key], old.get(key, []), real, inside)
+
+
+def _uses_another(
+    key: str, branch: str, old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]
+) -> str:
+    """Why a branch would be fetched from or pushed to another address than before; empty when not.
+
+    A branch that used none is free to use any; where it only is pushed to another it would be told apart
+    from where it comes from.
+    """
+    if not all(_REMOTE.fullmatch(value) for value in new[key]):
+        return f"{key} = {', '.join(new[key])[:200]} leads elsewhere"
+    used = old.get(key) or old.get(f"{branch}remote") or new.get(f"{branch}remote") or new[key]
+    before, now = used[-1], new[key][-1]
+    if before in (now, ".") or _address(before, old, new) == _address(now, new, old):
+        return ""
+    return f"{key} leads elsewhere: {now} in place of {before}"
+
+
+def _address(
+    remote: str, first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]]
+) -> Sequence[str]:
+    """Where a remote leads; its name where nothing says so."""
+    key = f"remote.{remote}.url"
+    return tuple(first.get(key) or second.get(key) or (remote,))
 
 
 def _values_by_key(text: bytes) -> dict[str, list[str]]:
@@ -221,11 +279,17 @@ def _starts(
     if HARMLESS.fullmatch(key) or _has_harmless_values(key, values):
         return ""
     if _URL.fullmatch(key):
-        added = ", ".join(value for value in values if value not in before)
-        return f"{key} leads elsewhere: {added[:200]}" if before or "::" in added else ""
+        return _leads_elsewhere(key, values, before)
     if key == _WORKTREE and all(_lies(value, real, inside) for value in values):
         return ""
     return f"{key} = {', '.join(values)[:200]} may start a program or lead elsewhere"
+
+
+def _leads_elsewhere(key: str, values: list[str], before: list[str]) -> str:
+    added = ", ".join(value for value in values if value not in before)[:200]
+    if before:
+        return f"{key} leads elsewhere: {added} in place of {', '.join(before)[:200]}"
+    return f"{key} leads elsewhere: {added}" if "::" in added else ""
 
 
 def _has_harmless_values(key: str, values: list[str]) -> bool:

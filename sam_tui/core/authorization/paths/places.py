@@ -7,142 +7,34 @@ are no places: whoever runs a build runs what was just written.
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal
+from types import MappingProxyType
 
 from sam_tui.core.authorization.paths import git_config
+from sam_tui.core.authorization.paths.folding import folded
+from sam_tui.core.authorization.paths.place_names import (
+    BY_DIRENV,
+    FILES,
+    FOLDERS,
+    GIT_CONFIG,
+    GIT_HEAD,
+    GIT_HOOK,
+    GIT_POINTER,
+    GIT_REMOTE,
+    GIT_STRATEGY,
+    GIT_TODO,
+    INSTALLED,
+    OF_ENVIRONMENTS,
+    SUFFIXES,
+    TOOLS,
+    UNHEEDED,
+    VERSIONS,
+    Grammar,
+    Place,
+)
 
-Grammar = Literal[
-    "", "git config", "git pointer", "git head", "git todo", "git strategy", "husky", "hook"
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What something is good for, in words, and how its content is judged; without a grammar, not.
-
-    ``removal``: whether what goes from there allows more than before.
-    """
-
-    what: str
-    grammar: Grammar = ""
-    removal: bool = False
-
-
-_OWN = Place("decides what this program runs and allows", removal=True)
-_AGENT = Place("instructs agents or names what they start")
-_AGENT_SETTINGS = Place("decides what an agent runs and allows", removal=True)
-_EDITOR = Place("has an editor start programs")
-_SHELL = Place("is run by a shell")
-_TOOLS = Place("decides which programs a shell starts, or has it run some")
-_SESSION = Place("is run when somebody logs in")
-_DEBUGGER = Place("is run by a debugger or an interpreter")
-_CI = Place("is run by a build server")
-_HOOKS = Place("is run at commits", "hook")
-_HUSKY = Place("is run at commits", "husky")
-_CONTAINER = Place("is run when the folder is opened in a container")
-_PACKAGES = Place("decides what a package client runs and where it loads from")
-_VERSIONS = Place("decides which programs version control starts")
-_GIT_CONFIG = Place("decides which programs git starts", "git config")
-_GIT_POINTER = Place("leads git to another folder", "git pointer")
-_GIT_HEAD = Place("makes a repository of a folder", "git head")
-_GIT_TODO = Place("lists what a rebase runs", "git todo")
-_GIT_STRATEGY = Place("names the program that merges when a rebase goes on", "git strategy")
-_GIT_HOOK = Place("is run by git", "hook")
-
-FOLDERS: dict[str, Place] = {
-    ".sam": _OWN,
-    ".claude": _AGENT_SETTINGS, ".codex": _AGENT_SETTINGS, ".gemini": _AGENT_SETTINGS,
-    ".cursor": _AGENT_SETTINGS, ".opencode": _AGENT_SETTINGS, ".agents": _AGENT, ".windsurf": _AGENT,
-    ".continue": _AGENT, ".kiro": _AGENT, ".amazonq": _AGENT, ".junie": _AGENT, ".roo": _AGENT,
-    ".clinerules": _AGENT, ".kilocode": _AGENT, ".trae": _AGENT, ".qwen": _AGENT_SETTINGS,
-    ".augment": _AGENT, ".openhands": _AGENT, ".goose": _AGENT, ".agent": _AGENT, ".crush": _AGENT,
-    ".factory": _AGENT_SETTINGS, ".vibe": _AGENT_SETTINGS, ".copilot": _AGENT_SETTINGS,
-    ".claude-plugin": _AGENT, ".aiassistant": _AGENT, ".amp": _AGENT_SETTINGS, ".cline": _AGENT,
-    ".zencoder": _AGENT, ".rovodev": _AGENT_SETTINGS, ".tabnine": _AGENT, ".codebuddy": _AGENT_SETTINGS,
-    ".devin": _AGENT, ".gitlab/duo": _AGENT,
-    ".vscode": _EDITOR, ".idea": _EDITOR, ".zed": _EDITOR, ".fleet": _EDITOR, ".vim": _EDITOR,
-    ".helix": _EDITOR, ".emacs.d": _EDITOR, ".config/nvim": _EDITOR, ".externaltoolbuilders": _EDITOR,
-    ".github/workflows": _CI, ".github/actions": _CI, ".gitea/workflows": _CI,
-    ".forgejo/workflows": _CI, ".circleci": _CI, ".buildkite": _CI, ".woodpecker": _CI,
-    ".semaphore": _CI, ".teamcity": _CI, ".azure-pipelines": _CI, ".tekton": _CI, ".builds": _CI,
-    ".github/instructions": _AGENT, ".github/prompts": _AGENT, ".github/chatmodes": _AGENT,
-    ".github/agents": _AGENT, ".github/skills": _AGENT, ".github/hooks": _AGENT_SETTINGS,
-    ".husky": _HUSKY, ".githooks": _HOOKS, ".lefthook": _HOOKS,
-    ".devcontainer": _CONTAINER, ".idx": _CONTAINER,
-    ".config/git": _GIT_CONFIG, ".config/fish": _SHELL, ".config/nushell": _SHELL,
-    ".config/powershell": _SHELL, ".bashrc.d": _SHELL, ".direnv": _SHELL, ".ipython": _DEBUGGER,
-    ".config/zsh": _SHELL, ".config/bash": _SHELL, ".config/tmux": _SHELL, ".config/direnv": _SHELL,
-    ".oh-my-zsh": _SHELL, ".local/bin": _SHELL,
-    ".mise": _TOOLS, ".config/mise": _TOOLS, ".rtx": _TOOLS,
-    ".config/autostart": _SESSION, ".config/systemd": _SESSION, ".config/environment.d": _SESSION,
-    "library/launchagents": _SESSION,
-    ".bundle": _PACKAGES, ".mvn": _PACKAGES, ".gradle/init.d": _PACKAGES,
-}  # fmt: skip
-"""Everything below these, wherever they lie."""
-FILES: dict[str, Place] = {
-    **dict.fromkeys((".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml", "crush.json",
-                     ".crush.json"), _AGENT_SETTINGS),
-    **dict.fromkeys(
-        ("agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", ".goosehints",
-         ".cursorrules", ".windsurfrules", ".clinerules", ".roorules", ".roomodes", ".kilocodemodes",
-         ".augment-guidelines", ".rules", "agent.md", "qwen.md", "warp.md", "crush.md",
-         ".github/copilot-instructions.md"), _AGENT),
-    **dict.fromkeys(
-        (".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".lvimrc", ".dir-locals.el", ".dir-locals-2.el",
-         ".emacs", ".wezterm.lua", "rust-analyzer.toml", ".rust-analyzer.toml"), _EDITOR),
-    **dict.fromkeys(
-        (".envrc", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
-         ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc", ".tmux.conf", ".screenrc",
-         ".envrc.local", ".envrc.private", ".rvmrc", ".powrc", ".powenv", ".autoenv", ".autoenv.zsh",
-         ".autoenv_leave.zsh", ".config/starship.toml",
-         ".kshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".zlogout", ".bash_completion",
-         ".lessfilter"), _SHELL),
-    **dict.fromkeys(
-        ("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".config/mise.toml",
-         ".tool-versions", ".rtx.toml"),
-        _TOOLS,
-    ),
-    **dict.fromkeys((".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment"), _SESSION),
-    **dict.fromkeys(
-        (".gdbinit", ".lldbinit", ".pdbrc", ".irbrc", ".pryrc", ".rprofile", ".ghci", ".ocamlinit",
-         ".psqlrc", ".sqliterc", ".iex.exs", ".rdbgrc", ".rdbgrc.rb", ".byebugrc", ".renviron"),
-        _DEBUGGER,
-    ),
-    **dict.fromkeys(
-        (".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "jenkinsfile", ".cirrus.yml",
-         "azure-pipelines.yml", "azure-pipelines.yaml", "bitbucket-pipelines.yml", "appveyor.yml",
-         ".appveyor.yml", ".build.yml", ".drone.star", ".drone.jsonnet", ".woodpecker.yaml",
-         "cloudbuild.yaml", "buildspec.yml", ".readthedocs.yaml", ".readthedocs.yml"),
-        _CI,
-    ),
-    **dict.fromkeys(
-        (".pre-commit-config.yaml", "prek.toml", ".overcommit.yml", ".lintstagedrc",
-         *(f".lintstagedrc.{kind}" for kind in ("json", "yaml", "yml", "js", "cjs", "mjs", "ts")),
-         *(f"lint-staged.config.{kind}" for kind in ("js", "cjs", "mjs", "ts")),
-         *(f"{dot}lefthook{local}.{kind}" for dot in ("", ".") for local in ("", "-local")
-           for kind in ("yml", "yaml", "toml", "json"))),
-        _HOOKS,
-    ),
-    **dict.fromkeys((".devcontainer.json", ".gitpod.yml", ".replit", "devfile.yaml"), _CONTAINER),
-    **dict.fromkeys(
-        (".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo/config",
-         ".cargo/config.toml", "bunfig.toml", "uv.toml", ".condarc", ".gemrc", "nuget.config", ".curlrc",
-         ".wgetrc", "pip.conf", "pip.ini", ".pypirc", ".gradle/init.gradle", ".gradle/init.gradle.kts"),
-        _PACKAGES),
-    ".hg/hgrc": _VERSIONS, ".sl/config": _VERSIONS, ".jj/repo/config.toml": _VERSIONS,
-    ".gitconfig": _GIT_CONFIG, ".lfsconfig": _GIT_CONFIG,
-}  # fmt: skip
-"""Files by their name, or by the end of their path."""
-SUFFIXES: dict[str, Place] = {".code-workspace": _EDITOR, ".sublime-project": _EDITOR}
-UNHEEDED = (".gitignore", ".gitkeep", "license", "license.txt")
-"""Names that mean nothing wherever they stand."""
-INSTALLED = frozenset((
-    "node_modules", "site-packages", "dist-packages", "bower_components", "vendor", "pods"
-))  # fmt: skip
-"""Folders that installers fill with whole packages, their settings included: only git counts there."""
+_NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 _GIT_FREE = ("objects", "refs", "logs", "lfs", "rr-cache")
 _PLAIN_IN_GIT = re.compile(r"(?:^|/)\.git(?:$|/(?!modules(?:/|$)))")
 _STRATEGIES = {"rebase-merge": "strategy", "sequencer": "opts"}
@@ -150,6 +42,8 @@ _STRATEGIES = {"rebase-merge": "strategy", "sequencer": "opts"}
 _REPOSITORIES = frozenset(("hooks", "modules", "worktrees", *_STRATEGIES))
 """Folders in a repository's own in which links lead git to what it starts."""
 _CONFIGS = ("config", "config.worktree")
+_REMOTES = ("remotes", "branches")
+"""Folders of files that each name a remote, as git once kept them and still reads them."""
 _LINKING = frozenset(
     part for path in FOLDERS for part in (path, path.split("/")[0])
 ) | {".git", ".hg", ".sl", ".jj", ".cargo", "hooks"}  # fmt: skip
@@ -173,13 +67,13 @@ def place_of(real: str, root: str, *, disk: str = "") -> Place | None:
     Looks at the disk only for names that a repository under any name would have: at ``disk``, too,
     where that is where it lies before it is moved.
     """
-    folder, _, name = _below(real, root).lower().rpartition("/")
+    folder, _, name = folded(_below(real, root)).rpartition("/")
     matching = _named(folder, name)
     if matching is not None or name in UNHEEDED or _PLAIN_IN_GIT.search(folder):
         return matching
     hooks = git_config.hooks_folder(root)
     if hooks and f"{folder}/".startswith(f"{hooks}/") and not name.endswith(".sample"):
-        return _GIT_HOOK
+        return GIT_HOOK
     return _of_repository(real, name, folder) or (
         _of_repository(disk, name, folder) if disk else None
     )
@@ -203,7 +97,7 @@ def _named(folder: str, name: str) -> Place | None:
         if not installed and name not in UNHEEDED:
             return folder_place
     if name == ".git":
-        return _GIT_POINTER
+        return GIT_POINTER
     return None if _installed(folder) else _by_file_name(folder, name)
 
 
@@ -213,7 +107,9 @@ def _by_file_name(folder: str, name: str) -> Place | None:
     by_suffix = SUFFIXES.get(os.path.splitext(name)[1])
     if matching := FILES.get(name) or FILES.get(f"{last}/{name}") or by_suffix:
         return matching
-    return _VERSIONS if name == "config.toml" and folder.endswith(".jj/repo") else None
+    if name == "config.toml" and folder.endswith(".jj/repo"):
+        return VERSIONS
+    return TOOLS if OF_ENVIRONMENTS.fullmatch(name) else None
 
 
 @lru_cache(4096)
@@ -221,7 +117,7 @@ def _folders_in(folder: str) -> tuple[tuple[str, Place, bool], ...]:
     """The folders of places that a folder is or lies in, git's first."""
     parts = folder.split("/")
     if ".git" in parts:
-        return ((".git", _GIT_CONFIG, False),)
+        return ((".git", GIT_CONFIG, False),)
     folders: list[tuple[str, Place, bool]] = []
     for at, part in enumerate(parts):
         path = part if part in FOLDERS else "/".join(parts[at : at + 2])
@@ -241,29 +137,41 @@ def _in_git(below: str) -> Place | None:
     if folders and folders[0] in _GIT_FREE:
         return None
     if name in _CONFIGS:
-        return _GIT_CONFIG
+        return GIT_CONFIG
     if name == "commondir":
-        return _GIT_POINTER
+        return GIT_POINTER
     if name == "git-rebase-todo":
-        return _GIT_TODO
+        return GIT_TODO
     if folders and _STRATEGIES.get(folders[-1]) == name:
-        return _GIT_STRATEGY
-    if folders and folders[0] == "hooks" and not name.endswith(".sample"):
-        return _GIT_HOOK
-    return None
+        return GIT_STRATEGY
+    return _in_folder_of_git(folders, name) if folders else None
+
+
+def _in_folder_of_git(folders: Sequence[str], name: str) -> Place | None:
+    if folders[-1] in _REMOTES:
+        return GIT_REMOTE
+    return GIT_HOOK if folders[0] == "hooks" and not name.endswith(".sample") else None
 
 
 def _of_repository(real: str, name: str, folder: str) -> Place | None:
-    """The same for a repository under another name, known by its HEAD."""
+    """The same for a repository under another name, known by its HEAD, and for what an `.envrc` runs."""
     above = os.path.dirname(real)
+    if name in BY_DIRENV:
+        return TOOLS if os.path.lexists(f"{above}/.envrc") else None
     if name == "git-rebase-todo":
-        return _GIT_TODO
+        return GIT_TODO
     if _STRATEGIES.get(folder.rpartition("/")[2]) == name:
-        return _GIT_STRATEGY
+        return GIT_STRATEGY
     if name in (*_CONFIGS, "commondir") and os.path.lexists(f"{above}/HEAD"):
-        return _GIT_POINTER if name == "commondir" else _GIT_CONFIG
+        return GIT_POINTER if name == "commondir" else GIT_CONFIG
     if name == "head":
-        return None if os.path.isfile(real) else _GIT_HEAD
+        return None if os.path.isfile(real) else GIT_HEAD
+    return _in_folder_of_repository(above, name, folder)
+
+
+def _in_folder_of_repository(above: str, name: str, folder: str) -> Place | None:
+    if folder.rpartition("/")[2] in _REMOTES and os.path.lexists(f"{os.path.dirname(above)}/HEAD"):
+        return GIT_REMOTE
     if "hooks" in folder.split("/") and not name.endswith(".sample"):
         return _of_hooks(above)
     return None
@@ -271,9 +179,9 @@ def _of_repository(real: str, name: str, folder: str) -> Place | None:
 
 def _of_hooks(folder: str) -> Place | None:
     """What lies in a folder ``hooks``, however deep, where that is one of a repository."""
-    while folder and os.path.basename(folder).lower() != "hooks":
+    while folder and folded(os.path.basename(folder)) != "hooks":
         folder = os.path.dirname(folder)
-    return _GIT_HOOK if os.path.lexists(f"{os.path.dirname(folder)}/HEAD") else None
+    return GIT_HOOK if os.path.lexists(f"{os.path.dirname(folder)}/HEAD") else None
 
 
 def leads_to_places(real: str, root: str, text: str = "/") -> bool:
@@ -281,7 +189,7 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
 
     ``text`` is what the link says: beside itself, in a repository's own folder, everything is judged.
     """
-    relative = _below(real, root).lower()
+    relative = folded(_below(real, root))
     parts = relative.split("/")
     if parts[-1] == "head" or place_of(real, root) is not None or _about_hooks(relative, root):
         return True
@@ -307,10 +215,10 @@ def higher(real: str, root: str) -> Iterator[str]:
     path too."""
     base = root.rstrip("/")
     parts = real[len(base) + 1 :].split("/")
-    special = [at for at, part in enumerate(parts) if part.lower() in _LINKING]
+    special = [at for at, part in enumerate(parts) if folded(part) in _LINKING]
     start = special[0] if special else len(parts) - 1
     tail = "/".join(parts[start:])
-    if parts[start].lower() == "hooks":
+    if folded(parts[start]) == "hooks":
         tail = f".git/{tail}"
         yield f"{base}/{tail}"
     for depth in range(start):
@@ -319,7 +227,7 @@ def higher(real: str, root: str) -> Iterator[str]:
 
 def surroundings(folder: str, root: str) -> str:
     """What of a folder's path decides about the places below it: folders whose is the same are alike."""
-    parts = _below(folder, root).lower().split("/")
+    parts = folded(_below(folder, root)).split("/")
     special = INSTALLED | _LINKING | _STRATEGIES.keys() | {"repo"}
     first = next((at for at, part in enumerate(parts) if part in special), None)
     if first is None:
@@ -340,18 +248,25 @@ def founding(folder: str) -> tuple[str, ...]:
 
 
 def reason(
-    kind: Place, real: str, before: bytes | None, after: bytes, *, roots: Sequence[str]
+    kind: Place,
+    real: str,
+    before: bytes | None,
+    after: bytes,
+    *,
+    roots: Sequence[str],
+    leads: Mapping[str, Sequence[str]] = _NOTHING,
 ) -> str:
     """Why the person is asked before a place gets new content; empty when nothing starts by it.
 
-    ``roots`` are the real folders of the workspace. What makes a repository of a folder is judged
-    with the files that ``founding`` names, by who can read them.
+    ``roots`` are the real folders of the workspace; ``leads`` is where a git configuration led before
+    (``git_config.leads``), also if what said so was removed. What makes a repository of a folder is
+    judged with the files that ``founding`` names, by who can read them.
     """
     if before == after or not (after or kind.removal):
         return ""  # an empty file starts nothing
     words = f"{real} {kind.what}"
     if kind.grammar == "git config":
-        why = git_config.harm(before, after, real=real, inside=roots)
+        why = git_config.harm(before, after, real=real, inside=roots, earlier=leads)
         return f"{words}: {why}" if why else ""
     starts = not kind.grammar or _starts(kind.grammar, real, before or b"", after, roots)
     return words if starts else ""
@@ -364,7 +279,7 @@ def _starts(grammar: Grammar, real: str, before: bytes, after: bytes, roots: Seq
         case "git todo":
             return bool(set(_EXECUTES.findall(after)) - set(_EXECUTES.findall(before)))
         case "git strategy":
-            return git_config.merges_by_a_program(os.path.basename(real).lower(), after)
+            return git_config.merges_by_a_program(folded(os.path.basename(real)), after)
         case "husky":
             below = os.path.basename(os.path.dirname(real)) == "_"
             return not (below and _is_husky(after))
@@ -385,7 +300,7 @@ def _is_husky(content: bytes) -> bool:
 def _leads_home(real: str, content: bytes, roots: Sequence[str]) -> bool:
     """Whether it leads to a folder in a repository's own, in the workspace, where everything is judged."""
     text = os.fsdecode(content)
-    if os.path.basename(real).lower() == ".git":
+    if folded(os.path.basename(real)) == ".git":
         if not text.startswith("gitdir: "):
             return re.fullmatch(r"[0-9a-f]{40,64}\n|", text) is not None
         text = text.removeprefix("gitdir: ")

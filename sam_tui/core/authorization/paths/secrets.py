@@ -11,6 +11,8 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from sam_tui.core.authorization.paths.folding import folded
+
 _HOME_PLACES = (
     ".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker/config.json", ".config/gh",
     ".config/glab-cli", ".config/hub", ".config/gcloud", ".config/op", ".config/rclone",
@@ -135,9 +137,9 @@ class Secrets:
         both = [*named, *resolved, *_SYSTEM_PLACES, *self.extra]
         paths = tuple(dict.fromkeys(both))
         object.__setattr__(self, "paths", paths)
-        keys = tuple(_key(path) for path in paths)
+        keys = tuple(folded(path) for path in paths)
         object.__setattr__(self, "_keys", tuple((key, key.rstrip("/") + "/") for key in keys))
-        object.__setattr__(self, "_home", _key(real_home))
+        object.__setattr__(self, "_home", folded(real_home))
 
     def find(self, real: str, *, inside: bool) -> str:
         """Why a real path is secret: the secret folder, or words for the file's name. Empty if it is not
@@ -145,7 +147,7 @@ class Secrets:
 
         ``inside`` says that it lies in the workspace: there only names count that are plain secrets.
         """
-        key = _key(real)
+        key = folded(real)
         for path, below in self._keys:
             if key == path or key.startswith(below):
                 return path
@@ -153,11 +155,11 @@ class Secrets:
 
     def finder(self, folder: str, *, inside: bool) -> Callable[[str], str]:
         """``find`` for many real paths below one folder, which looks at few places."""
-        top = _key(folder).rstrip("/") + "/"
+        top = folded(folder).rstrip("/") + "/"
         keys = [(k, b) for k, b in self._keys if b.startswith(top) or top.startswith(b)]
 
         def find(real: str) -> str:
-            key = _key(real)
+            key = folded(real)
             near = (path for path, below in keys if key == path or key.startswith(below))
             return next(near, "") or self._by_name(key, inside=inside)
 
@@ -165,7 +167,7 @@ class Secrets:
 
     def named(self, real: str, *, inside: bool) -> str:
         """What makes a real path secret by its name alone, wherever it lies; empty when nothing does."""
-        return self._by_name(_key(real), inside=inside)
+        return self._by_name(folded(real), inside=inside)
 
     def _by_name(self, key: str, *, inside: bool) -> str:
         name = key.rpartition("/")[2]
@@ -180,12 +182,12 @@ class Secrets:
 
     def above(self, real: str) -> bool:
         """Whether secret places of the home folder lie below a real path."""
-        key = _key(real).rstrip("/") + "/"
+        key = folded(real).rstrip("/") + "/"
         return bool(self._home) and (self._home + "/").startswith(key)
 
     def touched_by(self, pattern: str) -> str:
         """What secret a shell pattern (absolute, unexpanded) could match, or empty."""
-        parts = _key(pattern).split("/")
+        parts = folded(pattern).split("/")
         for path, _ in self._keys:
             names = path.split("/")
             if all(_matches(n, p) for n, p in zip(names, parts, strict=False)) and (
@@ -239,15 +241,6 @@ def _matches(name: str, pattern: str) -> bool:
     if name.startswith(".") and pattern.startswith(("*", "?", "[")):
         return False
     return fnmatch.fnmatchcase(name, pattern)
-
-
-def _key(path: str) -> str:
-    """A path as volumes that fold case and normalise names would compare it."""
-    if path.isascii():
-        return path.lower()
-    import unicodedata  # few paths need it
-
-    return unicodedata.normalize("NFC", path).casefold()
 
 
 def _kind_of(name: str, key: str) -> str:

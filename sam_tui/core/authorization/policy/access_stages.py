@@ -9,6 +9,8 @@ import stat
 from sam_tui.core.accesses import Connect, Fetch, Location, Use, Write
 from sam_tui.core.authorization.network.addresses import refusal
 from sam_tui.core.authorization.network.hosts import address_of, loopback, split_port
+from sam_tui.core.authorization.network.services import given_away
+from sam_tui.core.authorization.paths.folding import folded
 from sam_tui.core.authorization.paths.places import place_of
 from sam_tui.core.authorization.policy.judgement import (
     READ,
@@ -107,7 +109,7 @@ def guarded(state: PolicyState, case: AccessCase) -> Judgement | None:
         reason = f"{where.real} would later run or instruct"
     elif planted := place_of(where.real, where.root):
         reason = f"{where.real} {planted.what}"
-    elif ".git" in where.real[len(where.root) :].lower().split("/"):
+    elif ".git" in folded(where.real[len(where.root) :]).split("/"):
         reason = f"{where.real} is git's own"
     else:
         return None
@@ -167,7 +169,9 @@ def _unknown_listener(_: PolicyState, case: AccessCase) -> Judgement:
     address = address_of(host) if host else None
     if address is not None and (why := refusal(address)):
         return case.ask("connect-outside", f"{host} is no public address: {why}")
-    return case.ask("connect-outside", "who listens there is not held by the sandbox")
+    gives = given_away(case.target)
+    why = "who listens there is not held by the sandbox"
+    return case.ask("connect-outside", f"{why}: {gives}" if gives else why)
 
 
 def _own_server(state: PolicyState, case: AccessCase) -> Judgement | None:

@@ -22,6 +22,7 @@ def move_folder(
     """Rename a folder. Raises OSError."""
     old, new = paths
     pairs = (paths, (new, old)) if flags & _EXCHANGE else (paths,)
+    watch.later_run.remotes.note_moved(paths)
     becoming = [
         item for pair in pairs if not _alike(watch, *pair) for item in _becoming(watch, *pair)
     ]
@@ -32,8 +33,9 @@ def move_folder(
     def move() -> None:
         _move(old, new, flags, {path: digest for path, digest, _ in becoming})
 
-    if reason_gone := _gone(watch, old):
-        changes.append(change_of(reason_gone, None, b""))
+    for pair in pairs:
+        changes += _redirected(watch, *pair)
+    changes += _gone(watch, old)
     if not changes:
         watch.do(call, rights, move)
         return
@@ -44,6 +46,17 @@ def move_folder(
         text = "\n".join(f"{change.why}\n{change.difference}" for change in changes)[:16_000]
         first = PlaceChange(why, text, sum(c.added for c in changes), 0, whole)
     watch.ask(call, OutsideWish("rename", old, new, content=whole), first, rights, move)
+
+
+def _redirected(watch: Watch, old: str, new: str) -> Iterator[PlaceChange]:
+    """The git configurations that would stand where others stood, and lead elsewhere than those."""
+    for path in watch.later_run.remotes.below(new):
+        moved = old + path[len(new) :]
+        kind = watch.later_run.at(path)
+        if kind is None or not os.path.isfile(moved):
+            continue
+        if change := watch.later_run.judge(path, kind, _content(moved)):
+            yield change
 
 
 def _alike(watch: Watch, old: str, new: str) -> bool:
@@ -95,11 +108,12 @@ def _entries(folder: str) -> Iterator[tuple[str, bool]]:
                     yield entry.path, entry.is_symlink()
 
 
-def _gone(watch: Watch, old: str) -> str:
-    """Why a folder is not moved away without a question; empty when it may."""
+def _gone(watch: Watch, old: str) -> Iterator[PlaceChange]:
+    """What is asked before a folder is moved away; nothing when it may."""
     root = watch.later_run.root_of(old)
     kind = place_of(f"{old}/x", root) if root else None
-    return f"{old} {kind.what}, and would be gone" if kind is not None and kind.removal else ""
+    if kind is not None and kind.removal:
+        yield change_of(f"{old} {kind.what}, and would be gone", None, b"")
 
 
 def _move(old: str, new: str, flags: int, judged: Mapping[str, str]) -> None:

@@ -22,8 +22,10 @@ from sam_tui.adapters.terminal.sandbox.kernel.calls import (
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target
+from sam_tui.adapters.terminal.sandbox.supervised.places import change_of
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 
+_LENT = stat.S_ISUID | stat.S_ISGID
 _LONGEST_NAME = 255
 _LONGEST_VALUE = 65536
 _SETXFLAGS = 0x401C5820
@@ -62,8 +64,8 @@ def _judge(
         return
     with file_calls.acting_as(rights), _handle(opened) as handle:
         real = _real(handle)
-        starts = bool(mode & 0o111 & ~os.fstat(handle).st_mode) and watch.later_run.runs(real)
-        if not starts and (_is_own(watch, target, real) or not os.fstat(handle).st_nlink):
+        gain = _gain(watch, handle, real, mode)
+        if not gain and (_is_own(watch, target, real) or not os.fstat(handle).st_nlink):
             if watch.waits(call):
                 change(handle)
                 watch.succeed(call)
@@ -74,8 +76,19 @@ def _judge(
             change(handle)
         watch.succeed(call)
 
-    content = "executable" if starts else ""
-    watch.settle(call, OutsideWish("metadata", real, content=content), do_it)
+    why = f"{real} would run with the rights of its owner or group, whoever starts it"
+    lending = change_of(why, None, b"") if gain == "lent" else None
+    watch.settle(call, OutsideWish("metadata", real, content=gain), do_it, lending)
+
+
+def _gain(watch: Watch, handle: int, real: str, mode: int) -> str:
+    """What new permissions bring that is asked for inside, too: rights lent to whoever starts a file, or
+    that a place is run at all."""
+    status = os.fstat(handle)
+    gained = mode & ~status.st_mode
+    if gained & _LENT and not stat.S_ISDIR(status.st_mode):
+        return "lent"
+    return "executable" if gained & 0o111 and watch.later_run.runs(real) else ""
 
 
 def _is_own(watch: Watch, target: Target, real: str) -> bool:

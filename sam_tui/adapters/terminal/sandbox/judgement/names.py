@@ -32,6 +32,9 @@ from sam_tui.adapters.terminal.sandbox.supervised.own_objects import TERMINAL_MA
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 from sam_tui.core.authorization.paths.places import Place as Kind
 
+_TMPFILE = getattr(os, "O_TMPFILE", 0) & ~getattr(os, "O_DIRECTORY", 0)
+_LENT = stat.S_ISUID | stat.S_ISGID
+"""A file that others run with its owner's or group's rights is made in two steps: chmod is asked for."""
 _EXCLUDING = os.O_CREAT | os.O_EXCL
 _WRITING = os.O_WRONLY | os.O_RDWR
 
@@ -49,6 +52,11 @@ class _Opening:
     def fresh(self) -> bool:
         """Whether it has to be new: of what is not there, nothing is read."""
         return self.flags & _EXCLUDING == _EXCLUDING
+
+    @property
+    def lends(self) -> bool:
+        """Whether it would make a file that others run with its owner's or group's rights."""
+        return bool(self.flags & (os.O_CREAT | _TMPFILE)) and bool(self.mode & _LENT)
 
     @property
     def reads(self) -> bool:
@@ -101,6 +109,9 @@ def judge_open(watch: Watch, call: Notification, drafts: Drafts, named: Named, h
 def _judge_write(watch: Watch, call: Notification, drafts: Drafts, named: Named, how: How) -> None:
     """A file opened for writing, or made."""
     opening = _Opening(*how)
+    if opening.lends:
+        watch.refuse(call, errno.EPERM)
+        return
     target = Target(call.thread, watch.memory)
 
     def open_unless_asked(real: str, open_it: Callable[[], None]) -> None:
@@ -225,6 +236,9 @@ def judge_folder(watch: Watch, call: Notification, path: Named, mode: int) -> No
 
 def judge_node(watch: Watch, call: Notification, path: Named, mode: int) -> None:
     """mknod, mknodat."""
+    if mode & _LENT:
+        watch.refuse(call, errno.EPERM)
+        return
     leads = "" if stat.S_IFMT(mode) in (0, stat.S_IFREG, stat.S_IFSOCK) else "a pipe or device"
     action = _NameChange(
         "write", lambda real, umask: file_calls.make_node(real, mode & ~umask), leads=leads

@@ -20,7 +20,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.calls import NO_MAGIC_LINKS, open_
 from sam_tui.adapters.terminal.sandbox.kernel.notifications import Notification
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target, has_signal, own_rights
-from sam_tui.adapters.terminal.sandbox.supervised.own_objects import controlling
+from sam_tui.adapters.terminal.sandbox.supervised.own_objects import controlling, is_shared
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, Watch
 
 _MOST_WAITING = threading.BoundedSemaphore(64)
@@ -221,12 +221,19 @@ def _judge_object(
         raise PermissionError(errno.EACCES, "Permission denied")
     elif stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
         _open_device(watch, call, target, handle, flags)
-    elif (secret := watch.reads.secret(name)) or not watch.reads.within(name):
+    elif (secret := watch.reads.secret(name)) or not _is_free(watch, target, name, deleted=deleted):
         if deleted:
             raise PermissionError(errno.EACCES, "Permission denied")
         _ask(watch, call, (handle, name), flags, secret=secret)
     else:
         _open_held(watch, call, handle, name, flags)
+
+
+def _is_free(watch: Watch, target: Target, name: str, *, deleted: bool) -> bool:
+    """Whether what bears a name is read without a question; shared memory if the run made it."""
+    if is_shared(name) and not deleted and not watch.created.holds(target, name):
+        return False
+    return watch.reads.within(name)
 
 
 def _is_file_name(name: str, *, deleted: bool) -> bool:

@@ -82,6 +82,11 @@ class Own:
         return False
 
 
+def is_shared(real: str) -> bool:
+    """Whether a real path is that of shared memory."""
+    return real.startswith(_SHARED)
+
+
 def controlling(target: Target) -> str:
     """The path of the pseudo-terminal that controls a target; empty without one."""
     fields = stat_fields(target.thread)

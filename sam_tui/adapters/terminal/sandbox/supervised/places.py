@@ -3,11 +3,12 @@
 import hashlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target
+from sam_tui.core.authorization.paths import git_config
 from sam_tui.core.authorization.paths.places import Place, founding, higher, place_of, reason
 
 _REMEMBERED_SECONDS = 1.0
@@ -127,13 +128,58 @@ def digest_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+class RemoteAddresses:
+    """Where the remotes of git configurations led while this program ran, by the path of each file.
+
+    A remote that is removed and added again, in one command or two, has not lost its address for this.
+    """
+
+    def __init__(self) -> None:
+        self._by_path: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._read: dict[str, tuple[int, int, int]] = {}
+
+    def note(self, real: str) -> None:
+        """Remember what stands in a configuration, unless it is as it was looked at before."""
+        try:
+            about = os.stat(real)
+        except OSError:
+            return
+        state = (about.st_ino, about.st_size, about.st_mtime_ns)
+        if self._read.get(real) == state or len(self._by_path) >= _MOST_STOOD:
+            return
+        self._read[real] = state
+        if led := git_config.leads(_content(real) or b""):
+            self._by_path.setdefault(real, {}).update(led)
+
+    def note_moved(self, folders: Sequence[str]) -> None:
+        """Remember what stands in folders that may be, or hold, a repository's own."""
+        for folder in folders:
+            self.note(f"{folder}/config")
+            self.note(f"{folder}/.git/config")
+
+    def of(self, real: str) -> Mapping[str, Sequence[str]]:
+        """What is remembered of a configuration."""
+        return self._by_path.get(real, {})
+
+    def below(self, folder: str) -> tuple[str, ...]:
+        """The configurations that are remembered below a folder."""
+        return tuple(path for path in self._by_path if path.startswith(f"{folder}/"))
+
+
 class WatchedPlaces:
     """The places of one run. ``watched`` are folders whose changes the supervisor makes; not those
-    ``free`` or ``content`` below them."""
+    ``free`` or ``content`` below them. ``remotes`` is what all runs know together."""
 
     def __init__(
-        self, watched: Sequence[str], free: Sequence[str], unwritable: Sequence[str]
+        self,
+        watched: Sequence[str],
+        free: Sequence[str],
+        unwritable: Sequence[str],
+        remotes: RemoteAddresses,
     ) -> None:
+        self.remotes = remotes
+        for root in watched:
+            remotes.note(f"{root}/.git/config")
         self._roots = tuple(sorted(watched, key=len, reverse=True))
         self._free = tuple(f"{path.rstrip('/')}/" for path in (*free, *unwritable))
         self._below = tuple(f"{root.rstrip('/')}/" for root in self._roots)
@@ -181,7 +227,9 @@ class WatchedPlaces:
             return None
         if any(_content(path) == after for path in higher(real, self.root_of(real))):
             return None
-        why = reason(kind, real, before, after, roots=self._roots)
+        self.remotes.note(real)
+        leads = self.remotes.of(real)
+        why = reason(kind, real, before, after, roots=self._roots, leads=leads)
         if kind.grammar == "git head" and before is None:
             return self._founded(os.path.dirname(real))
         return change_of(why, before, after) if why else None
@@ -214,6 +262,8 @@ class WatchedPlaces:
 
     def leaves(self, real: str) -> None:
         """Remember the content of a place before it changes: that content may come back unasked."""
+        if os.path.basename(real) == "config":
+            self.remotes.note(real)
         content = _content(real)
         if content is not None and len(self._stood) < _MOST_STOOD:
             self._stood.add((real, digest_of(content)))

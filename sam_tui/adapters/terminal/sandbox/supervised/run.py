@@ -16,7 +16,12 @@ from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Rights, Target, own_rights
 from sam_tui.adapters.terminal.sandbox.supervised.free_reads import Reads
 from sam_tui.adapters.terminal.sandbox.supervised.own_objects import Own
-from sam_tui.adapters.terminal.sandbox.supervised.places import Inside, PlaceChange, WatchedPlaces
+from sam_tui.adapters.terminal.sandbox.supervised.places import (
+    Inside,
+    PlaceChange,
+    RemoteAddresses,
+    WatchedPlaces,
+)
 from sam_tui.adapters.terminal.sandbox.supervised.processes import Census
 from sam_tui.core.clock import expiry_seconds
 
@@ -92,6 +97,7 @@ class Watch:
         terms: RunTerms,
         memory: ProcessMemory,
         publish: Callable[[Mapping[str, object]], None],
+        remotes: RemoteAddresses,
     ):
         self.number = terms.number
         self.inside = Inside(terms.roots, terms.kept)
@@ -99,7 +105,7 @@ class Watch:
         whole = [path for root in free for path in carved(root, terms.kept)]
         self.granted = Inside(whole, terms.kept)
         """What of it the kernel lets through; the supervisor opens the rest itself."""
-        self.later_run = WatchedPlaces(terms.watched, free, terms.kept)
+        self.later_run = WatchedPlaces(terms.watched, free, terms.kept, remotes)
         self.devices = frozenset(terms.devices)
         self.created = Own()
         self.asking = terms.asking

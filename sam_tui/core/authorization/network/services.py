@@ -1,0 +1,29 @@
+"""What listens on sockets that stand as files, by their names: what a connection to one gives away."""
+
+import re
+
+_SERVICES = tuple(
+    (re.compile(names, re.I), gives)
+    for names, gives in (
+        (
+            r"(?:docker|podman|containerd|crio|buildkitd)\.sock$|/(?:lxd|incus)/unix\.socket|/libvirt",
+            "it has containers or machines started, which reach all of this one",
+        ),
+        (r"/S\.gpg-agent|/keyring/|/agent\.|ssh-agent|(?:^|/)ssh-[^/]+/", "it uses your keys"),
+        (r"\.X11-unix/X|/wayland-\d", "it sees your screen and types for you"),
+        (
+            r"/bus$|system_bus_socket|/systemd/|/dbus-|/supervisor\.sock|/snapd|/at-spi",
+            "it has services of yours start programs",
+        ),
+        (
+            r"/tmux-|/screens?/|/zellij|/kitty|/wezterm|/nvim|/emacs|vscode-|/\.?s\.PGSQL",
+            "it acts in a program of yours",
+        ),
+        (r"/(?:pulse|pipewire)", "it hears your microphone"),
+    )
+)
+
+
+def given_away(path: str) -> str:
+    """What whoever connects to a socket can do, in words; empty where its name does not tell."""
+    return next((gives for names, gives in _SERVICES if names.search(path)), "")
