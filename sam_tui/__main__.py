@@ -84,7 +84,13 @@ def _say_version() -> int:
     from sam_tui import __version__
 
     if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - closed with >&-
-        sys.stdout.write(f"sam-tui {__version__}\n")
+        try:
+            sys.stdout.write(f"sam-tui {__version__}\n")
+            sys.stdout.flush()
+        except OSError as error:
+            from sam_tui.cli.main import unwritten
+
+            return unwritten(error)
     return 0
 
 

@@ -1,12 +1,13 @@
 """Options of ``claude -p`` under their own names: what each means here, or the word that says why not."""
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from sam_tui.cli.settings import option, read_overlay
+from sam_tui.cli.tool_patterns import allowing
 from sam_tui.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ REFUSED: Mapping[str, str] = {
 }
 """What has no meaning here: option -> what does the same, or why there is nothing."""
 _FLAGS = ("--ide",)
-_SPLIT = re.compile(r"[,\s]\s*(?![^(]*\))")
-_CALL = re.compile(r"(\w[\w.-]*)\((.*)\)")
 
 
 def _refuse(context: click.Context, option: click.Parameter, value: object) -> None:
@@ -95,7 +94,7 @@ _OPTIONS = (
         "allowed_tools",
         multiple=True,
         metavar="TOOLS",
-        help="What is approved without a question: tools, operations, or Bash(a whole command).",
+        help="What is approved without a question: tools, operations, Bash(git log *), Edit(docs/**).",
     ),
     click.option(
         "--json-schema",
@@ -156,65 +155,15 @@ def claude_options(command: F) -> F:
     return command
 
 
-def names(values: Iterable[str]) -> list[str]:
-    """The entries of options that take several, with commas or blanks between them."""
-    return [name for value in values for name in _SPLIT.split(value.strip()) if name]
-
-
-def disabled(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The tools left out: disallowed ones, and built-in ones that ``--tools`` does not name.
-
-    Raises ``UsageError`` for a part of a tool.
-    """
-    refused, only = values.get("disallowed_tools") or (), values.get("tools") or ()
-    return (*_tools(refused), *_others(only))
-
-
-def _tools(values: Iterable[str]) -> tuple[str, ...]:
-    """Tools here by their names or Claude Code's."""
-    return tuple(dict.fromkeys(tool for name in names(values) for tool in _whole(name)))
-
-
 def system_prompt(values: Mapping[str, Any]) -> tuple[str, str]:
     """The id of a system prompt, and words in its place: those with a blank in them."""
     text = values.get("system_prompt") or DEFAULT
     return (DEFAULT, text) if any(map(str.isspace, text)) else (text, "")
 
 
-def _others(values: Iterable[str]) -> tuple[str, ...]:
-    entries = names(values)
-    if not values or entries == ["default"]:
-        return ()
-    from sam_tui.assembly.catalogue import adverts
-
-    catalogue, chosen = list(adverts()), _tools(entries)
-    for tool in chosen:
-        if tool not in catalogue:
-            raise UsageError(
-                f"No tool is called {tool!r}.", hint=f"There are: {', '.join(catalogue)}."
-            )
-    return tuple(tool for tool in catalogue if tool not in chosen)
-
-
-def _equivalents(name: str) -> tuple[str, ...]:
-    from sam_tui.core.tooling.registry import CLAUDE_TOOLS
-
-    return CLAUDE_TOOLS.get(name, (name,))
-
-
-def _whole(name: str) -> tuple[str, ...]:
-    equivalents = _equivalents(name)
-    if "(" in name or any("." in tool for tool in equivalents):
-        raise UsageError(
-            f"{name} is a part of a tool here ({', '.join(equivalents)}), and tools are offered whole.",
-            hint="A rule of the policy file refuses a part (docs/guard.md).",
-        )
-    return equivalents
-
-
-def responder_of(values: Mapping[str, Any]) -> "Responder | None":
+def responder_of(values: Mapping[str, Any], root: str) -> "Responder | None":
     """Who answers as ``--answers`` and then ``--allowedTools`` say. Raises ``SamError``."""
-    allowed = _allowing(values.get("allowed_tools") or ())
+    allowed = allowing(values.get("allowed_tools") or (), os.path.realpath(root))
     if not values["answers"]:
         return allowed
     from sam_tui.assembly.catalogue import adverts
@@ -235,30 +184,3 @@ def permission_tool_of(values: Mapping[str, Any]) -> "PermissionTool | None":
     from sam_tui.headless.dialogue.permissions import PermissionTool
 
     return PermissionTool(name)
-
-
-def _allowing(values: Iterable[str]) -> "Responder | None":
-    """A responder that approves the calls named by ``--allowedTools``, each anew; None if it names none.
-
-    Raises ``UsageError`` for a pattern of commands: what else a line does that begins as allowed is a
-    matter of rules, which know the shell.
-    """
-    allowed: dict[str, set[str] | None] = {}
-    for name in names(values):
-        match = _CALL.fullmatch(name)
-        if match is None:
-            allowed |= dict.fromkeys(_equivalents(name))
-        elif match[1] != "Bash" or "*" in match[2]:
-            raise UsageError(
-                f"{name} is a pattern; here a pattern is a rule of the policy file.",
-                hint="Name the tool, or one whole command: --allowedTools 'Bash(npm test)'.",
-            )
-        else:
-            commands = allowed.setdefault("terminal_operations.run_command", set())
-            if commands is not None:
-                commands.add(f"$ {match[2]}")  # as approvals name it
-    if not allowed:
-        return None
-    from sam_tui.headless.answers import allow_named
-
-    return allow_named(allowed)

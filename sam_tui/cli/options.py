@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sam_tui.cli import claude
-from sam_tui.cli.claude import SHARED, claude_options, disabled, names, system_prompt
+from sam_tui.cli.claude import SHARED, claude_options, system_prompt
 from sam_tui.cli.log import log_to
 from sam_tui.cli.settings import data_dir_of, environment, option, with_settings
+from sam_tui.cli.tool_patterns import disabled, names
 from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.headless.request import OUTPUT_FORMATS
@@ -268,6 +269,7 @@ def settings(
     data_dir = data_dir_of(values)
     log_to(data_dir, debug=bool(values.get("debug")) or os.environ.get("SAM_TUI_DEBUG") == "1")
     prompt, prompt_text = system_prompt(values)
+    disabled_tools, denied = disabled(values, os.path.realpath(workspace_of(values)))
     return Options(
         workspace=workspace_of(values),
         data_dir=data_dir,
@@ -292,7 +294,8 @@ def settings(
         personality=values.get("personality") or "",
         topic=values.get("topic") or "",
         workflow_mode=bool(values.get("workflow_mode")),
-        disabled_tools=disabled(values),
+        disabled_tools=disabled_tools,
+        denied=denied,
         sandbox=values.get("sandbox"),
         rehearse=bool(values.get("rehearse")),
         network=values.get("network"),

@@ -76,7 +76,7 @@ class Registry:
 
     def join(self, offers: Sequence[Offer]) -> None:
         """From now on these stand behind the others, in place of those that joined before."""
-        joined = [o for o in offers if not any(_names(p, o.name) for p in self._patterns)]
+        joined = [o for o in offers if not any(server_names(p, o.name) for p in self._patterns)]
         names = {offer.name for offer in self._own}
         new = [offer for offer in joined if offer.name not in names]
         self._offers = {offer.name: offer for offer in (*self._own, *new)}
@@ -200,7 +200,7 @@ class Registry:
         return f"There are: {', '.join(self.names)}."
 
 
-def _names(pattern: str, name: str) -> bool:
+def server_names(pattern: str, name: str) -> bool:
     """Whether ``mcp__server``, a pattern or a name means a tool of a server."""
     return name.startswith(f"{pattern}__") or fnmatch.fnmatchcase(name, pattern)
 
