@@ -1,16 +1,17 @@
 """Options of ``claude -p`` under their own names: what each means here, or the word that says why not."""
 
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from sam_tui.cli.settings import option, read_overlay
-from sam_tui.cli.tool_patterns import allowing
 from sam_tui.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from sam_tui.core.authorization.rules.rule import Rule
     from sam_tui.core.inquiries import Responder
     from sam_tui.headless.dialogue.permissions import PermissionTool
 
@@ -26,6 +27,7 @@ REFUSED: Mapping[str, str] = {
 }
 """What has no meaning here: option -> what does the same, or why there is nothing."""
 _FLAGS = ("--ide",)
+_SPLIT = re.compile(r"[,\s]\s*(?![^(]*\))")
 
 
 def _refuse(context: click.Context, option: click.Parameter, value: object) -> None:
@@ -155,6 +157,24 @@ def claude_options(command: F) -> F:
     return command
 
 
+def names(values: Iterable[str]) -> list[str]:
+    """The entries of options that take several, with commas or blanks between them."""
+    return [name for value in values for name in _SPLIT.split(value.strip()) if name]
+
+
+def disabled(
+    values: Mapping[str, Any], workspace: str
+) -> "tuple[tuple[str, ...], tuple[Rule, ...]]":
+    """The tools that are not offered, and the rules that refuse parts of others. Raises ``UsageError``."""
+    disallowed, only = values.get("disallowed_tools") or (), values.get("tools") or ()
+    if not (disallowed or only):
+        return (), ()
+    from sam_tui.cli.tool_patterns import refusing
+
+    chosen = names(only) if only else None
+    return refusing(names(disallowed), chosen, os.path.realpath(workspace))
+
+
 def system_prompt(values: Mapping[str, Any]) -> tuple[str, str]:
     """The id of a system prompt, and words in its place: those with a blank in them."""
     text = values.get("system_prompt") or DEFAULT
@@ -163,14 +183,18 @@ def system_prompt(values: Mapping[str, Any]) -> tuple[str, str]:
 
 def responder_of(values: Mapping[str, Any], root: str) -> "Responder | None":
     """Who answers as ``--answers`` and then ``--allowedTools`` say. Raises ``SamError``."""
-    allowed = allowing(values.get("allowed_tools") or (), os.path.realpath(root))
+    allowed, named = None, names(values.get("allowed_tools") or ())
+    if named:
+        from sam_tui.cli.tool_patterns import allowing
+
+        allowed = allowing(named, os.path.realpath(root))
     if not values["answers"]:
         return allowed
     from sam_tui.assembly.catalogue import adverts
     from sam_tui.headless.answers import read_answers
 
-    names = [f"{a.name}.{name}" for a in adverts().values() for name in a.operations]
-    answers = read_answers(values["answers"], names)
+    operations = [f"{a.name}.{name}" for a in adverts().values() for name in a.operations]
+    answers = read_answers(values["answers"], operations)
     if allowed is None:
         return answers
     return lambda inquiry: answers(inquiry) or allowed(inquiry)

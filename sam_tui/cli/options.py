@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from sam_tui.cli import claude
-from sam_tui.cli.claude import SHARED, claude_options, system_prompt
+from sam_tui.cli.claude import SHARED, claude_options, disabled, names, system_prompt
 from sam_tui.cli.log import log_to
+from sam_tui.cli.numbers import Number
 from sam_tui.cli.settings import data_dir_of, environment, option, with_settings
-from sam_tui.cli.tool_patterns import disabled, names
 from sam_tui.core.errors import UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.headless.request import OUTPUT_FORMATS
@@ -80,7 +80,7 @@ _MODEL = (
     ),
     option(
         "--request-timeout",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Number(min=0, min_open=True),
         metavar="SECONDS",
         help="The longest silence of a provider.",
     ),
@@ -185,7 +185,7 @@ _RUN = (
         "--max-cost",
         "--max-budget-usd",
         "max_cost",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Number(min=0, min_open=True),
         metavar="USD",
         help="US dollars at most, where the price is known.",
     ),
@@ -269,9 +269,10 @@ def settings(
     data_dir = data_dir_of(values)
     log_to(data_dir, debug=bool(values.get("debug")) or os.environ.get("SAM_TUI_DEBUG") == "1")
     prompt, prompt_text = system_prompt(values)
-    disabled_tools, denied = disabled(values, os.path.realpath(workspace_of(values)))
+    workspace = workspace_of(values)
+    disabled_tools, denied = disabled(values, workspace)
     return Options(
-        workspace=workspace_of(values),
+        workspace=workspace,
         data_dir=data_dir,
         model=values.get("model") or "",
         api_base=values.get("api_base") or "",
@@ -364,9 +365,10 @@ def open_runtime(
 
     try:
         values, configured = with_settings(values, workspace_of(values))
-        options = settings(values, attended=attended, responder=responder)
-        options = replace(options, keeps_terminals=keeps_terminals, program=program, browse=browse)
-        options = replace(options, notes=configured.notes)
+        options = replace(
+            settings(values, attended=attended, responder=responder), notes=configured.notes,
+            keeps_terminals=keeps_terminals, program=program, browse=browse,
+        )  # fmt: skip
         return build(options, environment(options.data_dir, configured))
     finally:
         gc.freeze()
@@ -390,14 +392,10 @@ def workspace_of(values: Values) -> str:
 
         folder = Worktrees(values["workspace"] or os.getcwd(), os.environ).open(name)
         values.update(workspace=folder, worktree=None)
-        click.echo(
-            f"Working in {folder}; “sam-tui sessions worktree” merges or drops it.", err=True
-        )
-    if values["workspace"]:
-        return str(values["workspace"])
+        said = f"Working in {folder}; “sam-tui sessions worktree” merges or drops it."
+        click.echo(said, err=True)
     try:
-        return os.getcwd()
+        return str(values["workspace"] or os.getcwd())
     except OSError as error:
-        raise WorkspaceError(
-            "The working folder no longer exists.", hint="Go to another, or use --workspace."
-        ) from error
+        why = "The working folder no longer exists."
+        raise WorkspaceError(why, hint="Go to another, or use --workspace.") from error

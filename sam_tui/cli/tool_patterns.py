@@ -3,7 +3,7 @@
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,10 @@ if TYPE_CHECKING:
     from sam_tui.core.authorization.commands.reader import CommandReader
     from sam_tui.core.inquiries import Responder
 
-_SPLIT = re.compile(r"[,\s]\s*(?![^(]*\))")
 _PART = re.compile(r"(\w[\w.-]*)\((.*)\)", re.DOTALL)
 _READING = ("Glob", "Grep", "LS", "NotebookRead", "Read")
 _WRITING = ("Edit", "MultiEdit", "NotebookEdit", "Write")
 _FORMS = "Bash(npm test), Bash(git log *), Read(docs/**), Edit(//tmp/out/**), WebFetch(domain:host)"
-
-
-def names(values: Iterable[str]) -> list[str]:
-    """The entries of options that take several, with commas or blanks between them."""
-    return [name for value in values for name in _SPLIT.split(value.strip()) if name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,27 +137,29 @@ def _path(text: str, part: str, root: str) -> PathPattern:
         raise UsageError(f"{text}: {error}.") from None
 
 
-def disabled(values: Mapping[str, Any], root: str) -> tuple[tuple[str, ...], tuple[Rule, ...]]:
-    """Tools that are not offered: those disallowed, and the built-in ones that ``--tools`` does not name;
+def refusing(
+    disallowed: Sequence[str], only: Sequence[str] | None, root: str
+) -> tuple[tuple[str, ...], tuple[Rule, ...]]:
+    """Tools that are not offered: those ``disallowed``, and the built-in ones that are not among ``only``;
     and the rules that refuse parts of the others. Raises ``UsageError``."""
     whole: list[str] = []
     rules: list[Rule] = []
-    for name in names(values.get("disallowed_tools") or ()):
+    for name in disallowed:
         pattern = ToolPattern.of(name, root)
         if pattern.narrowed or any("." in tool for tool in pattern.operations):
             rules += pattern.rules()
         else:
             whole += pattern.operations
-    if values.get("tools"):
-        others, parts = _others(names(values["tools"]), root)
+    if only is not None:
+        others, parts = _others(only, root)
         whole += others
         rules += parts
     return tuple(dict.fromkeys(whole)), tuple(rules)
 
 
-def _others(entries: list[str], root: str) -> tuple[list[str], list[Rule]]:
+def _others(entries: Sequence[str], root: str) -> tuple[list[str], list[Rule]]:
     """What ``--tools`` does not name: tools, and rules against the rest of those named in part."""
-    if entries == ["default"]:
+    if list(entries) == ["default"]:
         return [], []
     from sam_tui.assembly.catalogue import adverts
 
@@ -184,14 +180,9 @@ def _others(entries: list[str], root: str) -> tuple[list[str], list[Rule]]:
     return [tool for tool in catalogue if tool not in heads], rules
 
 
-def allowing(values: Iterable[str], root: str) -> "Responder | None":
-    """Who approves, each time anew, what ``--allowedTools`` names; None where that is nothing.
-
-    Raises ``UsageError``.
-    """
-    patterns = [ToolPattern.of(name, root) for name in names(values)]
-    if not patterns:
-        return None
+def allowing(names: Iterable[str], root: str) -> "Responder":
+    """Who approves, each time anew, what is named. Raises ``UsageError``."""
+    patterns = [ToolPattern.of(name, root) for name in names]
 
     def respond(inquiry: Inquiry) -> Answer | None:
         request = inquiry.request

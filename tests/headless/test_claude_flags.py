@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import click
 import pytest
 
 from sam_tui.cli.claude import REFUSED
@@ -21,6 +22,8 @@ SAYS_NO = {
     "--disallowedTools Task(x)": "is no pattern of a tool here",
     "--disallowedTools Bash(a | b)": "one simple command",
     "--tools nothing": "No tool is called 'nothing'",
+    "--max-budget-usd nan": "is not a number that can be reached",
+    "--request-timeout inf": "is not a number that can be reached",
     "--input-format stream-json": "goes with --output-format stream-json",
     "--permission-prompt-tool stdio": "goes with --input-format stream-json",
     '--json-schema {"type":7}': "is no JSON schema",
@@ -37,7 +40,7 @@ def test_what_has_no_meaning_here_is_refused_in_words_that_say_what_has(
     option, _, value = words.partition(" ")
     given = [option] if option == "--ide" else [option, value]
     place = ["-C", str(tmp_path), "--data-dir", str(tmp_path / "data")]
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises((UsageError, click.BadParameter)) as refused:
         cli.main(["run", "go", *place, "--model", "x", *given], standalone_mode=False)
     assert SAYS_NO[words] in str(refused.value)
 

@@ -212,7 +212,7 @@ class _Answer:
                 out += self._events_of([*self._parser.feed(remainder), *self._parser.close()])
         where = self._endpoint.source.where
         if not self.complete:
-            if self._events or self._fields_only:
+            if self._fields_only or (self._events and (self.started or not self._plain)):
                 raise self._cut()
             body_text = self._endpoint.source.clean(self._start.decode("utf-8", "replace"))
             began = f" It began: {body_text[:200]}" if body_text else ""

@@ -44,7 +44,7 @@ class StreamedAnswer:
             out.append(ReasoningDelta(str(thought)))
         for block in getattr(delta, "thinking_blocks", None) or ():
             self._keep(block)
-        if text := getattr(delta, "content", None):
+        if text := getattr(delta, "content", None) or getattr(delta, "refusal", None):
             out += self._think.feed(str(text))
         for piece in getattr(delta, "tool_calls", None) or ():
             out += self._call(piece)

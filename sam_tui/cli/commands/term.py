@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sam_tui.cli.numbers import Number
 from sam_tui.cli.settings import data_dir_of, option
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
@@ -90,10 +91,10 @@ def kill_command(**values: Any) -> int:
 
 @term_group.command("play")
 @click.argument("recording", type=click.Path(dir_okay=False))
-@click.option("--speed", type=click.FloatRange(min=0.01), default=1.0, help="Times as fast (1).")
+@click.option("--speed", type=Number(min=0.01), default=1.0, help="Times as fast (1).")
 @click.option(
     "--idle-limit",
-    type=click.FloatRange(min=0.0),
+    type=Number(min=0.0),
     default=2.0,
     help="No pause is longer than so many seconds (2).",
 )

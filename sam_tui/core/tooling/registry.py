@@ -179,7 +179,9 @@ class Registry:
         if offer is None and name in self._aliases:
             offer, operation = self._aliases[name], name
         if offer is None:
-            near = close_matches(name, [*self._offers, *self._aliases], n=3)
+            near = CLAUDE_TOOLS.get(name) or close_matches(
+                name, [*self._offers, *self._aliases], n=3
+            )
             hint = f"Did you mean {', '.join(near)}?" if near else self._known()
             raise ToolError(f"There is no tool called {name!r}.", hint=hint)
         if offer.name in self._disabled:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sam_tui.cli.commands.fleets.driving import drive_fleet, passed_options
+from sam_tui.cli.numbers import Number
 from sam_tui.cli.options import (
     MODES,
     Values,
@@ -47,9 +48,7 @@ def fleet_group() -> None:
 @click.option(
     "--at-once", type=click.IntRange(1), help="Tasks handed out at a time (default: workers)."
 )
-@click.option(
-    "--per-minute", type=click.FloatRange(0), default=0, help="Tasks begun a minute at most."
-)
+@click.option("--per-minute", type=Number(0), default=0, help="Tasks begun a minute at most.")
 @click.option(
     "--limit",
     multiple=True,
@@ -65,21 +64,21 @@ def fleet_group() -> None:
 )
 @click.option(
     "--max-cost",
-    type=click.FloatRange(0, min_open=True),
+    type=Number(0, min_open=True),
     metavar="USD",
     help="Begin no task once the fleet has cost this much.",
 )
 @click.option("--max-tokens", type=click.IntRange(1), help="The same for tokens.")
 @click.option(
     "--task-seconds",
-    type=click.FloatRange(1, 86_400),
+    type=Number(1, 86_400),
     default=3600,
     show_default=True,
     help="The longest that one task may take.",
 )
 @click.option(
     "--answer-seconds",
-    type=click.FloatRange(0, 86_400),
+    type=Number(0, 86_400),
     default=900,
     show_default=True,
     help="How long a question waits in the inbox before it counts as denied; 0 asks nobody.",

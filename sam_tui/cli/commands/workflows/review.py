@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from sam_tui import __version__
+from sam_tui.cli.numbers import Number
 from sam_tui.cli.options import Values, fleet_options, open_runtime
 from sam_tui.cli.streams import input_descriptor, require_output
 from sam_tui.core.errors import ConfigurationError, SamError, UsageError
@@ -32,7 +33,7 @@ _HINT = "For example: git diff main...HEAD | sam-tui review --diff -"
 @click.option("--sarif", "sarif_file", metavar="FILE", help="Write them there as SARIF 2.1.0.")
 @click.option("--junit", "junit_file", metavar="FILE", help="Write them there as JUnit XML.")
 @click.option("--max-turns", type=click.IntRange(min=1), help="Model calls at most.")
-@click.option("--max-cost", type=click.FloatRange(min=0, min_open=True), help="US dollars at most.")
+@click.option("--max-cost", type=Number(min=0, min_open=True), help="US dollars at most.")
 @fleet_options
 def review_command(**values: Any) -> int:
     """Review a diff, or what changed since the last commit.
