@@ -47,7 +47,7 @@ COMMANDS = {
 """Where each command is: loaded when it is called, so that the workbench waits for none of them."""
 _ALIKE = 0.75
 """From which likeness on, of 0 to 1, a word is a command's name with a mistake."""
-_ABOUT = ("--help", "--version", "-V")
+_ABOUT = ("--help", "-h", "--version", "-V")
 
 
 class Program(click.Group):
@@ -95,6 +95,8 @@ def routed(args: list[str], *, refuses: bool = True) -> list[str]:
 
     ``refuses`` says whether a mistyped name raises ``UsageError``.
     """
+    if args[:1] == ["help"] and (not args[1:] or args[1] in COMMANDS):
+        return [*args[1:], "--help"]
     index = _first_word(args)
     if index is not None and args[index] in COMMANDS:
         name, before, after = args[index], args[:index], args[index + 1 :]
@@ -146,7 +148,7 @@ def _first_word(args: list[str]) -> int | None:
     invoke_without_command=True,
     options_metavar="[OPTIONS] [PROMPT]",
     subcommand_metavar="| COMMAND ...",
-    context_settings={"max_content_width": 100},
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, "-V", "--version", message="sam-tui %(version)s")
 def program() -> None:

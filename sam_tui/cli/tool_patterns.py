@@ -47,7 +47,7 @@ class ToolPattern:
             return cls(text, CLAUDE_TOOLS.get(text, (text,)))
         name, part = match[1], match[2].strip()
         operations = CLAUDE_TOOLS.get(name, (name,))
-        if part in ("", "*", "**"):
+        if part in ("", "*", "**") or not operations:
             return cls(text, operations)
         if name == "Bash":
             if "*" in part:

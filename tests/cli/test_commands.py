@@ -42,6 +42,10 @@ from tests.fakes.preloaded import SCRIPT
         (["--help"], ["--help"]),
         (["-C", "x", "--help"], ["--help"]),
         (["run", "--help"], ["run", "--help"]),
+        (["-C", "x", "-h"], ["-h"]),
+        (["help"], ["--help"]),
+        (["help", "mcp", "add"], ["mcp", "add", "--help"]),
+        (["help", "me"], ["workbench", "help", "me"]),
     ],
 )
 def test_the_first_word_that_is_a_command_is_the_command(

@@ -93,7 +93,7 @@ def test_a_script_for_claude_is_understood_and_told_in_its_names(program: Progra
 
 
 ALLOWED = "Bash(git add:*),Bash(touch *) Edit(//{outside}/**),Read"
-REFUSED_PARTS = "Write(kept/**) Read(kept/secret*),Bash(mkdir *),LS"
+REFUSED_PARTS = "NotebookEdit Skill(x),Write(kept/**) Read(kept/secret*),Bash(mkdir *),LS"
 CALLS = {
     "touch a": True,
     "git init -q . && touch b": False,

@@ -35,14 +35,20 @@ CLAUDE_TOOLS: Mapping[str, tuple[str, ...]] = {
     "Glob": ("file_operations.file_search",),
     "Grep": ("file_operations.grep_search",),
     "LS": ("file_operations.list_dir",),
+    "MultiEdit": ("file_operations.multi_replace_string",),
     "Read": ("file_operations.read_file",),
     "Task": ("run_subagent",),
     "TodoWrite": ("todo_operations",),
     "WebFetch": ("web_operations.fetch", "web_operations.scrape"),
     "WebSearch": ("web_operations.web_search", "web_operations.research"),
     "Write": ("file_operations.create_file",),
-}
-"""Claude Code's tools, and the tools or ``tool.operation`` here that do the same."""
+    **dict.fromkeys(
+        ("BashOutput", "ExitPlanMode", "EnterPlanMode", "KillBash", "KillShell", "ListMcpResourcesTool",
+         "NotebookEdit", "NotebookRead", "ReadMcpResourceTool", "Skill", "SlashCommand", "ToolSearch"),
+        (),
+    ),
+}  # fmt: skip
+"""Claude Code's tools, and the tools or ``tool.operation`` here that do the same; some have none."""
 
 
 @dataclass(frozen=True, slots=True)
