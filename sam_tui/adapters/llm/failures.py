@@ -172,6 +172,13 @@ def failure(
     )
 
 
+def no_answer(beginning: bytes, source: FailureSource, hint: str = "") -> ModelRejected:
+    """The error for a response that is not a model's, with how it began."""
+    text = source.clean(beginning.decode("utf-8", "replace"))
+    began = f" It began: {text[:200]}" if text else ""
+    return ModelRejected(f"{source.where} did not answer as a model does.{began}", hint=hint)
+
+
 def _told_limit(message: str) -> int | None:
     """The model's context in tokens, where the refusal names it."""
     match = _CONTEXT_SIZE.search(message)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from sam_tui import http_library
 from sam_tui.adapters.llm.deltas import ThinkTags, plausible, read_finish
 from sam_tui.adapters.llm.failures import ProviderRefusal, read_error, read_refusal
-from sam_tui.adapters.llm.response_bytes import Intake, may_begin_events, require_plain
+from sam_tui.adapters.llm.response_bytes import BEGINNING, Intake, may_begin_events, require_plain
 from sam_tui.adapters.llm.wire import OWNER
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected
 from sam_tui.core.ports.model import AnswerLimits, CallDelta, Delta, OpaqueDelta, ReasoningDelta
@@ -125,6 +125,8 @@ class LiteLLMWire:
         self._sent: set[tuple[str, str]] = set()
         self._refused: Callable[[bytes], ProviderRefusal] | None = None
         self._body = b""
+        self.beginning = b""
+        """The first bytes of the response."""
         self._event_error: ProviderRefusal | None = None
         self.error: ModelError | None = None
         self.answered = False
@@ -195,6 +197,8 @@ class LiteLLMWire:
         if self._refused is not None:
             self._body = (self._body + lines)[:_LONGEST_REFUSAL]
             return
+        if len(self.beginning) < BEGINNING:
+            self.beginning += lines[:BEGINNING]
         self.done = self.done or lines.rstrip().endswith(_DONE)
         self.fields_only = self.fields_only and may_begin_events(lines)
         if self.fields_only and any(map(_broken, lines.splitlines())):
@@ -210,7 +214,8 @@ class LiteLLMWire:
 
 def _broken(line: bytes) -> bool:
     """Whether a line begins an event and does not end it: litellm passes over what it cannot read."""
-    return line.startswith(b"data: {") and not line.rstrip().endswith(b"}")
+    begins = line.startswith(b"data:") and line[5:].lstrip().startswith(b"{")
+    return begins and not line.rstrip().endswith(b"}")
 
 
 def _stop_reason(delta: object) -> str:
