@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -24,9 +25,31 @@ REFUSED: Mapping[str, str] = {
     "--plugin-dir": "plug-ins are installed packages (docs/plugins.md)",
     "--ide": "editors start sam-tui acp (docs/acp.md)",
     "--betas": "the provider's own headers are not passed on",
+    "--bare": "files of a folder count once it is trusted; an empty SAM_TUI_CONFIG_DIR leaves yours out",
+    "--effort": "models reason as much as their provider has it",
+    "--max-thinking-tokens": "models reason as much as their provider has it",
+    "--debug-file": "the log is in the data folder (--data-dir)",
+    "--name": "a conversation gets its name by “sam-tui sessions name ID NAME”",
+    "--chrome": "a browser is a server (sam-tui mcp add)",
+    "--from-pr": "conversations are not kept by pull request",
 }
 """What has no meaning here: option -> what does the same, or why there is nothing."""
-_FLAGS = ("--ide",)
+_FLAGS = ("--ide", "--bare", "--chrome")
+NEEDLESS = (
+    "--allow-dangerously-skip-permissions",
+    "--disable-slash-commands",
+    "--exclude-dynamic-system-prompt-sections",
+    "--forward-subagent-text",
+    "--mcp-debug",
+    "--no-chrome",
+)
+"""What says how it is here anyway."""
+_LISTS = (
+    *("--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools"),
+    *("--tools", "--add-dir", "--mcp-config"),
+)
+"""Options that take all words up to the next option, where a script is Claude Code's."""
+_LONGEST_PROMPT = 1_000_000
 _SPLIT = re.compile(r"[,\s]\s*(?![^(]*\))")
 
 
@@ -35,6 +58,39 @@ def _refuse(context: click.Context, option: click.Parameter, value: object) -> N
     name = option.opts[0]
     if value:
         raise UsageError(f"{name} has no meaning here: {REFUSED[name]}.")
+
+
+def spread(words: list[str]) -> list[str]:
+    """The words of a command line for Claude Code with one word for each option: those of lists again."""
+    result: list[str] = []
+    listing, first = "", False
+    for index, word in enumerate(words):
+        if word == "--":
+            return [*result, *words[index:]]
+        if word.startswith("-") and word != "-":
+            listing, first = (word if word in _LISTS else ""), True
+        elif listing:
+            result += [] if first else [listing]
+            first = False
+        result.append(word)
+    return result
+
+
+def compatible(words: list[str]) -> bool:
+    """Whether a command line is one for Claude Code."""
+    return "--compat=claude" in words or ("--compat", "claude") in pairwise(words)
+
+
+def _text(_context: click.Context, option: click.Parameter, name: str | None) -> str | None:
+    """What a file holds. Raises ``UsageError``."""
+    if name is None:
+        return None
+    from sam_tui.core.local_files.bounded import UnusableFile, read_named
+
+    try:
+        return read_named(name, most=_LONGEST_PROMPT).decode("utf-8-sig", "replace")
+    except UnusableFile as error:
+        raise UsageError(f"{option.opts[0]}: {name} {error}.") from error
 
 
 def _schema(
@@ -130,6 +186,16 @@ _OPTIONS = (
     click.option(
         "--compat", type=click.Choice(["claude"]), help="Field names and codes of claude -p."
     ),
+    click.option(
+        "--system-prompt-file", metavar="FILE", callback=_text, help="Its words from a file."
+    ),
+    click.option(
+        "--append-system-prompt-file",
+        metavar="FILE",
+        callback=_text,
+        help="The same for those beside it.",
+    ),
+    *(click.option(name, hidden=True, expose_value=False, is_flag=True) for name in NEEDLESS),
     *(
         click.option(name, hidden=True, expose_value=False, callback=_refuse, is_flag=True)
         if name in _FLAGS
@@ -146,6 +212,8 @@ RUN_ONLY = (
     "approvals",
     "no_session_persistence",
     "compat",
+    "system_prompt_file",
+    "append_system_prompt_file",
 )
 """Those of them that make no sense in the workbench."""
 
@@ -175,10 +243,17 @@ def disabled(
     return refusing(names(disallowed), chosen, os.path.realpath(workspace))
 
 
-def system_prompt(values: Mapping[str, Any]) -> tuple[str, str]:
-    """The id of a system prompt, and words in its place: those with a blank in them."""
-    text = values.get("system_prompt") or DEFAULT
-    return (DEFAULT, text) if any(map(str.isspace, text)) else (text, "")
+def system_prompt(values: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The id of a system prompt, words in its place, and words behind it. Raises ``UsageError``."""
+    for name in ("system_prompt", "append_system_prompt"):
+        if values.get(name) and values.get(f"{name}_file"):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} and {option}-file exclude each other.")
+    appended = values.get("append_system_prompt") or values.get("append_system_prompt_file") or ""
+    text = values.get("system_prompt") or values.get("system_prompt_file") or DEFAULT
+    if values.get("system_prompt_file") or any(map(str.isspace, text)):
+        return DEFAULT, text, appended
+    return text, "", appended
 
 
 def responder_of(values: Mapping[str, Any], root: str) -> "Responder | None":

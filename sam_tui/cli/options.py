@@ -268,7 +268,7 @@ def settings(
 
     data_dir = data_dir_of(values)
     log_to(data_dir, debug=bool(values.get("debug")) or os.environ.get("SAM_TUI_DEBUG") == "1")
-    prompt, prompt_text = system_prompt(values)
+    prompt, prompt_text, appended = system_prompt(values)
     workspace = workspace_of(values)
     disabled_tools, denied = disabled(values, workspace)
     return Options(
@@ -291,7 +291,7 @@ def settings(
         context_tokens=values.get("context_tokens"),
         system_prompt=prompt,
         prompt_text=prompt_text,
-        prompt_appended=values.get("append_system_prompt") or "",
+        prompt_appended=appended,
         personality=values.get("personality") or "",
         topic=values.get("topic") or "",
         workflow_mode=bool(values.get("workflow_mode")),
@@ -315,6 +315,7 @@ def conversation_of(
     """The conversation that the options name; None for a new one. Raises ``UsageError`` if there is none
     such."""
     resume, session = values.get("resume"), values.get("session_id")
+    listed = "“sam-tui sessions list” shows them."
     if [bool(values.get("latest")), bool(resume), bool(session)].count(True) > 1:
         raise UsageError("--continue, --resume and --session-id exclude each other.")
     if values.get("latest"):
@@ -326,12 +327,10 @@ def conversation_of(
             )
         return latest.id
     if resume == CHOOSE:
-        raise UsageError("--resume needs an id here.", hint="“sam-tui sessions list” shows them.")
+        raise UsageError("--resume needs an id here.", hint=listed)
     if resume:
         if store.find(ConversationId(resume)) is None:
-            raise UsageError(
-                f"There is no conversation {resume}.", hint="“sam-tui sessions list” shows them."
-            )
+            raise UsageError(f"There is no conversation {resume}.", hint=listed)
         return ConversationId(resume)
     return named_conversation(session) if session else None
 

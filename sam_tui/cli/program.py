@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sam_tui import __version__
+from sam_tui.cli.claude import compatible, spread
 from sam_tui.cli.commands.workbench import workbench_command
 from sam_tui.core.errors import UsageError
 
@@ -55,6 +56,8 @@ class Program(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the command's name first, then parse as usual."""
+        if compatible(args):
+            args = spread(args)
         if ctx.resilient_parsing and _first_word(args) is None:
             return super().parse_args(ctx, [])  # the word that is completed may be a command's name
         return super().parse_args(ctx, routed(args, refuses=not ctx.resilient_parsing))

@@ -41,7 +41,6 @@ from tests.fakes.preloaded import SCRIPT
         (["-"], ["workbench", "-"]),
         (["--help"], ["--help"]),
         (["-C", "x", "--help"], ["--help"]),
-        (["run", "--help"], ["run", "--help"]),
         (["-C", "x", "-h"], ["-h"]),
         (["help"], ["--help"]),
         (["help", "mcp", "add"], ["mcp", "add", "--help"]),

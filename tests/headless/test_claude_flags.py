@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sam_tui.cli.claude import REFUSED
+from sam_tui.cli.claude import NEEDLESS, REFUSED, spread
 from sam_tui.cli.program import program as cli
 from sam_tui.core.errors import UsageError
 from tests.fakes.openai_server import Call, Reply, background
@@ -38,7 +38,7 @@ def test_what_has_no_meaning_here_is_refused_in_words_that_say_what_has(
     words: str, tmp_path: Path
 ) -> None:
     option, _, value = words.partition(" ")
-    given = [option] if option == "--ide" else [option, value]
+    given = [option] if option in ("--ide", "--bare", "--chrome") else [option, value]
     place = ["-C", str(tmp_path), "--data-dir", str(tmp_path / "data")]
     with pytest.raises((UsageError, click.BadParameter)) as refused:
         cli.main(["run", "go", *place, "--model", "x", *given], standalone_mode=False)
@@ -50,7 +50,24 @@ def test_each_option_stands_in_the_table_of_the_docs() -> None:
     text = DOCS.read_text(encoding="utf-8")
     named = ("--allowedTools", "--disallowedTools", "--tools", "--append-system-prompt")
     more = ("--system-prompt", "--dangerously-skip-permissions", "--json-schema", "--debug")
-    assert [name for name in (*named, *more, *REFUSED) if f"`{name}" not in text] == []
+    assert [name for name in (*named, *more, *REFUSED, *NEEDLESS) if f"`{name}" not in text] == []
+
+
+@pytest.mark.requirement("headless:claude-flags")
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (
+            "-p x --allowedTools A B --verbose y",
+            "-p x --allowedTools A --allowedTools B --verbose y",
+        ),
+        ("--tools A -- B C", "--tools A -- B C"),
+        ("--add-dir=a b", "--add-dir=a b"),
+        ("--model a b", "--model a b"),
+    ],
+)
+def test_lists_of_claude_take_all_words_up_to_the_next_option(words: str, meant: str) -> None:
+    assert spread(words.split()) == meant.split()
 
 
 def _run(command: str) -> Reply:

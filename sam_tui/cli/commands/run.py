@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 @click.command("run", short_help="Run one prompt without a screen.")
 @click.argument("prompt", required=False, metavar="[PROMPT|-]")
+@click.option("-p", "--print", hidden=True, expose_value=False, is_flag=True)
 @run_options
 @agent_options
 def run_command(**values: object) -> int:
