@@ -39,6 +39,19 @@ SECONDS = 5.0
 _Batch = tuple[str, bytes]
 
 
+def _address(endpoint: str) -> tuple[bool, str, int | None, str]:
+    """Whether it is https, the host, its port and the folder. Raises ``ConfigurationError``."""
+    try:
+        parts = urlsplit(endpoint)
+        if parts.scheme in ("http", "https") and parts.hostname:
+            return parts.scheme == "https", parts.hostname, parts.port, parts.path.rstrip("/")
+    except ValueError:  # half an address, or a port that is none
+        pass
+    raise ConfigurationError(
+        f"{endpoint!r} is no address of a collector.", hint="Such as http://127.0.0.1:4318."
+    )
+
+
 class OtlpSender:
     """Batches on their way to one collector. Raises ``ConfigurationError`` for an address that is none.
 
@@ -46,12 +59,7 @@ class OtlpSender:
     """
 
     def __init__(self, endpoint: str, headers: str = "") -> None:
-        parts = urlsplit(endpoint.strip())
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            hint = "Such as http://127.0.0.1:4318."
-            raise ConfigurationError(f"{endpoint!r} is no address of a collector.", hint=hint)
-        self._secure, self._host = parts.scheme == "https", parts.hostname
-        self._port, self._folder = parts.port, parts.path.rstrip("/")
+        self._secure, self._host, self._port, self._folder = _address(endpoint.strip())
         self._headers = {"Content-Type": "application/json", **_headers(headers)}
         self._batches: queue.Queue[_Batch | None] = queue.Queue(MOST_WAITING)
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
