@@ -28,17 +28,13 @@ def main(arguments: Sequence[str]) -> int:
         return _explain(error)
     except click.exceptions.Exit as ended:
         return ended.exit_code
-    except click.Abort:
-        return EXIT_CODES["cancelled"]
     except click.ClickException as error:
         error.show(sys.stderr)
         return error.exit_code
     except Interrupted as interrupted:
         return EXIT_CODES[interrupted.subtype]
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):
         return EXIT_CODES["cancelled"]
-    except BrokenPipeError as left:
-        return unwritten(left)
     except SystemExit:
         if sys.stdout is output:
             raise
@@ -60,6 +56,8 @@ def unwritten(error: OSError) -> int:
 
 def _in_output(fault: OSError) -> bool:
     """Whether it was standard output that failed: what is raised in printing, and not below it."""
+    if isinstance(fault, BrokenPipeError):
+        return True
     *_, (frame, _) = traceback.walk_tb(fault.__traceback__)
     return frame.f_code in (click.echo.__code__, _flush.__code__)
 

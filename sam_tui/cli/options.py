@@ -391,8 +391,8 @@ def workspace_of(values: Values) -> str:
 
         folder = Worktrees(values["workspace"] or os.getcwd(), os.environ).open(name)
         values.update(workspace=folder, worktree=None)
-        said = f"Working in {folder}; “sam-tui sessions worktree” merges or drops it."
-        click.echo(said, err=True)
+        notice = f"Working in {folder}; “sam-tui sessions worktree” merges or drops it."
+        click.echo(notice, err=True)
     try:
         return str(values["workspace"] or os.getcwd())
     except OSError as error:

@@ -98,7 +98,7 @@ def routed(args: list[str], *, refuses: bool = True) -> list[str]:
 
     ``refuses`` says whether a mistyped name raises ``UsageError``.
     """
-    if args[:1] == ["help"] and (not args[1:] or args[1] in COMMANDS):
+    if _asks_for_help(args):
         return [*args[1:], "--help"]
     index = _first_word(args)
     if index is not None and args[index] in COMMANDS:
@@ -113,6 +113,11 @@ def routed(args: list[str], *, refuses: bool = True) -> list[str]:
     if index is None and "--" not in args and (about := [a for a in args if a in _ABOUT]):
         return about
     return ["workbench", *args]
+
+
+def _asks_for_help(args: list[str]) -> bool:
+    """Whether the words are ``help`` alone, or before a command."""
+    return args[:1] == ["help"] and (not args[1:] or args[1] in COMMANDS)
 
 
 def _refuse_mistyped(word: str) -> None:

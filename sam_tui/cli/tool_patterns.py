@@ -50,15 +50,19 @@ class ToolPattern:
         if part in ("", "*", "**") or not operations:
             return cls(text, operations)
         if name == "Bash":
-            if "*" in part:
-                return cls(text, operations, _command(text, part))
-            return cls(text, operations, CommandPattern((part,), exact=True), line=f"$ {part}")
+            return cls._of_command(text, operations, part)
         if name in ("WebFetch", "WebSearch") and part.startswith("domain:"):
             return cls(text, operations, host=part.removeprefix("domain:"))
         if name in _READING or name in _WRITING:
             kinds = _READING if name in _READING else _WRITING
             return cls(text, _all(kinds), path=_path(text, part, root))
         raise UsageError(f"{text} is no pattern of a tool here.", hint=f"There are: {_FORMS}.")
+
+    @classmethod
+    def _of_command(cls, text: str, operations: tuple[str, ...], part: str) -> "ToolPattern":
+        if "*" in part:
+            return cls(text, operations, _command(text, part))
+        return cls(text, operations, CommandPattern((part,), exact=True), line=f"$ {part}")
 
     @property
     def narrowed(self) -> bool:
@@ -170,14 +174,14 @@ def _others(entries: Sequence[str], root: str) -> tuple[list[str], list[Rule]]:
             hint = f"There are: {', '.join(catalogue)}."
             raise UsageError(f"No tool is called {name!r}.", hint=hint)
     heads = {name.partition(".")[0] for name in chosen}
-    rest = [
+    operations = {
         f"{tool}.{operation}"
         for tool in heads - set(chosen)
         for operation in catalogue[tool].operations
-        if f"{tool}.{operation}" not in chosen
-    ]
-    rules = [_denial(f"--tools without {name}", operation=name) for name in sorted(rest)]
-    return [tool for tool in catalogue if tool not in heads], rules
+    }
+    unnamed = sorted(operations - set(chosen))
+    rules = [_denial(f"--tools without {name}", operation=name) for name in unnamed]
+    return list(catalogue.keys() - heads), rules
 
 
 def allowing(names: Iterable[str], root: str) -> "Responder":
@@ -190,14 +194,14 @@ def allowing(names: Iterable[str], root: str) -> "Responder":
         whole = any(not pattern.narrowed for pattern in fitting)
         if isinstance(request, Question):
             return Reply("yes") if whole else None
-        covered = request.targets and all(
-            any(pattern.covers(target) for pattern in fitting)
-            or _begins(fitting, target, request.cwd)
-            for target in request.targets
-        )
-        return Approval("once") if whole or covered else None
+        covered = [_covered(fitting, target, request.cwd) for target in request.targets]
+        return Approval("once") if whole or (covered and all(covered)) else None
 
     return respond
+
+
+def _covered(patterns: Sequence[ToolPattern], target: str, cwd: str) -> bool:
+    return any(p.covers(target) for p in patterns) or _begins(patterns, target, cwd)
 
 
 def _begins(patterns: Iterable[ToolPattern], target: str, cwd: str) -> bool:

@@ -167,6 +167,11 @@ class _Answer:
         """Whether the provider said that the answer is whole."""
         return self.done or bool(self._reader.finish)
 
+    @property
+    def _broken_off(self) -> bool:
+        """Whether what came is the beginning of an answer."""
+        return self._fields_only or bool(self._events and (self.started or not self._plain))
+
     async def accept(self, response: "httpx.Response") -> None:
         """Look at status and type; raises for anything but a stream or a JSON answer."""
         require_plain(response.headers, self._endpoint.source.where)
@@ -213,7 +218,7 @@ class _Answer:
                 out += self._events_of([*self._parser.feed(remainder), *self._parser.close()])
         where = self._endpoint.source.where
         if not self.complete:
-            if self._fields_only or (self._events and (self.started or not self._plain)):
+            if self._broken_off:
                 raise self._cut()
             raise no_answer(self._start, self._endpoint.source, _CHECK)
         out += self._reader.end()

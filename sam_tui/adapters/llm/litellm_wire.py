@@ -44,8 +44,7 @@ class StreamedAnswer:
             out.append(ReasoningDelta(str(thought)))
         for block in getattr(delta, "thinking_blocks", None) or ():
             self._keep(block)
-        if text := getattr(delta, "content", None) or getattr(delta, "refusal", None):
-            out += self._think.feed(str(text))
+        out += self._think.feed(_text(delta))
         for piece in getattr(delta, "tool_calls", None) or ():
             out += self._call(piece)
         self.started = self.started or bool(out)
@@ -78,6 +77,11 @@ class StreamedAnswer:
         last["thinking"] = (last.get("thinking") or "") + (new.get("thinking") or "")
         if new.get("signature"):
             last["signature"] = new["signature"]
+
+
+def _text(delta: object) -> str:
+    """What the model says, or says instead."""
+    return str(getattr(delta, "content", None) or getattr(delta, "refusal", None) or "")
 
 
 def reported(stream: object) -> list[object]:
@@ -197,8 +201,7 @@ class LiteLLMWire:
         if self._refused is not None:
             self._body = (self._body + lines)[:_LONGEST_REFUSAL]
             return
-        if len(self.beginning) < BEGINNING:
-            self.beginning += lines[:BEGINNING]
+        self.beginning = (self.beginning + lines[:BEGINNING])[:BEGINNING]
         self.done = self.done or lines.rstrip().endswith(_DONE)
         self.fields_only = self.fields_only and may_begin_events(lines)
         if self.fields_only and any(map(_broken, lines.splitlines())):

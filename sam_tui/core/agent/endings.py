@@ -56,7 +56,7 @@ class Endings:
         """How the last answer ended by itself."""
         self.fault: SamError | None = None
         """Why the turn ends, where that is an answer that ended too early."""
-        self._said = False
+        self._asked = False
 
     def request(
         self, message: AssistantMessage, *, truncated: bool, writes_call: Callable[[str], bool]
@@ -72,10 +72,7 @@ class Endings:
         if not message.calls:
             self._parts.append(message.text)
         if self.early == "complete":
-            if self._said or message.calls or not writes_call(message.text):
-                return "", ""
-            self._said = True
-            return _CALL, TOLD["text"]
+            return self._of_whole(message, writes_call)
         if before != "complete":
             self.fault = self._fault()
             raise self.fault
@@ -83,6 +80,14 @@ class Endings:
             return _SAY, TOLD["empty"]
         cut = message.calls or not message.text.strip()
         return _SHORTER if cut else _GO_ON, TOLD["length"]
+
+    def _of_whole(
+        self, message: AssistantMessage, writes_call: Callable[[str], bool]
+    ) -> tuple[str, str]:
+        if self._asked or message.calls or not writes_call(message.text):
+            return "", ""
+        self._asked = True
+        return _CALL, TOLD["text"]
 
     @property
     def answer(self) -> str:
