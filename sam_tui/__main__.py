@@ -17,16 +17,16 @@ OWN_ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 def main() -> int:
     """Run the command line of this process and return its exit code."""
-    pin_import_path()
-    from sam_tui import signals
-
-    signals.keep_own()
-    if sys.argv[1:] in (["--version"], ["-V"]):
-        return _say_version()
-    # Imports make what stays: looking through it for garbage took a fifth of the start. Whoever
-    # builds a runtime turns it on again (cli.options.open_runtime).
-    gc.disable()
     try:
+        pin_import_path()
+        from sam_tui import signals
+
+        signals.keep_own()
+        if sys.argv[1:] in (["--version"], ["-V"]):
+            return _say_version()
+        # Imports make what stays: looking through it for garbage took a fifth of the start. Whoever
+        # builds a runtime turns it on again (cli.options.open_runtime).
+        gc.disable()
         from sam_tui.cli.main import main as run
 
         return run(sys.argv[1:])
@@ -84,7 +84,13 @@ def _say_version() -> int:
     from sam_tui import __version__
 
     if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - closed with >&-
-        sys.stdout.write(f"sam-tui {__version__}\n")
+        try:
+            sys.stdout.write(f"sam-tui {__version__}\n")
+            sys.stdout.flush()
+        except OSError as error:
+            from sam_tui.cli.main import unwritten
+
+            return unwritten(error)
     return 0
 
 

@@ -39,6 +39,19 @@ SECONDS = 5.0
 _Batch = tuple[str, bytes]
 
 
+def _address(endpoint: str) -> tuple[bool, str, int | None, str]:
+    """Whether it is https, the host, its port and the folder. Raises ``ConfigurationError``."""
+    try:
+        parts = urlsplit(endpoint)
+        if parts.scheme in ("http", "https") and parts.hostname:
+            return parts.scheme == "https", parts.hostname, parts.port, parts.path.rstrip("/")
+    except ValueError:  # half an address, or a port that is none
+        pass
+    raise ConfigurationError(
+        f"{endpoint!r} is no address of a collector.", hint="Such as http://127.0.0.1:4318."
+    )
+
+
 class OtlpSender:
     """Batches on their way to one collector. Raises ``ConfigurationError`` for an address that is none.
 
@@ -46,16 +59,7 @@ class OtlpSender:
     """
 
     def __init__(self, endpoint: str, headers: str = "") -> None:
-        try:
-            parts = urlsplit(endpoint.strip())
-            self._host, self._port = parts.hostname or "", parts.port
-            if not self._host or parts.scheme not in ("http", "https"):
-                raise ValueError("no web address")
-        except ValueError:
-            hint = "Such as http://127.0.0.1:4318."
-            what = f"{endpoint!r} is no address of a collector."
-            raise ConfigurationError(what, hint=hint) from None
-        self._secure, self._folder = parts.scheme == "https", parts.path.rstrip("/")
+        self._secure, self._host, self._port, self._folder = _address(endpoint.strip())
         self._headers = {"Content-Type": "application/json", **_headers(headers)}
         self._batches: queue.Queue[_Batch | None] = queue.Queue(MOST_WAITING)
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from sam_tui.adapters.llm.choice import Route
     from sam_tui.core.authorization.policy.policy import PermissionMode
+    from sam_tui.core.authorization.rules.rule import Rule
     from sam_tui.core.inquiries import Attends, Responder
     from sam_tui.core.ports.files import EditorBuffers
     from sam_tui.core.ports.processes.sandbox import Network, SandboxChoice
@@ -76,6 +77,8 @@ class Options:
     hand_out: tuple[str, ...] = ()
     """Roles whose steps of plans workers do."""
     disabled_tools: tuple[str, ...] = ()
+    denied: "tuple[Rule, ...]" = ()
+    """Rules beside those of files: the parts of tools that options refuse."""
     sandbox: "SandboxChoice | None" = None
     """How commands are held; None leaves it to the policy files."""
     rehearse: bool = False

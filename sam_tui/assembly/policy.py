@@ -86,7 +86,7 @@ def _policy(parts: Providers, layers: Layers) -> Policy:
         parser=BashParser(),
     )
     return replace(
-        policy,
+        policy.with_rules(configuration.options.denied),
         unwatched=lambda: network == "hosts" and not watched(),
         url_refusal=refusal,
         serves=serves,

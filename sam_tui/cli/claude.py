@@ -1,7 +1,9 @@
 """Options of ``claude -p`` under their own names: what each means here, or the word that says why not."""
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -10,6 +12,7 @@ from sam_tui.cli.settings import option, read_overlay
 from sam_tui.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from sam_tui.core.authorization.rules.rule import Rule
     from sam_tui.core.inquiries import Responder
     from sam_tui.headless.dialogue.permissions import PermissionTool
 
@@ -22,11 +25,32 @@ REFUSED: Mapping[str, str] = {
     "--plugin-dir": "plug-ins are installed packages (docs/plugins.md)",
     "--ide": "editors start sam-tui acp (docs/acp.md)",
     "--betas": "the provider's own headers are not passed on",
+    "--bare": "files of a folder count once it is trusted; an empty SAM_TUI_CONFIG_DIR leaves yours out",
+    "--effort": "models reason as much as their provider has it",
+    "--max-thinking-tokens": "models reason as much as their provider has it",
+    "--debug-file": "the log is in the data folder (--data-dir)",
+    "--name": "a conversation gets its name by “sam-tui sessions name ID NAME”",
+    "--chrome": "a browser is a server (sam-tui mcp add)",
+    "--from-pr": "conversations are not kept by pull request",
 }
 """What has no meaning here: option -> what does the same, or why there is nothing."""
-_FLAGS = ("--ide",)
+_FLAGS = ("--ide", "--bare", "--chrome")
+NEEDLESS = (
+    "--allow-dangerously-skip-permissions",
+    "--disable-slash-commands",
+    "--exclude-dynamic-system-prompt-sections",
+    "--forward-subagent-text",
+    "--mcp-debug",
+    "--no-chrome",
+)
+"""What says how it is here anyway."""
+_LISTS = (
+    *("--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools"),
+    *("--tools", "--add-dir", "--mcp-config"),
+)
+"""Options that take all words up to the next option, where a script is Claude Code's."""
+_LONGEST_PROMPT = 1_000_000
 _SPLIT = re.compile(r"[,\s]\s*(?![^(]*\))")
-_CALL = re.compile(r"(\w[\w.-]*)\((.*)\)")
 
 
 def _refuse(context: click.Context, option: click.Parameter, value: object) -> None:
@@ -34,6 +58,39 @@ def _refuse(context: click.Context, option: click.Parameter, value: object) -> N
     name = option.opts[0]
     if value:
         raise UsageError(f"{name} has no meaning here: {REFUSED[name]}.")
+
+
+def spread(words: list[str]) -> list[str]:
+    """The words of a command line for Claude Code with one word for each option: those of lists again."""
+    result: list[str] = []
+    listing, first = "", False
+    for index, word in enumerate(words):
+        if word == "--":
+            return [*result, *words[index:]]
+        if word.startswith("-") and word != "-":
+            listing, first = (word if word in _LISTS else ""), True
+        elif listing:
+            result += [] if first else [listing]
+            first = False
+        result.append(word)
+    return result
+
+
+def compatible(words: list[str]) -> bool:
+    """Whether a command line is one for Claude Code."""
+    return "--compat=claude" in words or ("--compat", "claude") in pairwise(words)
+
+
+def _text(_context: click.Context, option: click.Parameter, name: str | None) -> str | None:
+    """What a file holds. Raises ``UsageError``."""
+    if name is None:
+        return None
+    from sam_tui.core.local_files.bounded import UnusableFile, read_named
+
+    try:
+        return read_named(name, most=_LONGEST_PROMPT).decode("utf-8-sig", "replace")
+    except UnusableFile as error:
+        raise UsageError(f"{option.opts[0]}: {name} {error}.") from error
 
 
 def _schema(
@@ -95,7 +152,7 @@ _OPTIONS = (
         "allowed_tools",
         multiple=True,
         metavar="TOOLS",
-        help="What is approved without a question: tools, operations, or Bash(a whole command).",
+        help="What is approved without a question: tools, operations, Bash(git log *), Edit(docs/**).",
     ),
     click.option(
         "--json-schema",
@@ -129,6 +186,16 @@ _OPTIONS = (
     click.option(
         "--compat", type=click.Choice(["claude"]), help="Field names and codes of claude -p."
     ),
+    click.option(
+        "--system-prompt-file", metavar="FILE", callback=_text, help="Its words from a file."
+    ),
+    click.option(
+        "--append-system-prompt-file",
+        metavar="FILE",
+        callback=_text,
+        help="The same for those beside it.",
+    ),
+    *(click.option(name, hidden=True, expose_value=False, is_flag=True) for name in NEEDLESS),
     *(
         click.option(name, hidden=True, expose_value=False, callback=_refuse, is_flag=True)
         if name in _FLAGS
@@ -145,6 +212,8 @@ RUN_ONLY = (
     "approvals",
     "no_session_persistence",
     "compat",
+    "system_prompt_file",
+    "append_system_prompt_file",
 )
 """Those of them that make no sense in the workbench."""
 
@@ -161,67 +230,46 @@ def names(values: Iterable[str]) -> list[str]:
     return [name for value in values for name in _SPLIT.split(value.strip()) if name]
 
 
-def disabled(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The tools left out: disallowed ones, and built-in ones that ``--tools`` does not name.
+def disabled(
+    values: Mapping[str, Any], workspace: str
+) -> "tuple[tuple[str, ...], tuple[Rule, ...]]":
+    """The tools that are not offered, and the rules that refuse parts of others. Raises ``UsageError``."""
+    disallowed, only = values.get("disallowed_tools") or (), values.get("tools") or ()
+    if not (disallowed or only):
+        return (), ()
+    from sam_tui.cli.tool_patterns import refusing
 
-    Raises ``UsageError`` for a part of a tool.
-    """
-    refused, only = values.get("disallowed_tools") or (), values.get("tools") or ()
-    return (*_tools(refused), *_others(only))
-
-
-def _tools(values: Iterable[str]) -> tuple[str, ...]:
-    """Tools here by their names or Claude Code's."""
-    return tuple(dict.fromkeys(tool for name in names(values) for tool in _whole(name)))
-
-
-def system_prompt(values: Mapping[str, Any]) -> tuple[str, str]:
-    """The id of a system prompt, and words in its place: those with a blank in them."""
-    text = values.get("system_prompt") or DEFAULT
-    return (DEFAULT, text) if any(map(str.isspace, text)) else (text, "")
+    chosen = names(only) if only else None
+    return refusing(names(disallowed), chosen, os.path.realpath(workspace))
 
 
-def _others(values: Iterable[str]) -> tuple[str, ...]:
-    entries = names(values)
-    if not values or entries == ["default"]:
-        return ()
-    from sam_tui.assembly.catalogue import adverts
-
-    catalogue, chosen = list(adverts()), _tools(entries)
-    for tool in chosen:
-        if tool not in catalogue:
-            raise UsageError(
-                f"No tool is called {tool!r}.", hint=f"There are: {', '.join(catalogue)}."
-            )
-    return tuple(tool for tool in catalogue if tool not in chosen)
+def system_prompt(values: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The id of a system prompt, words in its place, and words behind it. Raises ``UsageError``."""
+    for name in ("system_prompt", "append_system_prompt"):
+        if values.get(name) and values.get(f"{name}_file"):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} and {option}-file exclude each other.")
+    appended = values.get("append_system_prompt") or values.get("append_system_prompt_file") or ""
+    text = values.get("system_prompt") or values.get("system_prompt_file") or DEFAULT
+    if values.get("system_prompt_file") or any(map(str.isspace, text)):
+        return DEFAULT, text, appended
+    return text, "", appended
 
 
-def _equivalents(name: str) -> tuple[str, ...]:
-    from sam_tui.core.tooling.registry import CLAUDE_TOOLS
-
-    return CLAUDE_TOOLS.get(name, (name,))
-
-
-def _whole(name: str) -> tuple[str, ...]:
-    equivalents = _equivalents(name)
-    if "(" in name or any("." in tool for tool in equivalents):
-        raise UsageError(
-            f"{name} is a part of a tool here ({', '.join(equivalents)}), and tools are offered whole.",
-            hint="A rule of the policy file refuses a part (docs/guard.md).",
-        )
-    return equivalents
-
-
-def responder_of(values: Mapping[str, Any]) -> "Responder | None":
+def responder_of(values: Mapping[str, Any], root: str) -> "Responder | None":
     """Who answers as ``--answers`` and then ``--allowedTools`` say. Raises ``SamError``."""
-    allowed = _allowing(values.get("allowed_tools") or ())
+    allowed, named = None, names(values.get("allowed_tools") or ())
+    if named:
+        from sam_tui.cli.tool_patterns import allowing
+
+        allowed = allowing(named, os.path.realpath(root))
     if not values["answers"]:
         return allowed
     from sam_tui.assembly.catalogue import adverts
     from sam_tui.headless.answers import read_answers
 
-    names = [f"{a.name}.{name}" for a in adverts().values() for name in a.operations]
-    answers = read_answers(values["answers"], names)
+    operations = [f"{a.name}.{name}" for a in adverts().values() for name in a.operations]
+    answers = read_answers(values["answers"], operations)
     if allowed is None:
         return answers
     return lambda inquiry: answers(inquiry) or allowed(inquiry)
@@ -235,30 +283,3 @@ def permission_tool_of(values: Mapping[str, Any]) -> "PermissionTool | None":
     from sam_tui.headless.dialogue.permissions import PermissionTool
 
     return PermissionTool(name)
-
-
-def _allowing(values: Iterable[str]) -> "Responder | None":
-    """A responder that approves the calls named by ``--allowedTools``, each anew; None if it names none.
-
-    Raises ``UsageError`` for a pattern of commands: what else a line does that begins as allowed is a
-    matter of rules, which know the shell.
-    """
-    allowed: dict[str, set[str] | None] = {}
-    for name in names(values):
-        match = _CALL.fullmatch(name)
-        if match is None:
-            allowed |= dict.fromkeys(_equivalents(name))
-        elif match[1] != "Bash" or "*" in match[2]:
-            raise UsageError(
-                f"{name} is a pattern; here a pattern is a rule of the policy file.",
-                hint="Name the tool, or one whole command: --allowedTools 'Bash(npm test)'.",
-            )
-        else:
-            commands = allowed.setdefault("terminal_operations.run_command", set())
-            if commands is not None:
-                commands.add(f"$ {match[2]}")  # as approvals name it
-    if not allowed:
-        return None
-    from sam_tui.headless.answers import allow_named
-
-    return allow_named(allowed)

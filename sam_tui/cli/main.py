@@ -19,6 +19,7 @@ from sam_tui.headless.output import silence, terminal_safe
 def main(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name and return its exit code. Raises nothing."""
     secure_streams()
+    output = sys.stdout
     try:
         code = program.main(list(arguments), prog_name="sam-tui", standalone_mode=False)
         _flush()
@@ -27,21 +28,38 @@ def main(arguments: Sequence[str]) -> int:
         return _explain(error)
     except click.exceptions.Exit as ended:
         return ended.exit_code
-    except click.Abort:
-        return EXIT_CODES["cancelled"]
     except click.ClickException as error:
         error.show(sys.stderr)
         return error.exit_code
     except Interrupted as interrupted:
         return EXIT_CODES[interrupted.subtype]
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):
         return EXIT_CODES["cancelled"]
-    except BrokenPipeError:
-        # The reader has had enough; the rest of the output has nowhere to go.
-        silence(sys.stdout)
-        return 0
+    except SystemExit:
+        if sys.stdout is output:
+            raise
+        return unwritten(BrokenPipeError())  # click's own answer to a reader that left
     except Exception as fault:  # noqa: BLE001 - the last boundary there is
+        if isinstance(fault, OSError) and _in_output(fault):
+            return unwritten(fault)
         return _confess(fault, arguments)
+
+
+def unwritten(error: OSError) -> int:
+    """The end of a command whose standard output takes no more: quiet where the reader has had enough."""
+    silence(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        return 0
+    say(f"Standard output could not be written: {error.strerror}.")
+    return EXIT_CODES["error_during_execution"]
+
+
+def _in_output(fault: OSError) -> bool:
+    """Whether it was standard output that failed: what is raised in printing, and not below it."""
+    if isinstance(fault, BrokenPipeError):
+        return True
+    *_, (frame, _) = traceback.walk_tb(fault.__traceback__)
+    return frame.f_code in (click.echo.__code__, _flush.__code__)
 
 
 def _flush() -> None:

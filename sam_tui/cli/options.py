@@ -267,9 +267,11 @@ def settings(
 
     data_dir = data_dir_of(values)
     log_to(data_dir, debug=bool(values.get("debug")) or os.environ.get("SAM_TUI_DEBUG") == "1")
-    prompt, prompt_text = system_prompt(values)
+    prompt, prompt_text, appended = system_prompt(values)
+    workspace = workspace_of(values)
+    disabled_tools, denied = disabled(values, workspace)
     return Options(
-        workspace=workspace_of(values),
+        workspace=workspace,
         data_dir=data_dir,
         model=values.get("model") or "",
         api_base=values.get("api_base") or "",
@@ -288,12 +290,13 @@ def settings(
         context_tokens=values.get("context_tokens"),
         system_prompt=prompt,
         prompt_text=prompt_text,
-        prompt_appended=values.get("append_system_prompt") or "",
+        prompt_appended=appended,
         personality=values.get("personality") or "",
         topic=values.get("topic") or "",
         workflow_mode=bool(values.get("workflow_mode")),
         hand_out=values.get("hand_out") or (),
-        disabled_tools=disabled(values),
+        disabled_tools=disabled_tools,
+        denied=denied,
         sandbox=values.get("sandbox"),
         rehearse=bool(values.get("rehearse")),
         network=values.get("network"),
@@ -312,6 +315,7 @@ def conversation_of(
     """The conversation that the options name; None for a new one. Raises ``UsageError`` if there is none
     such."""
     resume, session = values.get("resume"), values.get("session_id")
+    listed = "“sam-tui sessions list” shows them."
     if [bool(values.get("latest")), bool(resume), bool(session)].count(True) > 1:
         raise UsageError("--continue, --resume and --session-id exclude each other.")
     if values.get("latest"):
@@ -323,12 +327,10 @@ def conversation_of(
             )
         return latest.id
     if resume == CHOOSE:
-        raise UsageError("--resume needs an id here.", hint="“sam-tui sessions list” shows them.")
+        raise UsageError("--resume needs an id here.", hint=listed)
     if resume:
         if store.find(ConversationId(resume)) is None:
-            raise UsageError(
-                f"There is no conversation {resume}.", hint="“sam-tui sessions list” shows them."
-            )
+            raise UsageError(f"There is no conversation {resume}.", hint=listed)
         return ConversationId(resume)
     return named_conversation(session) if session else None
 
@@ -362,9 +364,10 @@ def open_runtime(
 
     try:
         values, configured = with_settings(values, workspace_of(values))
-        options = settings(values, attended=attended, responder=responder)
-        options = replace(options, keeps_terminals=keeps_terminals, program=program, browse=browse)
-        options = replace(options, notes=configured.notes)
+        options = replace(
+            settings(values, attended=attended, responder=responder), notes=configured.notes,
+            keeps_terminals=keeps_terminals, program=program, browse=browse,
+        )  # fmt: skip
         return build(options, environment(options.data_dir, configured))
     finally:
         gc.freeze()
@@ -388,14 +391,10 @@ def workspace_of(values: Values) -> str:
 
         folder = Worktrees(values["workspace"] or os.getcwd(), os.environ).open(name)
         values.update(workspace=folder, worktree=None)
-        click.echo(
-            f"Working in {folder}; “sam-tui sessions worktree” merges or drops it.", err=True
-        )
-    if values["workspace"]:
-        return str(values["workspace"])
+        notice = f"Working in {folder}; “sam-tui sessions worktree” merges or drops it."
+        click.echo(notice, err=True)
     try:
-        return os.getcwd()
+        return str(values["workspace"] or os.getcwd())
     except OSError as error:
-        raise WorkspaceError(
-            "The working folder no longer exists.", hint="Go to another, or use --workspace."
-        ) from error
+        why = "The working folder no longer exists."
+        raise WorkspaceError(why, hint="Go to another, or use --workspace.") from error

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sam_tui import __version__
+from sam_tui.cli.claude import compatible, spread
 from sam_tui.cli.commands.workbench import workbench_command
 from sam_tui.core.errors import UsageError
 
@@ -48,7 +49,7 @@ COMMANDS = {
 """Where each command is: loaded when it is called, so that the workbench waits for none of them."""
 _ALIKE = 0.75
 """From which likeness on, of 0 to 1, a word is a command's name with a mistake."""
-_ABOUT = ("--help", "--version", "-V")
+_ABOUT = ("--help", "-h", "--version", "-V")
 
 
 class Program(click.Group):
@@ -56,6 +57,8 @@ class Program(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the command's name first, then parse as usual."""
+        if compatible(args):
+            args = spread(args)
         if ctx.resilient_parsing and _first_word(args) is None:
             return super().parse_args(ctx, [])  # the word that is completed may be a command's name
         return super().parse_args(ctx, routed(args, refuses=not ctx.resilient_parsing))
@@ -96,6 +99,8 @@ def routed(args: list[str], *, refuses: bool = True) -> list[str]:
 
     ``refuses`` says whether a mistyped name raises ``UsageError``.
     """
+    if _asks_for_help(args):
+        return [*args[1:], "--help"]
     index = _first_word(args)
     if index is not None and args[index] in COMMANDS:
         name, before, after = args[index], args[:index], args[index + 1 :]
@@ -109,6 +114,11 @@ def routed(args: list[str], *, refuses: bool = True) -> list[str]:
     if index is None and "--" not in args and (about := [a for a in args if a in _ABOUT]):
         return about
     return ["workbench", *args]
+
+
+def _asks_for_help(args: list[str]) -> bool:
+    """Whether the words are ``help`` alone, or before a command."""
+    return args[:1] == ["help"] and (not args[1:] or args[1] in COMMANDS)
 
 
 def _refuse_mistyped(word: str) -> None:
@@ -147,7 +157,7 @@ def _first_word(args: list[str]) -> int | None:
     invoke_without_command=True,
     options_metavar="[OPTIONS] [PROMPT]",
     subcommand_metavar="| COMMAND ...",
-    context_settings={"max_content_width": 100},
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, "-V", "--version", message="sam-tui %(version)s")
 def program() -> None:

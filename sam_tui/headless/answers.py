@@ -10,7 +10,7 @@ What no entry matches is left unanswered, which denies it. A reply to an approva
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -95,25 +95,6 @@ def approve_all(inquiry: Inquiry) -> Answer | None:
     if isinstance(inquiry.request, Question):
         return Reply("yes") if inquiry.request.operation else None
     return Approval("once")
-
-
-def allow_named(allowed: Mapping[str, Collection[str] | None]) -> Responder:
-    """The responder that approves calls of what is named: a tool, ``tool.operation``, or with texts
-    only where each target is one of these."""
-
-    def respond(inquiry: Inquiry) -> Answer | None:
-        request = inquiry.request
-        for name in (request.operation, request.operation.partition(".")[0]):
-            if name not in allowed:
-                continue
-            texts = allowed[name]
-            if isinstance(request, Question):
-                return Reply("yes") if texts is None else None
-            if texts is None or (request.targets and all(t in texts for t in request.targets)):
-                return Approval("once")
-        return None
-
-    return respond
 
 
 def inquiry_texts(inquiry: Inquiry) -> list[str]:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import re
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,10 @@ from tests.fakes.preloaded import SCRIPT
         (["-"], ["workbench", "-"]),
         (["--help"], ["--help"]),
         (["-C", "x", "--help"], ["--help"]),
-        (["run", "--help"], ["run", "--help"]),
+        (["-C", "x", "-h"], ["-h"]),
+        (["help"], ["--help"]),
+        (["help", "mcp", "add"], ["mcp", "add", "--help"]),
+        (["help", "me"], ["workbench", "help", "me"]),
     ],
 )
 def test_the_first_word_that_is_a_command_is_the_command(
@@ -381,3 +385,16 @@ def test_the_doctor_waits_once_for_a_database_that_is_locked_and_looks_at_all_el
     assert locked == ["audit log"]
     assert "End that one" in checks["audit log"]["advice"]
     assert checks["hooks"]["state"] == "ok"
+
+
+@pytest.mark.requirement("headless:closed-streams")
+@pytest.mark.parametrize("command", ["config show", "man", "--version"])
+def test_output_that_is_full_is_told_and_a_reader_that_left_is_not(
+    sam: Command, command: str
+) -> None:
+    line = f'"$0" -P -m sam_tui {command}'
+    full = sam(program=("bash", "-c", f"{line} >/dev/full", sys.executable))
+    told = "Standard output could not be written: No space left on device.\n"
+    assert (full.code, full.err) == (1, told)
+    left = sam(program=("bash", "-c", f"{line} | true; exit $PIPESTATUS", sys.executable))
+    assert (left.code, left.err) == (0, "")

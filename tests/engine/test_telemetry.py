@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.telemetry import OtlpSender
 from sam_tui.assembly import Options, build
 from sam_tui.core.errors import ConfigurationError
 
@@ -110,4 +109,4 @@ async def test_a_collector_that_is_gone_holds_nothing_up_and_a_wrong_address_is_
     await turn(tmp_path, {"SAM_TUI_OTLP_ENDPOINT": "http://127.0.0.1:9"})
     for address in ("localhost", "http://[::1", "http://127.0.0.1:99999"):
         with pytest.raises(ConfigurationError, match="is no address of a collector"):
-            OtlpSender(address)
+            await turn(tmp_path, {"SAM_TUI_OTLP_ENDPOINT": address})

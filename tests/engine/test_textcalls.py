@@ -1,10 +1,12 @@
 """Calls written as text: three strict forms count, everything else is prose (spec/sam.md 10.4)."""
 
+import json
+
 import pytest
 
-from sam_tui.core.agent.answer import read_text_calls
-from sam_tui.core.messages import AssistantMessage, ToolMessage
-from sam_tui.core.ports.model import TextDelta
+from sam_tui.core.agent.answer import read_text_calls, writes_call
+from sam_tui.core.messages import AssistantMessage, ReminderMessage, ToolMessage
+from sam_tui.core.ports.model import CallDelta, TextDelta
 from tests.fakes.engine_kit import Kit, RawModel, open_talk
 
 pytestmark = pytest.mark.requirement("turn:text-calls")
@@ -65,3 +67,47 @@ async def test_a_call_written_as_text_runs_like_any_other(kit: Kit) -> None:
     assert isinstance(first, AssistantMessage)
     assert (first.text, first.calls[0].name) == ("Looking.", "ping")
     assert [m.text for m in talk.session.messages if isinstance(m, ToolMessage)] == ["c"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_call>\n<function=ping>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>",
+        f"[TOOL_CALLS][{CALL}]",
+        f"<|python_tag|>{OTHER}",
+        'I look.\n<function_calls>\n<invoke name="ping">\n</invoke>\n</function_calls>',
+        "<｜tool▁calls▁begin｜>function ping\n<｜tool▁calls▁end｜>",
+        'Calling tool: ping {"a": 1}',
+    ],
+)
+async def test_a_call_in_another_form_is_not_run_and_the_model_is_asked_once_to_call(
+    kit: Kit, text: str
+) -> None:
+    said = TextDelta(text)
+    model = RawModel([said], [said])
+    talk = open_talk(kit, model)
+    assert (await talk.session.run("go")).answer == text
+    assert [len(seen) for seen in model.seen] == [1, 3]
+    assert not any(isinstance(message, ToolMessage) for message in talk.session.messages)
+    asked = talk.session.messages[2]
+    assert isinstance(asked, ReminderMessage) and "did not run" in asked.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Write <function=ping> there.", "<function=other></function>", "[TOOL_CALLS] are lists >"],
+)
+def test_what_is_said_of_such_calls_is_none(text: str) -> None:
+    assert not writes_call(text, known)
+
+
+@pytest.mark.requirement("turn:arguments")
+async def test_arguments_are_one_object_however_they_are_wrapped(kit: Kit) -> None:
+    plain = '{"text": "a\\nb"}'
+    sent = [plain, json.dumps(plain), '{"text": "a\nb"}', '"no object"']
+    pieces = [CallDelta(at, f"k{at}", "murmur", text) for at, text in enumerate(sent)]
+    talk = open_talk(kit, RawModel(pieces, [TextDelta("done")]))
+    await talk.session.run("go")
+    first = talk.session.messages[1]
+    assert isinstance(first, AssistantMessage)
+    assert [call.arguments for call in first.calls] == [plain, plain, plain, '"no object"']

@@ -3,22 +3,27 @@
 import json
 from pathlib import Path
 
+import click
 import pytest
 
-from sam_tui.cli.claude import REFUSED
+from sam_tui.cli.claude import NEEDLESS, REFUSED, spread
 from sam_tui.cli.program import program as cli
 from sam_tui.core.errors import UsageError
 from tests.fakes.openai_server import Call, Reply, background
-from tests.headless.conftest import Program
+from tests.headless.conftest import Program, call, shell
 
 DOCS = Path(__file__).parents[2] / "docs" / "headless.md"
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 SAYS_NO = {
     **{f"{name} x": words.split(";")[0][:30] for name, words in REFUSED.items()},
-    "--allowedTools Bash(git:*)": "is a pattern",
-    "--disallowedTools Bash(rm:*)": "is a part of a tool here",
-    "--tools Read": "is a part of a tool here (file_operations.read_file)",
+    "--allowedTools Bash(git": "Bash(git names no tool",
+    "--allowedTools Bash(:*)": "names no command",
+    "--allowedTools Bash('x *)": "No closing quotation",
+    "--disallowedTools Task(x)": "is no pattern of a tool here",
+    "--disallowedTools Bash(a | b)": "one simple command",
     "--tools nothing": "No tool is called 'nothing'",
+    "--max-budget-usd nan": "is not a number that can be reached",
+    "--request-timeout inf": "is not a number that can be reached",
     "--input-format stream-json": "goes with --output-format stream-json",
     "--permission-prompt-tool stdio": "goes with --input-format stream-json",
     '--json-schema {"type":7}': "is no JSON schema",
@@ -33,9 +38,9 @@ def test_what_has_no_meaning_here_is_refused_in_words_that_say_what_has(
     words: str, tmp_path: Path
 ) -> None:
     option, _, value = words.partition(" ")
-    given = [option] if option == "--ide" else [option, value]
+    given = [option] if option in ("--ide", "--bare", "--chrome") else [option, value]
     place = ["-C", str(tmp_path), "--data-dir", str(tmp_path / "data")]
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises((UsageError, click.BadParameter)) as refused:
         cli.main(["run", "go", *place, "--model", "x", *given], standalone_mode=False)
     assert SAYS_NO[words] in str(refused.value)
 
@@ -45,7 +50,24 @@ def test_each_option_stands_in_the_table_of_the_docs() -> None:
     text = DOCS.read_text(encoding="utf-8")
     named = ("--allowedTools", "--disallowedTools", "--tools", "--append-system-prompt")
     more = ("--system-prompt", "--dangerously-skip-permissions", "--json-schema", "--debug")
-    assert [name for name in (*named, *more, *REFUSED) if f"`{name}" not in text] == []
+    assert [name for name in (*named, *more, *REFUSED, *NEEDLESS) if f"`{name}" not in text] == []
+
+
+@pytest.mark.requirement("headless:claude-flags")
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (
+            "-p x --allowedTools A B --verbose y",
+            "-p x --allowedTools A --allowedTools B --verbose y",
+        ),
+        ("--tools A -- B C", "--tools A -- B C"),
+        ("--add-dir=a b", "--add-dir=a b"),
+        ("--model a b", "--model a b"),
+    ],
+)
+def test_lists_of_claude_take_all_words_up_to_the_next_option(words: str, meant: str) -> None:
+    assert spread(words.split()) == meant.split()
 
 
 def _run(command: str) -> Reply:
@@ -85,6 +107,71 @@ def test_a_script_for_claude_is_understood_and_told_in_its_names(program: Progra
     pieces = [e["delta"] for e in events if e["type"] == "content_block_delta"]
     arguments = [p["partial_json"] for p in pieces if p["type"] == "input_json_delta"]
     assert json.loads(arguments[0])["command"] == "touch asked-for"
+
+
+ALLOWED = "Bash(git add:*),Bash(touch *) Edit(//{outside}/**),Read"
+REFUSED_PARTS = "NotebookEdit Skill(x),Write(kept/**) Read(kept/secret*),Bash(mkdir *),LS"
+CALLS = {
+    "touch a": True,
+    "git init -q . && touch b": False,
+    "touch a; git add a": True,
+    "touch a > c": False,
+    "rm -rf kept": False,
+    "touchy": False,
+    "cat kept/secret.txt": False,
+    "sh -c 'mkdir d'": False,
+}
+"""A command, and whether it runs."""
+
+
+@pytest.mark.requirement("headless:claude-flags")
+def test_patterns_approve_and_refuse_parts_of_tools(program: Program, tmp_path: Path) -> None:
+    kept = program.workspace / "kept"
+    kept.mkdir()
+    (kept / "secret.txt").write_text("7", encoding="utf-8")
+    files = {
+        "{outside}/deep/new": ("create_file", True),
+        "{folder}/other": ("create_file", False),
+        "kept/new": ("create_file", False),
+        "kept/secret.txt": ("read_file", False),
+        "kept": ("list_dir", False),
+        "free": ("create_file", True),
+    }
+    outside = {"outside": str(tmp_path / "outside"), "folder": str(tmp_path)}
+    (tmp_path / "outside" / "deep").mkdir(parents=True)
+    steps = [shell(command) for command in CALLS]
+    for path, (operation, _) in files.items():
+        place = {"path" if operation == "list_dir" else "filePath": path.format(**outside)}
+        content = {"content": "x"} if operation == "create_file" else {}
+        steps.append({"calls": [call("file_operations", operation, **place, **content)]})
+    ended = program.stream(
+        "go", "--model", program.script(*steps, {"text": "Done."}), "--sandbox", "off",
+        "--allowedTools", ALLOWED.format(outside=outside["outside"].lstrip("/")),
+        "--disallowedTools", REFUSED_PARTS,
+    )  # fmt: skip
+    refused = {denial["tool_use_id"] for denial in ended.result["permission_denials"]}
+    ran = [
+        line["message"]["content"][0]["tool_use_id"] not in refused
+        for line in ended.of_kind("user")
+    ]
+    assert ran == [*CALLS.values(), *(done for _, done in files.values())]
+    rules = {denial["rule"] for denial in ended.result["permission_denials"]}
+    assert {"option:Bash(mkdir *)", "option:LS", "option:Write(kept/**)"} < rules
+
+
+@pytest.mark.requirement("headless:claude-flags")
+def test_tools_named_in_part_are_offered_and_the_rest_of_them_is_refused(program: Program) -> None:
+    calls = [
+        call("file_operations", "create_file", filePath="a", content="x"),
+        shell("ls")["calls"][0],
+    ]
+    model = program.script({"calls": calls}, {"text": "Done."})
+    ended = program.stream("go", "--model", model, "--tools", "Read,Grep")
+    assert ended.of_kind("init")[0]["tools"] == ["file_operations"]
+    assert [d["rule"] for d in ended.result["permission_denials"]] == [
+        "option:--tools without file_operations.create_file"
+    ]
+    assert not (program.workspace / "a").exists()
 
 
 @pytest.mark.requirement("headless:json-schema")

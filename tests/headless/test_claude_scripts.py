@@ -34,6 +34,15 @@ PATTERNS = {
         """,
         "success\n",
     ),
+    "a list of tools in words of its own, prompts from files and a schema": (
+        """
+        printf 'You are a reviewer' > role.md
+        claude -p "List the functions" --append-system-prompt-file role.md --max-turns 3 \\
+            --allowedTools "Bash(git log *)" "Bash(git diff:*)" "Edit(src/**)" Read \\
+            --disallowedTools "Bash(rm *)" WebFetch NotebookEdit --output-format json | jq -r .result
+        """,
+        "answer 1\n",
+    ),
 }
 """A script, and what it prints."""
 JQ = """import json, sys

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions
 from sam_tui.core import errors
 from tests.fakes.openai_server import FakeServer, Reply
-from tests.llm.folding import LITELLM_WARNINGS, Folded, answer
+from tests.llm.folding import LITELLM_WARNINGS, Folded, answer, request
 
 pytestmark = LITELLM_WARNINGS
 
@@ -146,3 +147,33 @@ async def test_input_of_a_call_that_is_no_json_comes_as_it_was_sent() -> None:
     got, _ = await answered(Reply(raw=START + CALL + INPUT + ended("tool_use", output_tokens=2)))
     assert isinstance(got, Folded)
     assert got.calls == [("t", "read", '{"path": "')]
+
+
+ENDLESS = {
+    "comments": b": still there\n\n" * 100,
+    "pings": event("ping").encode() * 100,
+    "text": HALF.encode() * 40,
+    "calls": CALL.encode() * 40,
+}
+
+
+@pytest.mark.requirement("model:answer-limits")
+@pytest.mark.parametrize("kind", ENDLESS)
+async def test_what_never_ends_is_broken_off_at_the_limit(kind: str) -> None:
+    async with FakeServer([Reply(raw=BEGUN, endless=ENDLESS[kind])]) as server:
+        options = LiteLLMOptions(api_base=f"http://127.0.0.1:{server.port}", api_key="k")
+        model = LiteLLMModel("anthropic/claude-sonnet-4-5", options)
+        narrow = replace(request().limits, size=20_000)
+        with pytest.raises(errors.AnswerTooLarge):
+            await answer(model, replace(request(), limits=narrow))
+        await model.close()
+        await server.gone.wait()
+
+
+@pytest.mark.requirement("model:tolerant-stream")
+async def test_the_stream_is_read_however_its_lines_are_written() -> None:
+    whole = BEGUN + ended("end_turn", output_tokens=1)
+    data_alone = "".join(f"{x}\n\n" for x in whole.split("\n") if x.startswith("data"))
+    for text in (whole.replace("\n", "\r\n"), whole.replace(": {", ":{"), data_alone):
+        got, _ = await answered(Reply(raw=text, split=7))
+        assert isinstance(got, Folded) and got.text == "Half"

@@ -1,6 +1,7 @@
 """The direct adapter against a server that misbehaves."""
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,8 @@ import pytest
 
 from sam_tui.adapters.llm.direct import DirectModel
 from sam_tui.adapters.llm.endpoint import Endpoint
+from sam_tui.adapters.llm.failures import FailureSource, read_refusal
+from sam_tui.adapters.llm.failures import failure as failure_of
 from sam_tui.core.errors import (
     ContextExceeded,
     ModelAuthError,
@@ -119,6 +122,7 @@ async def test_a_whole_completion_instead_of_a_stream_is_understood(server: Fake
         (Reply(body={"error": {"message": "slow", "code": 429}}), ModelLimited),
         (Reply(error={"message": "slow", "code": "rate_limit_exceeded"}), ModelLimited),
         (Reply(error={"message": "maximum context length is 9"}), ContextExceeded),
+        (Reply(body={"detail": "no such page"}), ModelRejected),
         (Reply(text="x", error={"message": "boom"}), ModelCut),
         (Reply(error={"message": "boom", "type": "server_error"}), ModelUnavailable),
         (Reply(raw='event: error\ndata: {"message":"bad","type":"x"}\n\n'), ModelUnavailable),
@@ -282,3 +286,36 @@ def test_each_event_loop_gets_a_client_of_its_own() -> None:
     with background([Reply(text="one"), Reply(text="two")]) as server:
         assert asyncio.run(once(server.base)) == "one"
         assert asyncio.run(once(server.base)) == "two"
+
+
+TOO_LONG = {
+    "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.": 8192,
+    "prompt is too long: 205000 tokens > 200000 maximum": 200000,
+    "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).": 1048576,
+    "the request exceeds the available context size. try increasing the context size": None,
+    "The decoder prompt (length 10000) is longer than the maximum model length of 4096.": 4096,
+    "the model is loaded with context length of only 4096 tokens, which is not enough": 4096,
+    "Prompt contains 40000 tokens, too large for model with 32768 maximum context length": 32768,
+    "`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens": 8193,
+    "`inputs` must have less than 4096 tokens. Given: 5000": 4096,
+    "too many tokens: total number of tokens cannot exceed 4081 - received 5000.": 4081,
+    "prompt too long; exceeded max context length by 1000 tokens": None,
+    "Your request exceeded model token limit: 8192": 8192,
+    "Prompt exceeds max length": None,
+    "Range of input length should be [1, 30720]": 30720,
+    "prompt token count of 70000 exceeds the limit of 64000": 64000,
+    "Your input exceeds the context window of this model.": None,
+}
+"""How providers say that a request is too long, and the context that they name."""
+
+
+@pytest.mark.requirement("model:error-table")
+def test_every_wording_of_too_long_is_understood_with_the_size_that_it_names() -> None:
+    source = FailureSource("m", "here")
+    for text, limit in TOO_LONG.items():
+        body = json.dumps({"error": {"message": text}}).encode()
+        error = failure_of(read_refusal(400, body, {}), source)
+        assert isinstance(error, ContextExceeded), text
+        assert error.limit == limit, text
+    body = b'{"error": "registry/m does not support tools"}'
+    assert "--tools ''" in failure_of(read_refusal(400, body, {}), source).explain()

@@ -72,6 +72,11 @@ BROKEN: Mapping[str, tuple[Reply, type[errors.ModelError]]] = {
         Reply(raw=WORDS + b'data: {"choices": [{"del\n\n' + STOP + DONE),
         errors.ModelCut,
     ),
+    "the same without a blank": (
+        Reply(raw=WORDS + b'data:{"choices": [{"del\n\n' + STOP + DONE),
+        errors.ModelCut,
+    ),
+    "a JSON answer that is none": (Reply(body={"detail": "no such page"}), errors.ModelRejected),
     "half a JSON line": (Reply(raw=WORDS + STOP[:30]), errors.ModelCut),
     "a reset": (Reply(text="half an answer", chunk=4, cut=3), errors.ModelCut),
     "nothing at all": (Reply(raw=""), errors.ModelCut),

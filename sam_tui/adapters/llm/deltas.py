@@ -199,7 +199,7 @@ class ChunkReader:
         thought = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(thought, str) and thought:
             out.append(ReasoningDelta(thought))
-        content = delta.get("content")
+        content = delta.get("content") or delta.get("refusal")
         if isinstance(content, str):
             out += self._think.feed(content)
         elif isinstance(content, list):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 from sam_tui import __version__, http_library
 from sam_tui.adapters.llm.deltas import ChunkReader, read_finish, read_usage
 from sam_tui.adapters.llm.endpoint import Endpoint, client_for
-from sam_tui.adapters.llm.failures import failure, read_error, read_refusal, unreachable
+from sam_tui.adapters.llm.failures import failure, no_answer, read_error, read_refusal, unreachable
 from sam_tui.adapters.llm.litellm_model import known_cost
 from sam_tui.adapters.llm.response_bytes import (
+    BEGINNING,
     EventParser,
     Intake,
     may_begin_events,
@@ -166,6 +167,11 @@ class _Answer:
         """Whether the provider said that the answer is whole."""
         return self.done or bool(self._reader.finish)
 
+    @property
+    def _broken_off(self) -> bool:
+        """Whether what came is the beginning of an answer."""
+        return self._fields_only or bool(self._events and (self.started or not self._plain))
+
     async def accept(self, response: "httpx.Response") -> None:
         """Look at status and type; raises for anything but a stream or a JSON answer."""
         require_plain(response.headers, self._endpoint.source.where)
@@ -183,8 +189,8 @@ class _Answer:
 
     def feed(self, data: bytes) -> list[Delta]:
         """The deltas that these bytes complete."""
-        if len(self._start) < 300:
-            self._start += data[:300]
+        if len(self._start) < BEGINNING:
+            self._start += data[:BEGINNING]
         lines = self._intake.take(data)
         if self._plain:
             self._body.append(lines)
@@ -212,11 +218,9 @@ class _Answer:
                 out += self._events_of([*self._parser.feed(remainder), *self._parser.close()])
         where = self._endpoint.source.where
         if not self.complete:
-            if self._events or self._fields_only:
+            if self._broken_off:
                 raise self._cut()
-            body_text = self._endpoint.source.clean(self._start.decode("utf-8", "replace"))
-            began = f" It began: {body_text[:200]}" if body_text else ""
-            raise ModelRejected(f"{where} did not answer as a model does.{began}", hint=_CHECK)
+            raise no_answer(self._start, self._endpoint.source, _CHECK)
         out += self._reader.end()
         if not self._reader.finish and not self.started and not out:
             raise ModelCut(f"{where} ended the stream without an answer.")

@@ -31,14 +31,23 @@ _PIECE = 8
 """Characters of a key in a row that are masked where a provider shows a part of it."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CONTEXT_SIZE = re.compile(
-    r"(?:context (?:length|size|window)|n_ctx|maximum|limit)\D{0,40}?(\d[\d,]{2,})", re.IGNORECASE
+    r"(?:(?:context (?:length|size|window)|n_ctx|model length|maximum)(?:(?!\bby\b)\D){0,40}?"
+    r"|(?:limit|exceed|less than|<=)(?:(?!\bby\b)[^\d(]){0,40}?|\[\d+, )(\d[\d,]{3,})"
+    r"|(\d[\d,]{3,}) maximum",
+    re.IGNORECASE,
 )
 """Where providers tell how long a context is: "maximum context length is 8192 tokens", "n_ctx: 4096"."""
 _CONTEXT = re.compile(
     r"context[ _-]?length|context[ _-]?window|maximum context|context size|prompt is too long"
-    r"|maximum prompt length|input is too long|input token count .*exceeds|too many (input )?tokens"
+    r"|prompt too long|maximum (?:prompt|model) length|input is too long|exceeds max length"
+    r"|token count .*exceeds|too many (?:input )?tokens|(?:model|input) token limit|token_limit"
+    r"|max_new_tokens. must be|must have less than \d+ tokens|range of input length"
     r"|reduce the length of the messages|greater than the context|exceed_context",
     re.IGNORECASE,
+)
+_NO_TOOLS = re.compile(
+    r"not support (?:tool|function)|support tool use|tool use is not supported|auto-tool-choice",
+    re.I,
 )
 _NO_MODEL = re.compile(
     r"model_not_found|model.{0,80}(does not exist|not found|is not (supported|available))"
@@ -163,10 +172,17 @@ def failure(
     )
 
 
+def no_answer(beginning: bytes, source: FailureSource, hint: str = "") -> ModelRejected:
+    """The error for a response that is not a model's, with how it began."""
+    text = source.clean(beginning.decode("utf-8", "replace"))
+    began = f" It began: {text[:200]}" if text else ""
+    return ModelRejected(f"{source.where} did not answer as a model does.{began}", hint=hint)
+
+
 def _told_limit(message: str) -> int | None:
     """The model's context in tokens, where the refusal names it."""
     match = _CONTEXT_SIZE.search(message)
-    return int(match[1].replace(",", "")) if match else None
+    return int((match[1] or match[2]).replace(",", "")) if match else None
 
 
 def unreachable(error: BaseException, source: FailureSource) -> ModelError:
@@ -217,6 +233,7 @@ def _kind(refusal: ProviderRefusal) -> type[ModelError]:
 _BY_BOTH: tuple[tuple[tuple[int | None, ...], re.Pattern[str], type[ModelError]], ...] = (
     ((None, 400, 413, 422, 500), _CONTEXT, ContextExceeded),
     ((None, 400, 403, 429), _QUOTA, ModelRejected),
+    ((None, 400, 404, 422, 500), _NO_TOOLS, ModelRejected),
 )
 _BY_STATUS: dict[int | None, type[ModelError]] = {
     401: ModelAuthError,
@@ -283,6 +300,9 @@ def _words(
         return words + code, hint.format(variable=variable)
     if refusal.status == 402 or _QUOTA.search(f"{refusal.code} {refusal.message}"):
         return f"{where} wants to be paid first{code}", "Check the account's credit and limits."
+    if _NO_TOOLS.search(refusal.message):
+        hint = "Choose a model that calls tools, or offer this one none: --tools ''."
+        return f"{where} offers no tools with {source.model}{code}", hint
     if refusal.status is not None and 300 <= refusal.status < 400:
         return f"{where} redirects elsewhere{code}", "Give the final address as --api-base."
     return f"{where} refused the request{code}", ""

@@ -14,7 +14,7 @@ from typing import Any
 
 from sam_tui import http_library
 from sam_tui.adapters.llm.endpoint import host_of, is_loopback, timeouts
-from sam_tui.adapters.llm.failures import FailureSource, failure
+from sam_tui.adapters.llm.failures import FailureSource, failure, no_answer
 from sam_tui.adapters.llm.litellm_failures import LiteLLMFailures
 from sam_tui.adapters.llm.litellm_wire import (
     LiteLLMWire,
@@ -245,7 +245,7 @@ class LiteLLMModel:
         if wire.refusal is not None:
             raise failure(wire.refusal, self._source, started=started)
         if not (started or wire.fields_only):
-            raise ModelRejected(f"{where} did not answer as a model does.")
+            raise no_answer(wire.beginning, self._source)
         raise ModelCut(f"{where} ended the stream before the answer was complete.")
 
     @property

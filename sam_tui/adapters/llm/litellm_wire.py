@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from sam_tui import http_library
 from sam_tui.adapters.llm.deltas import ThinkTags, plausible, read_finish
 from sam_tui.adapters.llm.failures import ProviderRefusal, read_error, read_refusal
-from sam_tui.adapters.llm.response_bytes import Intake, may_begin_events, require_plain
+from sam_tui.adapters.llm.response_bytes import BEGINNING, Intake, may_begin_events, require_plain
 from sam_tui.adapters.llm.wire import OWNER
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected
 from sam_tui.core.ports.model import AnswerLimits, CallDelta, Delta, OpaqueDelta, ReasoningDelta
@@ -44,8 +44,7 @@ class StreamedAnswer:
             out.append(ReasoningDelta(str(thought)))
         for block in getattr(delta, "thinking_blocks", None) or ():
             self._keep(block)
-        if text := getattr(delta, "content", None):
-            out += self._think.feed(str(text))
+        out += self._think.feed(_text(delta))
         for piece in getattr(delta, "tool_calls", None) or ():
             out += self._call(piece)
         self.started = self.started or bool(out)
@@ -78,6 +77,11 @@ class StreamedAnswer:
         last["thinking"] = (last.get("thinking") or "") + (new.get("thinking") or "")
         if new.get("signature"):
             last["signature"] = new["signature"]
+
+
+def _text(delta: object) -> str:
+    """What the model says, or says instead."""
+    return str(getattr(delta, "content", None) or getattr(delta, "refusal", None) or "")
 
 
 def reported(stream: object) -> list[object]:
@@ -125,6 +129,8 @@ class LiteLLMWire:
         self._sent: set[tuple[str, str]] = set()
         self._refused: Callable[[bytes], ProviderRefusal] | None = None
         self._body = b""
+        self.beginning = b""
+        """The first bytes of the response."""
         self._event_error: ProviderRefusal | None = None
         self.error: ModelError | None = None
         self.answered = False
@@ -195,6 +201,7 @@ class LiteLLMWire:
         if self._refused is not None:
             self._body = (self._body + lines)[:_LONGEST_REFUSAL]
             return
+        self.beginning = (self.beginning + lines[:BEGINNING])[:BEGINNING]
         self.done = self.done or lines.rstrip().endswith(_DONE)
         self.fields_only = self.fields_only and may_begin_events(lines)
         if self.fields_only and any(map(_broken, lines.splitlines())):
@@ -210,7 +217,8 @@ class LiteLLMWire:
 
 def _broken(line: bytes) -> bool:
     """Whether a line begins an event and does not end it: litellm passes over what it cannot read."""
-    return line.startswith(b"data: {") and not line.rstrip().endswith(b"}")
+    begins = line.startswith(b"data:") and line[5:].lstrip().startswith(b"{")
+    return begins and not line.rstrip().endswith(b"}")
 
 
 def _stop_reason(delta: object) -> str:

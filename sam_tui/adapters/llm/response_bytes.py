@@ -80,6 +80,8 @@ def _is_field(line: bytes) -> bool:
     return line.startswith((b":", b"event:", b"id:", b"retry:"))
 
 
+BEGINNING = 300
+"""Bytes of a response that are kept to say how one began that is no answer."""
 WIRE_FACTOR = 8
 """Bytes of a response for one byte of the answer in it: every piece has an envelope of its own."""
 _BLANK = (b"\n\n", b"\r\n\r\n", b"\r\r")

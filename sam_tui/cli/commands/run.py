@@ -18,6 +18,7 @@ from sam_tui.cli.options import (
     open_runtime,
     opening_of,
     run_options,
+    workspace_of,
 )
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.errors import ConfigurationError, SamError, UsageError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 @click.command("run", short_help="Run one prompt without a screen.")
 @click.argument("prompt", required=False, metavar="[PROMPT|-]")
+@click.option("-p", "--print", hidden=True, expose_value=False, is_flag=True)
 @run_options
 @agent_options
 def run_command(**values: object) -> int:
@@ -115,7 +117,7 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
         prompt = read_prompt(values["prompt"], messages, forced=values["wait_stdin"])
         messages = None
     attended: bool | Attends = values["inquiries_fd"] is not None
-    responder, tool = responder_of(values), permission_tool_of(values)
+    responder, tool = responder_of(values, workspace_of(values)), permission_tool_of(values)
     if approvals is not None:
         responder = approvals.responder(responder)
     if tool is not None:

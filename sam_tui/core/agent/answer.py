@@ -134,6 +134,26 @@ def read_text_calls(text: str, is_tool: Callable[[str], bool]) -> TextCalls:
     return TextCalls((call,), text[: fenced.start()].strip() if fenced else "")
 
 
+_FOREIGN = re.compile(
+    r"<tool_call>|<function=|<function_calls?>|<invoke name=|\[TOOL_CALLS\]|<\|python_tag\|>"
+    r"|<｜tool▁calls?▁begin｜>|^(?:FUNCTION|Calling tool:) "
+)
+"""How calls begin that models write for parsers of other programs."""
+_ENDS = (">", "}", "]", ")")
+_NAMES = re.compile(r"[\w.]+")
+_NAME_WITHIN = 200
+
+
+def writes_call(text: str, is_tool: Callable[[str], bool]) -> bool:
+    """Whether an answer ends with a call as text in another form, which nobody runs."""
+    ended = text.rstrip()
+    start = _FOREIGN.search(ended) if ended.endswith(_ENDS) else None
+    if start is None:
+        return False
+    words = _NAMES.findall(ended, start.end(), start.end() + _NAME_WITHIN)
+    return any(word not in ("name", "function") and is_tool(word) for word in words)
+
+
 def _tagged(text: str) -> tuple[list[str], str]:
     """What stands between tags, as far as it may be an object, and the text without it."""
     bodies: list[str] = []
@@ -266,7 +286,7 @@ class Fold:
             if not _SAFE_ID.fullmatch(call.id) or identifier in used_ids or identifier in used:
                 identifier = CallId(mint("call"))
             used.add(identifier)
-            calls.append(ToolCall(identifier, call.name, "".join(call.arguments)))
+            calls.append(ToolCall(identifier, call.name, _as_object("".join(call.arguments))))
         reasoning = scrub_echoes("".join(self._reasoning))
         return AssistantMessage(text, reasoning, tuple(calls), self._opaque or None)
 
@@ -283,3 +303,16 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _as_object(text: str) -> str:
+    """Arguments as one JSON object where models send it as a JSON text, or with line ends in its texts."""
+    if not text or _is_object(text):
+        return text
+    try:
+        value = json.loads(text, strict=False)
+        if isinstance(value, str):
+            value = json.loads(value, strict=False)
+    except (ValueError, RecursionError):
+        return text
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else text

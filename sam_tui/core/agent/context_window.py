@@ -140,6 +140,8 @@ def _topics(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple([word for word, _ in ranked if word not in _PLAIN_WORDS][:5])
 
 
+_MOST_ABOVE = 8
+"""How many times its context a request can be: a provider whose refusal names less means something else."""
 _STEP_BACK = 0.6
 """The share of what was refused to try next, where the refusal names no limit."""
 
@@ -181,7 +183,8 @@ class Room:
 
     def learn(self, model: Model, error: ContextExceeded, *, sent: int) -> None:
         """Learn from a refusal of a request of about ``sent`` tokens how much the model takes."""
-        context = error.limit if error.limit and error.limit < sent * 4 else None
+        plausible = error.limit and sent < error.limit * _MOST_ABOVE and error.limit < sent * 4
+        context = error.limit if plausible else None
         self._learnt[model.name] = context or max(1024, round(sent * _STEP_BACK))
 
     def step_back(self, history: History, model: Model, *, fixed: int) -> bool:

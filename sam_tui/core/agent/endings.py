@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from typing import Literal
 
 from sam_tui.core.errors import BudgetExhausted, EmptyAnswer, SamError
@@ -31,10 +32,16 @@ _SHORTER = (
     "Your answer reached the limit of its length. A call that was cut did not run: write less at "
     "once, in several steps where it has to be."
 )
+_CALL = (
+    "Your answer has a call as text in a form that nothing reads here, so it did not run. Call the tool "
+    "itself, as a function call; where you cannot, the whole answer is "
+    '<tool_call>{"name": "…", "arguments": {…}}</tool_call>.'
+)
 _SAY = "Your answer was empty. Go on with the task, or say what came of it."
 TOLD = {
     "length": "The answer reached the model's limit of length; the model is asked to go on.",
     "empty": "The model gave an empty answer; it is asked again.",
+    "text": "The model wrote a call as text that is not run; it is asked to call the tool itself.",
     "tools": "The tools changed: the provider's cache of this conversation begins anew.",
 }
 """What the person is told of an answer that ended too early, by how it ended, and of other tools."""
@@ -49,10 +56,13 @@ class Endings:
         """How the last answer ended by itself."""
         self.fault: SamError | None = None
         """Why the turn ends, where that is an answer that ended too early."""
+        self._asked = False
 
-    def request(self, message: AssistantMessage, *, truncated: bool) -> str:
-        """The text that asks the model to continue an answer that ended early; empty if the answer is
-        complete.
+    def request(
+        self, message: AssistantMessage, *, truncated: bool, writes_call: Callable[[str], bool]
+    ) -> tuple[str, str]:
+        """What to ask the model after this answer, and what the person is told of that; empty where it is
+        whole. Once in a turn a model that ``writes_call`` as text is asked to call.
 
         Raises ``EmptyAnswer`` or ``BudgetExhausted`` where the answer before it ended too early, too.
         """
@@ -62,13 +72,22 @@ class Endings:
         if not message.calls:
             self._parts.append(message.text)
         if self.early == "complete":
-            return ""
+            return self._of_whole(message, writes_call)
         if before != "complete":
             self.fault = self._fault()
             raise self.fault
         if self.early == "empty":
-            return _SAY
-        return _SHORTER if message.calls or not message.text.strip() else _GO_ON
+            return _SAY, TOLD["empty"]
+        cut = message.calls or not message.text.strip()
+        return _SHORTER if cut else _GO_ON, TOLD["length"]
+
+    def _of_whole(
+        self, message: AssistantMessage, writes_call: Callable[[str], bool]
+    ) -> tuple[str, str]:
+        if self._asked or message.calls or not writes_call(message.text):
+            return "", ""
+        self._asked = True
+        return _CALL, TOLD["text"]
 
     @property
     def answer(self) -> str:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from sam_tui.core.agent.answer import Fold, Meter, StreamedText, receive
+from sam_tui.core.agent.answer import Fold, Meter, StreamedText, receive, writes_call
 from sam_tui.core.agent.budget import Budget, Budgets
 from sam_tui.core.agent.context_window import Room, opening
 from sam_tui.core.agent.endings import TOLD, Endings, status_of
@@ -160,8 +160,11 @@ class Turn:
                 await self._run_calls(message.calls)
                 if not await self._steer():
                     self._remind(new_message=False)
-            if request := self._endings.request(message, truncated=truncated):
-                self._warn(TOLD[self._endings.early])
+            request, why = self._endings.request(
+                message, truncated=truncated, writes_call=self._writes_call
+            )
+            if request:
+                self._warn(why)
                 self._say(ReminderMessage("continue", request))
             elif message.calls:
                 continue
@@ -169,6 +172,9 @@ class Turn:
                 self._history.append(ReminderMessage("continue", "Go on with the task."))
             elif not await self._sent_on(self._endings.answer):
                 return self._endings.answer
+
+    def _writes_call(self, text: str) -> bool:
+        return writes_call(text, self._engine.executor.registry.knows)
 
     async def _begin(self, text: str) -> None:
         self._engine.bus.publish(TurnStarted(self._conversation, text))

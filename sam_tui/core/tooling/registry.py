@@ -35,14 +35,20 @@ CLAUDE_TOOLS: Mapping[str, tuple[str, ...]] = {
     "Glob": ("file_operations.file_search",),
     "Grep": ("file_operations.grep_search",),
     "LS": ("file_operations.list_dir",),
+    "MultiEdit": ("file_operations.multi_replace_string",),
     "Read": ("file_operations.read_file",),
     "Task": ("run_subagent",),
     "TodoWrite": ("todo_operations",),
     "WebFetch": ("web_operations.fetch", "web_operations.scrape"),
     "WebSearch": ("web_operations.web_search", "web_operations.research"),
     "Write": ("file_operations.create_file",),
-}
-"""Claude Code's tools, and the tools or ``tool.operation`` here that do the same."""
+    **dict.fromkeys(
+        ("BashOutput", "ExitPlanMode", "EnterPlanMode", "KillBash", "KillShell", "ListMcpResourcesTool",
+         "NotebookEdit", "NotebookRead", "ReadMcpResourceTool", "Skill", "SlashCommand", "ToolSearch"),
+        (),
+    ),
+}  # fmt: skip
+"""Claude Code's tools, and the tools or ``tool.operation`` here that do the same; some have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ class Registry:
 
     def join(self, offers: Sequence[Offer]) -> None:
         """From now on these stand behind the others, in place of those that joined before."""
-        joined = [o for o in offers if not any(_names(p, o.name) for p in self._patterns)]
+        joined = [o for o in offers if not any(server_names(p, o.name) for p in self._patterns)]
         names = {offer.name for offer in self._own}
         new = [offer for offer in joined if offer.name not in names]
         self._offers = {offer.name: offer for offer in (*self._own, *new)}
@@ -179,7 +185,9 @@ class Registry:
         if offer is None and name in self._aliases:
             offer, operation = self._aliases[name], name
         if offer is None:
-            near = close_matches(name, [*self._offers, *self._aliases], n=3)
+            near = CLAUDE_TOOLS.get(name) or close_matches(
+                name, [*self._offers, *self._aliases], n=3
+            )
             hint = f"Did you mean {', '.join(near)}?" if near else self._known()
             raise ToolError(f"There is no tool called {name!r}.", hint=hint)
         if offer.name in self._disabled:
@@ -200,7 +208,7 @@ class Registry:
         return f"There are: {', '.join(self.names)}."
 
 
-def _names(pattern: str, name: str) -> bool:
+def server_names(pattern: str, name: str) -> bool:
     """Whether ``mcp__server``, a pattern or a name means a tool of a server."""
     return name.startswith(f"{pattern}__") or fnmatch.fnmatchcase(name, pattern)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sam_tui.cli.claude import responder_of
-from sam_tui.cli.options import Values, open_runtime
+from sam_tui.cli.options import Values, open_runtime, workspace_of
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.workflow.views import ExecutionView
 from sam_tui.headless.interrupts import Interrupts
@@ -38,7 +38,10 @@ def open_attended(values: Values, program: str) -> AttendedRuntime:
     person = TerminalPerson(lambda text: click.echo(text, err=True, nl=False))
     attended = person.attends if person.is_there else False
     runtime = open_runtime(
-        values, attended=attended, responder=responder_of(values), program=program
+        values,
+        attended=attended,
+        responder=responder_of(values, workspace_of(values)),
+        program=program,
     )
     return AttendedRuntime(runtime, person)
 

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from sam_tui.core.authorization.commands.reading import CommandReading
@@ -75,7 +76,12 @@ def reaches(entry: HostEntry, target: str) -> bool:
 
 
 def pattern_covers(pattern: CommandPattern, reading: CommandReading) -> bool:
-    """Whether a pattern covers every simple command that does more than read.
+    """Whether one pattern covers a command; see ``patterns_cover``."""
+    return patterns_cover((pattern,), reading)
+
+
+def patterns_cover(patterns: Collection[CommandPattern], reading: CommandReading) -> bool:
+    """Whether patterns cover every simple command that does more than read.
 
     Never one that is destructive or privileged, stores its output in a file, or is not fully known.
     """
@@ -85,7 +91,7 @@ def pattern_covers(pattern: CommandPattern, reading: CommandReading) -> bool:
     return bool(active) and all(
         part.heaviest not in ("destructive", "privileged")
         and not any(path.writes and path.redirected for path in part.paths)
-        and pattern.covers(part.words)
+        and any(pattern.covers(part.words) for pattern in patterns)
         for part in active
     )
 
