@@ -1142,6 +1142,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:bell": Requirement("A question that waits and the end of a turn call a person who looks elsewhere: bell, the notification that the terminal takes, a command of their own; also where focus is not reported.", "issue 17.7, peers 4.3"),
     "ui:watched-command": Requirement("What a command of the agent prints is watched live in a tab of its own, read only and masked as its result; the tab stays with its end until another command has one.", "issue 17.2"),
     "ui:window-title": Requirement("The window's title says state and folder, what a terminal's program wants while it has the keys, and at the end what it was.", "issue 17.7"),
+    "ui:block-export": Requirement("The block under the cursor, or the conversation, is written to a new file that the person names: secrets masked, nothing replaced, no link followed out of the workspace.", "issue 17.4"),
     "ui:block-editor": Requirement("The block under the cursor opens its file at its line in the person's editor, of the workspace alone; else its text.", "issue 17.4"),
     "ui:calm": Requirement("Nothing moves and no timer runs while nothing happens.", "peers 2.2 #2"),
     "ui:cancel": Requirement("Esc cancels the running turn; Ctrl+C goes down a ladder (question, turn, draft) and quits only when pressed twice.", "peers 2.2 #18"),
