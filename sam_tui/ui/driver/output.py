@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import threading
 from collections import deque
@@ -71,6 +72,19 @@ def from_anywhere(action: Callable[[], object]) -> Callable[..., None]:
             loop.call_soon_threadsafe(action)
 
     return call
+
+
+def window_size() -> os.terminal_size:
+    """The size of the terminal around, by what it says: ``COLUMNS`` and ``LINES`` count where it says none.
+
+    They are what a shell exported once; the size that is followed is the window's own.
+    """
+    for descriptor in range(3):
+        with suppress(OSError):
+            size = os.get_terminal_size(descriptor)
+            if size.columns and size.lines:
+                return size
+    return shutil.get_terminal_size()
 
 
 def heed_sizes(driver: Any) -> None:
@@ -231,6 +245,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
             app = self._app
+            self._size = self._size or window_size()
             self.cells, self._frames = DrawnCells(), Frames()
             hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
             behind = from_anywhere(partial(draw_again, app))
@@ -240,6 +255,9 @@ def lasting(driver: type[Driver]) -> type[Driver]:
         def write(self, data: str) -> None:
             """Write a frame with each character in its column, however wide the terminal draws it."""
             self._file.write(self._frames.take(data))
+
+        def _get_terminal_size(self) -> tuple[int, int]:
+            return window_size()
 
         def start_application_mode(self) -> None:
             """Begin with an empty screen, and hear of sizes in our way."""
