@@ -51,6 +51,7 @@ from sam_tui.ui.preferences import ScreenTerms
 from sam_tui.ui.screens.chat import ChatScreen, Returned, writes
 from sam_tui.ui.screens.compositor import compare_layouts
 from sam_tui.ui.screens.layout import SECTION, Layout
+from sam_tui.ui.timers import Workers
 from sam_tui.ui.widgets.status_bar import Standing
 from sam_tui.ui.widgets.terminal.messages import (
     RestartAsked,
@@ -127,6 +128,7 @@ class SamApp(App[None], inherit_bindings=False):
         terms = terms or ScreenTerms()
         self._inline = terms.inline
         super().__init__()
+        self._workers = Workers(self)
         self._settings = settings = terms.settings
         self._action_keys = resolved_keys(ACTIONS, settings.settings.keys, FOCUSING)
         use_keys(self._action_keys)
