@@ -1222,7 +1222,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:runs": Requirement("The screen of runs shows steps, gate, artifacts and events, and runs are steered from it.", "issue 6.7"),
     "ui:sandbox-badge": Requirement("The status bar says whether commands are confined.", "architecture 4"),
     "ui:scopes": Requirement("Every scope of a question stands in words with its figures; one is marked, shows the past calls it would have covered, and is taken by Enter.", "issue 4.7"),
-    "ui:screen-reader": Requirement("For people who listen all is plain labelled lines in the scrollback: approvals with their numbers, todos, the beginning and end of work; no frame, nothing that moves, no byte while nothing happens, and the cursor where one types.", "issue 17.11"),
+    "ui:screen-reader": Requirement("For people who listen all is plain labelled lines in the scrollback: approvals with their numbers, todos, the beginning and end of work, the marked entry of every list; no frame, nothing that moves, no byte while nothing happens, and the cursor where one types.", "issue 17.11"),
     "ui:search": Requirement("Ctrl+F finds words in the transcript: how many there are, the next and the one before; folded blocks open, and only what is looked at is drawn.", "issue 17.4"),
     "ui:send": Requirement("A prompt is sent, its answer streams into the transcript, and leaving in the middle loses nothing that was said.", "issue 2.1, architecture 6"),
     "ui:session-states": Requirement("The status bar tells which command runs in a terminal, its silence, what it waits for and how it ended; no timer runs while nothing happens.", "issue 5.5"),

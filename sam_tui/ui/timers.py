@@ -11,8 +11,14 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from textual.message_pump import MessagePump
+from textual.widgets import Input
 from textual.worker import Worker, WorkerState
 from textual.worker_manager import WorkerManager
+
+
+def still_cursors() -> None:
+    """Let no line's cursor blink: that is a timer that never rests, and moves for people who want none."""
+    Input.cursor_blink._default = False  # pyright: ignore
 
 
 class Workers(WorkerManager):

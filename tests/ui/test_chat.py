@@ -137,7 +137,6 @@ async def test_a_turn_that_is_cancelled_before_it_began_ends_and_gives_its_promp
         assert turns.cancel()
         await me.until(lambda: not turns.running)
         assert me.app.chat.prompt.area.text == "too early"
-        turns.submit()  # and the program ends: a coroutine not awaited would fail this
 
 
 @pytest.mark.requirement("ui:cancel")
