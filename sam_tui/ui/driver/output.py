@@ -17,7 +17,7 @@ from textual.events import Resize
 from textual.geometry import Size
 
 from sam_tui.core.text import charsets
-from sam_tui.ui.driver.cells import DrawnCells, draw_again
+from sam_tui.ui.driver.cells import DrawnCells, draw_again, erases_in_ground
 from sam_tui.ui.driver.clusters import settled
 
 TERMINATED = 143
@@ -246,7 +246,8 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
             app = self._app
             self._size = self._size or window_size()
-            self.cells, self._frames = DrawnCells(), Frames()
+            self.cells = DrawnCells(erases=erases_in_ground(os.environ))
+            self._frames = Frames()
             hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
             behind = from_anywhere(partial(draw_again, app))
             self._file: Any = Forgiving(self._file, hung_up, behind)
