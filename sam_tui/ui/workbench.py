@@ -269,6 +269,7 @@ class Workbench:
 
     def _submit(self, text: str, *, later: bool = False) -> None:
         """A prompt: it runs, or joins the turn that does, or waits for its end."""
+        self._front.screen.show_conversation()
         self._front.screen.transcript.jump_to_end()
         self.turns.submit(text, later=later)
 

@@ -169,20 +169,15 @@ class CursorPane(BlockPane):
 
     def action_fork_block(self) -> None:
         """Ask for a copy of the conversation that ends at the block under the cursor."""
-        self._ask("fork_block")
+        self.post_message(ActionAsked("fork_block"))
 
     def action_edit_block(self) -> None:
         """Ask for the file of the block under the cursor, or its text, in the editor."""
-        self._ask("edit_block")
+        self.post_message(ActionAsked("edit_block"))
 
     def action_export_block(self) -> None:
         """Ask for a file to write the block under the cursor to."""
-        self._ask("export_block")
-
-    def _ask(self, action: str) -> None:
-        if self._cursor_index() is None:
-            raise SkipAction
-        self.post_message(ActionAsked(action))
+        self.post_message(ActionAsked("export_block"))
 
     def marked(self) -> tuple[list[Block], list[Block]]:
         """The first block of each group: up to the cursor's, and behind it, in order."""

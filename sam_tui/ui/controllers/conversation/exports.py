@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import SamError, UsageError
-from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.controllers.context import NOTHING_MARKED, Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.plain import visible_line
 from sam_tui.ui.transcript.blocks import Block, Card, Reasoning, User
@@ -32,7 +32,7 @@ class Exports:
         """Ask where to write the source of the marked block."""
         blocks, _ = self._context.screen.transcript.marked()
         if not blocks:
-            self._context.notify_briefly("Tab marks a block first.")
+            self._context.notify_briefly(NOTHING_MARKED)
             return
         block = blocks[-1]
         # As it stands now: an answer that is still written grows on.
