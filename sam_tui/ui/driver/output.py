@@ -244,13 +244,15 @@ def lasting(driver: type[Driver]) -> type[Driver]:
 
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
-            app = self._app
+            app: Any = self._app
             self._size = self._size or window_size()
             self.cells = DrawnCells(erases=erases_in_ground(os.environ))
             self._frames = Frames()
             hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
             behind = from_anywhere(partial(draw_again, app))
             self._file: Any = Forgiving(self._file, hung_up, behind)
+            # Before anything is drawn: ending through the app puts the terminal back.
+            heed_signals(asyncio.get_running_loop(), app.leave)
             self._hung_up, self._behind = hung_up, behind
 
         def write(self, data: str) -> None:
