@@ -41,7 +41,7 @@ class Pen:
         return self
 
     def after(self, last: "Pen") -> str:
-        """The sequence that changes to this one."""
+        """The escape sequence that changes from the pen ``last`` to this one."""
         return "" if self is last else _change(last, self)
 
 
@@ -66,7 +66,10 @@ def _change(last: Pen, pen: Pen) -> str:
             for code in attributes
             if code not in before or _ENDS.get(code.partition(":")[0]) in ends
         ]
-        ways.append(";".join([*dict.fromkeys(ends), *fresh, *colours]))
+        steps = [*dict.fromkeys(ends), *fresh, *colours]
+        if not steps:  # the same look, made anew after it had gone from the cache
+            return ""
+        ways.append(";".join(steps))
     return f"\x1b[{min(ways, key=len)}m"
 
 

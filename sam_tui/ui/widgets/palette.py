@@ -15,12 +15,12 @@ class ActionProvider(Provider):
     """Finds actions for the command palette by their titles and helps."""
 
     async def discover(self) -> Hits:
-        """All of them, before anything is typed."""
+        """Every action, before anything is typed into the palette."""
         for action in palette_actions():
             yield DiscoveryHit(titled(action), self._command(action), help=action.help)
 
     async def search(self, query: str) -> Hits:
-        """Those that fit."""
+        """The actions whose title or help matches the query."""
         matcher = self.matcher(query)
         for action in palette_actions():
             score = max(matcher.match(action.title), matcher.match(action.help) / 2)
