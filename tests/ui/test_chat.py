@@ -127,19 +127,6 @@ async def test_escape_cancels_the_turn_and_brings_queued_prompts_back(
 
 
 @pytest.mark.requirement("ui:cancel")
-async def test_a_turn_that_is_cancelled_before_it_began_ends_and_gives_its_prompt_back(
-    stage: Stage,
-) -> None:
-    async with driven(app_over(stage)) as me:
-        await me.ready()
-        turns = me.bench.turns
-        turns.submit("too early")
-        assert turns.cancel()
-        await me.until(lambda: not turns.running)
-        assert me.app.chat.prompt.area.text == "too early"
-
-
-@pytest.mark.requirement("ui:cancel")
 async def test_ctrl_c_cancels_then_clears_then_asks_before_it_quits(
     stage: Stage, model: RawModel
 ) -> None:

@@ -87,6 +87,13 @@ def window_size() -> os.terminal_size:
     return shutil.get_terminal_size()
 
 
+class WindowSized:
+    """What a driver takes for the size of its terminal."""
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        return window_size()
+
+
 def heed_sizes(driver: Any) -> None:
     """Tell a driver's app every size of the window, the newest last.
 
@@ -239,28 +246,23 @@ def lasting(driver: type[Driver]) -> type[Driver]:
     if not issubclass(driver, LinuxDriver):
         return driver
 
-    class LastingDriver(driver):
+    class LastingDriver(WindowSized, driver):
         """Draws through ``Forgiving``, and has the app end when the terminal is gone."""
 
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
             app: Any = self._app
             self._size = self._size or window_size()
-            self.cells = DrawnCells(erases=erases_in_ground(os.environ))
-            self._frames = Frames()
-            hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
-            behind = from_anywhere(partial(draw_again, app))
-            self._file: Any = Forgiving(self._file, hung_up, behind)
+            self.cells, self._frames = DrawnCells(erases=erases_in_ground(os.environ)), Frames()
+            self._hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
+            self._behind = from_anywhere(partial(draw_again, app))
+            self._file: Any = Forgiving(self._file, self._hung_up, self._behind)
             # Before anything is drawn: ending through the app puts the terminal back.
             heed_signals(asyncio.get_running_loop(), app.leave)
-            self._hung_up, self._behind = hung_up, behind
 
         def write(self, data: str) -> None:
             """Write a frame with each character in its column, however wide the terminal draws it."""
             self._file.write(self._frames.take(data))
-
-        def _get_terminal_size(self) -> tuple[int, int]:
-            return window_size()
 
         def start_application_mode(self) -> None:
             """Begin with an empty screen, and hear of sizes in our way."""
