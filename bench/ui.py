@@ -34,7 +34,7 @@ COLUMNS, ROWS = 120, 40
 PROMPT = "Say hello."
 END = "the-end-of-it"
 KEYS = "".join(map(chr, range(0x100, 0x17F)))
-MOST_BYTES = 160
+MOST_BYTES = 60
 MOST_REQUEST = 3.5
 MOST_OPENED = 400
 """Milliseconds of CPU until a conversation that was read stands on the screen."""

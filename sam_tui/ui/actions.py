@@ -11,7 +11,7 @@ from sam_tui.ui.action_tables.terminals import TERMINAL_ACTIONS as TERMINAL_ACTI
 MODES = {
     "ask": "what the rules do not allow is asked",
     "plan": "nothing is changed and no command runs",
-    "ask-all": "every edit is asked, and every command that does more than read",
+    "ask-all": "edits are asked, and commands that do more than read",
     "accept-edits": "edits inside the workspace never ask",
     "auto": "nobody is asked: what would be asked is refused",
 }

@@ -5,13 +5,11 @@ import gc
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from textual import events, on
 from textual.app import App
-from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.driver import Driver
 from textual.message import Message
 from textual.reactive import Reactive
@@ -27,9 +25,6 @@ from sam_tui.ui.action_tables.keymap import resolved_keys
 from sam_tui.ui.actions import (
     ACTIONS,
     FOCUSING,
-    WorkbenchAction,
-    keys_of,
-    palette_actions,
     use_keys,
 )
 from sam_tui.ui.activity import ActivityLine
@@ -50,6 +45,7 @@ from sam_tui.ui.preferences import ScreenTerms
 from sam_tui.ui.screens.chat import ChatScreen, Returned, writes
 from sam_tui.ui.screens.compositor import compare_layouts
 from sam_tui.ui.screens.layout import SECTION, Layout
+from sam_tui.ui.timers import Workers, still_cursors
 from sam_tui.ui.widgets.status_bar import Standing
 from sam_tui.ui.widgets.terminal.messages import (
     RestartAsked,
@@ -70,33 +66,6 @@ _LEAVE_WITHIN = 20.0
 """Seconds for keys that were typed before the end to arrive."""
 
 
-class ActionProvider(Provider):
-    """Finds actions for the command palette by their titles and helps."""
-
-    async def discover(self) -> Hits:
-        """Every action, before anything is typed into the palette."""
-        for action in palette_actions():
-            yield DiscoveryHit(titled(action), self._command(action), help=action.help)
-
-    async def search(self, query: str) -> Hits:
-        """The actions whose title or help matches the query."""
-        matcher = self.matcher(query)
-        for action in palette_actions():
-            score = max(matcher.match(action.title), matcher.match(action.help) / 2)
-            if score > 0:
-                title = matcher.highlight(titled(action))
-                yield Hit(score, title, self._command(action), help=action.help)
-
-    def _command(self, action: WorkbenchAction) -> Callable[[], Awaitable[object]]:
-        return partial(self.app.run_action, f"app.perform('{action.name}')")
-
-
-def titled(action: WorkbenchAction) -> str:
-    """An action with its keys and its command, for the palette."""
-    command = f"/{action.slash}" if action.slash else ""
-    return "  ".join(part for part in (action.title, keys_of(action), command) if part)
-
-
 class SamApp(App[None], inherit_bindings=False):
     """The workbench. The first frame is drawn before ``start`` is called.
 
@@ -106,7 +75,6 @@ class SamApp(App[None], inherit_bindings=False):
 
     CSS_PATH = Path(__file__).with_name("app.tcss")
     TITLE = "sam"
-    COMMANDS = {ActionProvider}  # noqa: RUF012
     ENABLE_COMMAND_PALETTE = False  # its own binding would be taken from programs in the terminal
     PAUSE_GC_ON_SCROLL = True
     PATIENCE = Patience()
@@ -126,11 +94,13 @@ class SamApp(App[None], inherit_bindings=False):
         terms = terms or ScreenTerms()
         self._inline = terms.inline
         super().__init__()
+        self._workers = Workers(self)
         self._settings = settings = terms.settings
         self._action_keys = resolved_keys(ACTIONS, settings.settings.keys, FOCUSING)
         use_keys(self._action_keys)
         name_alt_keys()
         compare_layouts()
+        still_cursors()
         self.use_command_palette = True
         self._set_looks()
         self._start = start

@@ -18,6 +18,7 @@ from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.conversation.beside import BesideTurns
 from sam_tui.ui.controllers.conversation.block_files import BlockEditor
 from sam_tui.ui.controllers.conversation.drafts import PromptDrafts
+from sam_tui.ui.controllers.conversation.exports import Exports
 from sam_tui.ui.controllers.conversation.forks import Forks
 from sam_tui.ui.controllers.conversation.review import ConversationReview
 from sam_tui.ui.controllers.conversation.tabs import ConversationTabs
@@ -93,7 +94,7 @@ class Workbench:
         """The actions that need a runtime, and those that do more with one."""
         screen_actions, conversations = self._front.actions, self.conversations
         authorization, about = self._authorization, self._about
-        rewind = self._rewind
+        rewind, exports = self._rewind, Exports(self._context, self.current)
         return {
             "cancel": lambda _: screen_actions.cancel(self.turns.cancel, rewind.choose),
             "interrupt": lambda _: screen_actions.interrupt(partial(self.turns.cancel, once=True)),
@@ -120,6 +121,8 @@ class Workbench:
             "reminders": lambda _: show_reminders(self._context, self.current),
             "pin": lambda text: self._context.attempt(lambda: self._compaction.pin(text)),
             "edit_block": lambda _: BlockEditor(self._context).open(),
+            "export_block": lambda _: exports.block(),
+            "export_conversation": exports.conversation,
             "review": lambda _: self._review.open(),
             "rewind": lambda _: self._when_idle(rewind.choose),
             "agents": lambda _: about.agents(self._when_idle),
@@ -271,6 +274,7 @@ class Workbench:
 
     def _submit(self, text: str, *, later: bool = False) -> None:
         """A prompt: it runs, or joins the turn that does, or waits for its end."""
+        self._front.screen.show_conversation()
         self._front.screen.transcript.jump_to_end()
         self.turns.submit(text, later=later)
 

@@ -41,8 +41,7 @@ class Around:
         self.process, self._master = os.forkpty()
         if self.process == 0:
             os.environ |= {"HOME": str(folder), "SHELL": "/bin/bash", "TERM": "xterm-256color"}
-            for name in ("COLUMNS", "LINES"):
-                os.environ.pop(name, None)
+            os.environ |= {"COLUMNS": "70", "LINES": "9"}  # not what counts
             os.chdir(folder / "ws")
             words = ["--data-dir", str(folder / "data"), "--model", f"scripted:{script}"]
             os.execv(sys.executable, [sys.executable, "-P", "-m", "sam_tui", *words, *options])

@@ -50,3 +50,16 @@ async def test_what_textual_itself_has_the_app_do_once_is_done_however_late(stag
         calls: list[bool] = []
         me.app.set_timer(1e-9, lambda: calls.append(True))  # as for a new size, which has 8 ms
         await me.until(lambda: calls)
+
+
+@pytest.mark.requirement("ui:cancel")
+async def test_a_turn_that_is_cancelled_before_it_began_ends_and_gives_its_prompt_back(
+    stage: Stage,
+) -> None:
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        turns = me.bench.turns
+        turns.submit("too early")
+        assert turns.cancel()
+        await me.until(lambda: not turns.running)
+        assert me.app.chat.prompt.area.text == "too early"

@@ -61,7 +61,9 @@ async def test_the_keys_stay_where_they_were_when_the_screen_gets_narrow(stage: 
         await me.pilot.resize_terminal(80, 24)
         await me.until(lambda: chat.narrow and inside(me, chat.terminals))
         assert view.has_focus
-        await me.pilot.press(*LEAVE_CHORD, "f2")
+        await me.pilot.press(*LEAVE_CHORD)
+        stage.model.answers.append([TextDelta("What was asked for.")])
+        await me.send("go")  # the answer is what one wants to see now
         await me.until(lambda: not chat.side_shown)
         assert chat.prompt.area.has_focus
         await me.pilot.resize_terminal(120, 40)

@@ -15,15 +15,15 @@ pytestmark = [
 ]
 
 _AGAIN = """
-import os, shutil, termios
-size_now = shutil.get_terminal_size
+import os, termios
+size_now = os.get_terminal_size
 def size(*arguments):
     size = size_now(*arguments)
     if os.path.exists(os.environ["AGAIN"]):
         os.remove(os.environ["AGAIN"])
         termios.tcsetwinsize(1, (24, 80))
     return size
-shutil.get_terminal_size = size
+os.get_terminal_size = size
 """
 """While one size is read, the next signal comes."""
 
@@ -38,7 +38,9 @@ def seated(folder: Path, **environment: str) -> Seat:
         folder,
         words,
         size=(120, 40),
-        environment={**os.environ, "TERM": "xterm-256color", **environment},
+        # What a shell exported once is not the size of the window.
+        environment={**os.environ, "TERM": "xterm-256color", "COLUMNS": "70", "LINES": "9"}
+        | environment,
         speaks=False,
         patience=60.0,
     )

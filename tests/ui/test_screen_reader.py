@@ -9,7 +9,7 @@ from sam_tui.ui.transcript.blocks import Block, Markdown
 from sam_tui.ui.transcript.render.spoken import spoken_lines
 from tests.ui.test_inline import Around, around
 
-FRAMES = frozenset("╭╮╰╯│─┃━┏┓┗┛▌▸●⠋⠙⠹⠸")
+FRAMES = frozenset("▔▁╭╮╰╯│─┃━┏┓┗┛▌▸●⠋⠙⠹⠸")
 
 
 def words(me: Around) -> str:
@@ -50,6 +50,21 @@ def test_dialogs_have_no_frames_and_the_cursor_stands_where_one_types(tmp_path: 
         assert cursor[0] == len("some words")
         me.type(b"\x1bOP")
         me.shows("type to search")
+        me.silent()  # no cursor blinks
+        me.type(b"\x1b")
+        me.presses(b"!", lambda: "some words!" in me.screen.text())
+        me.type(b"\x15")
+        me.until(lambda: "Ask anything" in me.screen.text())
+        me.type(b"/model\r")
+        me.shows("choose a model", "1 of 2: ")
+        me.type(b"\x1b[B")
+        me.shows("2 of 2: Scripted demo")
+        me.type(b"\x1b")
+        me.presses(b"!", lambda: "\n!" in me.screen.text())
+        me.type(b"\x10")
+        me.shows("1 of ", "/mode ")
+        me.type(b"\x1b[B")
+        me.shows("\n2 of ")
         assert not FRAMES & set(words(me))
 
 

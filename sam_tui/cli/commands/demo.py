@@ -60,6 +60,7 @@ async def _tell(material: Material) -> int:
 
 def _show(material: Material, *, auto: bool) -> int:
     from sam_tui.ui.app import SamApp
+    from sam_tui.ui.driver.output import unheed_signals
 
     pilots: list[asyncio.Task[None]] = []
 
@@ -75,7 +76,10 @@ def _show(material: Material, *, auto: bool) -> int:
         return runtime
 
     app = SamApp(start, workspace=str(material.workspace), prompt=TASK)
-    app.run()
+    try:
+        app.run()
+    finally:
+        unheed_signals()
     return app.return_code or 0
 
 

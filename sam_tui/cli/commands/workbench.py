@@ -111,8 +111,6 @@ def _open(values: Values) -> int:
             conversation = runtime.open_session(conversation, how=how).conversation
 
     async def start(progress: Callable[[str], None]) -> "Runtime":
-        # Ending through the app puts the terminal back and ends what the agent started.
-        heed_signals(asyncio.get_running_loop(), app.leave)
         if runtime is not None:
             return runtime
         progress("starting")
@@ -125,7 +123,7 @@ def _open(values: Values) -> int:
 
     from sam_tui.settings.user import UserSettings
     from sam_tui.ui.app import SamApp
-    from sam_tui.ui.driver.output import heed_signals, unheed_signals
+    from sam_tui.ui.driver.output import unheed_signals
 
     settings = user_settings()  # a folder has no say in any of these
     app = SamApp(

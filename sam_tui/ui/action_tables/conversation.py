@@ -38,6 +38,21 @@ CONVERSATION_ACTIONS: tuple[WorkbenchAction, ...] = (
         local=True,
     ),
     WorkbenchAction(
+        "export_block",
+        "Export the block",
+        "In the transcript: write the block that Tab marks to a file, secrets masked; Alt+C copies it",
+        ("alt+s",),
+        local=True,
+    ),
+    WorkbenchAction(
+        "export_conversation",
+        "Export",
+        "Write this conversation to a new file, secrets masked: Markdown, or JSON or HTML by its ending",
+        (),
+        "export",
+        "FILE",
+    ),
+    WorkbenchAction(
         "side_question",
         "Side question",
         "Ask beside the conversation, also while a turn runs: the same context, no call, nothing kept",

@@ -11,8 +11,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Turn": ("cancel", "interrupt", "background", "jobs", "next_mode", "mode"),
     "Conversation": (
         "new", "conversation", "conversation_new", "conversation_next", "conversation_previous",
-        "resume", "fork", "take_over", "rewind", "undo", "copy", "copy_block", "clear", "agents",
-        "topic", "prompts",
+        "resume", "fork", "fork_block", "take_over", "rewind", "undo", "copy", "copy_block",
+        "edit_block", "export_block", "export_conversation", "clear", "agents", "topic", "prompts",
     ),
     "Model and context": ("model", "key", "context", "compact", "xray", "reminders", "pin"),
     "Trust": ("trust", "grants", "audit", "servers"),

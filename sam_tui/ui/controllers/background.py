@@ -60,7 +60,7 @@ class Background:
             )
         ]
         if not released:
-            self._context.screen.status.flash("Nothing runs that could go to the background.")
+            self._context.notify_briefly("Nothing runs that could go to the background.")
 
     def show(self) -> None:
         """List the background commands of the conversation: read their output, end them, or have the agent

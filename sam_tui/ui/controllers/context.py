@@ -21,7 +21,8 @@ Option = tuple[Choice, Callable[[], object]]
 """What can be picked, and what is done then."""
 _CLOSE_WITHIN = 10.0
 _SHORT = 48
-"""Characters up to which a notice covers nothing: it stands in the status bar."""
+"""Characters up to which a notice covers nothing: it stands in the status bar, where that has room."""
+NOTHING_MARKED = "Tab marks a block first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Context:
 
     def notify_briefly(self, text: str) -> None:
         """Say something in passing: in the status bar where it is short."""
-        if len(text) <= _SHORT:
+        if len(text) <= min(_SHORT, self.app.size.width - 2):
             self.screen.status.flash(text)
         else:
             self.notify(text)

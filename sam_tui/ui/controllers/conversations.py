@@ -164,6 +164,8 @@ class Conversations:
         """Write to the conversation that is read along."""
         if (watched := self._current.tab.watched) is not None:
             self.open(watched, "take over")
+        else:
+            self._context.notify_briefly("No other program writes to this one.")
 
     def _offer(self, conversation: "ConversationId", error: ConversationInUse) -> None:
         """Another program has it: watch, fork or take over."""

@@ -61,7 +61,7 @@ class ScreenActions:
             "top": lambda _: screen.transcript.action_scroll_home(),
             "bottom": lambda _: screen.transcript.jump_to_end(),
             "redraw": lambda _: draw_again(app),
-            "palette": lambda _: app.action_command_palette(),
+            "palette": lambda _: self._palette(),
             "unqueue": lambda _: current.tab.queue.take_last(),
             "suspend": lambda _: self._suspend(),
             "quit": lambda _: app.exit(),
@@ -108,6 +108,12 @@ class ScreenActions:
     def _disarm(self) -> None:
         self._quit_armed = self._rewind_armed = False
         self._screen.status.say("")
+
+    def _palette(self) -> None:
+        from sam_tui.ui.widgets.palette import ActionPalette
+
+        if not isinstance(self._app.screen, ActionPalette):
+            self._app.push_screen(ActionPalette())
 
     def _mouse(self) -> None:
         """Give the mouse away, or take it back."""

@@ -37,7 +37,7 @@ class TurnRunner:
         self._worker: Worker[TurnFinished | None] | None = None
         self._cancelled: object = None
         """The worker that was cancelled last."""
-        self._closed = False
+        self._begun = self._closed = False
         self._started: list[str] = []
         """The prompts that a turn has just taken; empty once they are stored."""
         tab.queue.changed.watch(self._keep)
@@ -75,6 +75,7 @@ class TurnRunner:
         text = (self._queue.waiting or self._queue.later)[0]
         self._started = [text]
         self._queue.take_first()
+        self._begun = False
         self._worker = self._app.run_worker(
             self._run(session, text), name="turn", group=f"turn {self._tab.number}", exclusive=True
         )
@@ -106,6 +107,7 @@ class TurnRunner:
             return None
 
     async def _run(self, session: "Session", text: str) -> "TurnFinished | None":
+        self._begun = True
         try:
             return await session.run(text, self._steering)
         except SamError as error:
@@ -139,6 +141,8 @@ class TurnRunner:
         if once and self._cancelled is self._worker:
             return False
         self._cancelled = self._worker
+        if not self._begun:
+            self._queue.waiting[:0], self._started = self._started, []
         self._queue.take_back()
         self._tab.activity.turn_to("cancelling")
         self._screen.status.show()

@@ -13,6 +13,11 @@ from sam_tui.core.text.widths import DISPUTED
 
 _SEEN_ON_BLANKS = frozenset(["4", "5", "6", "7", "9", "21", "51", "52", "53"])
 """The attributes (SGR) that a blank shows."""
+_ENDS = {
+    "1": "22", "2": "22", "3": "23", "4": "24", "5": "25", "6": "25", "7": "27", "8": "28", "9": "29",
+    "21": "24", "51": "54", "52": "54", "53": "55", "58": "59",
+}  # fmt: skip
+"""What ends an attribute; it may end another one, too."""
 _PENS = 4096
 
 
@@ -37,21 +42,39 @@ class Pen:
 
     def after(self, last: "Pen") -> str:
         """The escape sequence that changes from the pen ``last`` to this one."""
-        if self is last:
+        return "" if self is last else _change(last, self)
+
+
+@lru_cache(maxsize=_PENS)
+def _change(last: Pen, pen: Pen) -> str:
+    """The shorter of two ways from one look to another: all anew, or what differs."""
+    colours = [
+        now or default
+        for now, before, default in (
+            (pen.colour, last.colour, "39"),
+            (pen.ground, last.ground, "49"),
+        )
+        if now != before
+    ]
+    anew = ["" if pen is PLAIN else "0", pen.attributes, pen.colour, pen.ground]
+    ways = [";".join(code for code in anew if code)]
+    attributes, before = _codes(pen), _codes(last)
+    ends = [_ENDS.get(code.partition(":")[0], "") for code in before if code not in attributes]
+    if "" not in ends:
+        fresh = [
+            code
+            for code in attributes
+            if code not in before or _ENDS.get(code.partition(":")[0]) in ends
+        ]
+        steps = [*dict.fromkeys(ends), *fresh, *colours]
+        if not steps:  # the same look, made anew after it had gone from the cache
             return ""
-        if self.attributes != last.attributes:
-            codes = ["" if self is PLAIN else "0", self.attributes, self.colour, self.ground]
-            codes = [code for code in codes if code]
-        else:
-            codes = [
-                now or default
-                for now, before, default in (
-                    (self.colour, last.colour, "39"),
-                    (self.ground, last.ground, "49"),
-                )
-                if now != before
-            ]
-        return f"\x1b[{';'.join(codes)}m"
+        ways.append(";".join(steps))
+    return f"\x1b[{min(ways, key=len)}m"
+
+
+def _codes(pen: Pen) -> list[str]:
+    return pen.attributes.split(";") if pen.attributes else []
 
 
 @lru_cache(maxsize=_PENS)

@@ -5,8 +5,9 @@ and renders an update as the difference: rows that moved are moved by the termin
 margins), cells that look the same are passed over, and colours are sent where they change.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.color import ColorSystem
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 _GAP = 4
 """So many cells are rather written again than jumped over."""
+_LEAST_ERASED = 12
+"""So many blanks are rather erased than written."""
+_ERASES = re.compile(
+    r"xterm|xterm-(256color|direct|ghostty)|linux|foot.*|alacritty.*|wezterm|contour.*|mintty.*|konsole.*"
+)
+"""What ``TERM`` is where terminfo, or the terminal's makers, say so."""
 _LEAST_MOVED = 80
 """Cells that a move of rows has to spare to be worth its sequences."""
 Look = tuple[str | None, ...]
@@ -29,10 +36,22 @@ Piece = tuple[int, int, Strip]
 """CellRow, column, and what is to stand there."""
 
 
+def erases_in_ground(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal that an environment tells of erases cells in the ground that is set."""
+    term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
+    if environment.get("STY") or program == "Apple_Terminal":
+        return False  # GNU screen, and one that claims more by its TERM than it can
+    return bool(_ERASES.fullmatch(term)) or (
+        program == "tmux" and term.startswith(("screen", "tmux"))
+    )
+
+
 class DrawnCells:
     """The cells on the terminal, as far as this program wrote them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, erases: bool = False) -> None:
+        self.erases = erases
+        """Whether the terminal erases cells in the ground that is set (ECH, ``bce`` of terminfo)."""
         self._size = Size(0, 0)
         self._rows: dict[int, CellRow] = {}
         self.rows_drawn = 0
@@ -68,7 +87,7 @@ class DrawnCells:
         target = self._changed(pieces, colours)
         if not target:
             return ""
-        output = Output(console)
+        output = Output(console, erases=self.erases)
         if len(target) > 2:
             self._move_rows(target, output)
         for y in sorted(target):
@@ -133,8 +152,9 @@ def _inked(text: str | None) -> bool:
 class Output:
     """Sequences that draw cells, as few as it takes."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, *, erases: bool) -> None:
         self._console = console
+        self._erases = erases
         self._parts: list[str] = []
         self._pen = PLAIN
         self._cursor: tuple[int, int] | None = None
@@ -161,7 +181,21 @@ class Output:
                 done = self._write_whole(y, start, row.whole[start])
                 continue
             self._go(y, at, row)
-            done = self._write(at, row)
+            done = self._erase(at, row) or self._write(at, row)
+
+    def _erase(self, at: int, row: CellRow) -> int:
+        """Erase many blanks of one look; returns the column behind them, 0 where there are not so many."""
+        pen, end = row.pens[at], at
+        if not self._erases or pen.attributes:
+            return 0
+        while end < len(row.texts) and row.texts[end] == " " and row.pens[end] is pen:
+            end += 1
+        if end - at < _LEAST_ERASED:
+            return 0
+        if not self._draws(" ", pen):
+            self._change(pen)
+        self._parts.append(f"\x1b[{end - at}X")
+        return end
 
     def _write_whole(self, y: int, x: int, strip: Strip) -> int:
         self._change(PLAIN)

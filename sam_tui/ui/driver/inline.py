@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.events import CursorPosition
 
 from sam_tui.ui.driver.cells import DrawnCells
+from sam_tui.ui.driver.output import window_size
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -97,7 +97,7 @@ class InlineDriver(LinuxDriver):
     _behind: Callable[[], None]
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        self._terminal_size = shutil.get_terminal_size()
+        self._terminal_size = window_size()
         self.region = Region(self._terminal_size.lines, FEWEST)
         self._cursor_row = 0
         """Of the region, where the terminal's cursor is."""
@@ -110,7 +110,7 @@ class InlineDriver(LinuxDriver):
         self._loop = asyncio.get_running_loop()
 
     def _get_terminal_size(self) -> tuple[int, int]:
-        size = shutil.get_terminal_size()
+        size = window_size()
         if size != self._terminal_size:
             self._terminal_size = size
             self._seek(self.region.erase_around(self._cursor_row))

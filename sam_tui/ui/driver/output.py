@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import threading
 from collections import deque
@@ -16,7 +17,7 @@ from textual.events import Resize
 from textual.geometry import Size
 
 from sam_tui.core.text import charsets
-from sam_tui.ui.driver.cells import DrawnCells, draw_again
+from sam_tui.ui.driver.cells import DrawnCells, draw_again, erases_in_ground
 from sam_tui.ui.driver.clusters import settled
 
 TERMINATED = 143
@@ -71,6 +72,26 @@ def from_anywhere(action: Callable[[], object]) -> Callable[..., None]:
             loop.call_soon_threadsafe(action)
 
     return call
+
+
+def window_size() -> os.terminal_size:
+    """The size of the terminal around, by what it says: ``COLUMNS`` and ``LINES`` count where it says none.
+
+    They are what a shell exported once; the size that is followed is the window's own.
+    """
+    for descriptor in range(3):
+        with suppress(OSError):
+            size = os.get_terminal_size(descriptor)
+            if size.columns and size.lines:
+                return size
+    return shutil.get_terminal_size()
+
+
+class WindowSized:
+    """What a driver takes for the size of its terminal."""
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        return window_size()
 
 
 def heed_sizes(driver: Any) -> None:
@@ -225,17 +246,19 @@ def lasting(driver: type[Driver]) -> type[Driver]:
     if not issubclass(driver, LinuxDriver):
         return driver
 
-    class LastingDriver(driver):
+    class LastingDriver(WindowSized, driver):
         """Draws through ``Forgiving``, and has the app end when the terminal is gone."""
 
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
-            app = self._app
-            self.cells, self._frames = DrawnCells(), Frames()
-            hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
-            behind = from_anywhere(partial(draw_again, app))
-            self._file: Any = Forgiving(self._file, hung_up, behind)
-            self._hung_up, self._behind = hung_up, behind
+            app: Any = self._app
+            self._size = self._size or window_size()
+            self.cells, self._frames = DrawnCells(erases=erases_in_ground(os.environ)), Frames()
+            self._hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
+            self._behind = from_anywhere(partial(draw_again, app))
+            self._file: Any = Forgiving(self._file, self._hung_up, self._behind)
+            # Before anything is drawn: ending through the app puts the terminal back.
+            heed_signals(asyncio.get_running_loop(), app.leave)
 
         def write(self, data: str) -> None:
             """Write a frame with each character in its column, however wide the terminal draws it."""

@@ -206,11 +206,11 @@ def entry_content(entry: "DecisionEntry", broken: int | None) -> Content:
         ("comment", decision.comment),
         ("from", decision.asker),
         ("waited", f"{decision.elapsed:.1f} s" if decision.elapsed else ""),
-        ("talk", f"{entry.conversation}, call {entry.call}"),
+        ("conversation", f"{entry.conversation}, call {entry.call}"),
         ("seal", f"{entry.seal[:16]}… ({sealed})"),
     )
     return Content("\n").join(
-        Content.assemble((f"{name:<10}", "$text-muted"), visible_line(text))
+        Content.assemble((f"{name:<13}", "$text-muted"), visible_line(text))
         for name, text in rows
         if text
     )

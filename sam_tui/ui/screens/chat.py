@@ -158,6 +158,11 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         if left:
             self.focus_bottom()
 
+    def show_conversation(self) -> None:
+        """Have the transcript in view where the side column stands over it and nobody works there."""
+        if self.narrow and self._side_over and not self._works_in_side:
+            self.show_side(False)
+
     def zoom(self) -> None:
         """Give the terminal the whole width, or the transcript its place back."""
         self._zoomed = not self._zoomed

@@ -1,6 +1,6 @@
-"""Forms: whether the conversation may go to another host, a key for a host, parameters of a workflow."""
+"""Forms: whether to go to another host, a key for a host, parameters of a workflow, a file to write."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import cast
 
@@ -76,6 +76,39 @@ def _label(name: str, about: Mapping[str, object]) -> Content:
         offered = f" · one of {', '.join(map(str, cast('Sequence[object]', choices)))}"
     words = one_line(f"{about.get('description', '')}{offered}", 160)
     return Content.assemble((name, "bold"), (need, "$text-disabled"), f"  {words}")
+
+
+class FileForm(ModalScreen[None]):
+    """Asks where to write something. ``write`` gets the path; this stays while it says why not."""
+
+    CSS_PATH = STYLES
+    BINDINGS = [Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False)]  # noqa: RUF012
+    AUTO_FOCUS = "Input"
+
+    def __init__(self, title: str, path: str, write: Callable[[str], str]) -> None:
+        super().__init__()
+        self._title = title
+        self._write = write
+        self._line = LineInput(self._done, value=path, placeholder="a path, or ~/…")
+        self._note = Static("", markup=False, classes="note")
+
+    def compose(self) -> ComposeResult:
+        """A line for the path, and what was wrong with the last one."""
+        with Vertical() as frame:
+            frame.border_title = Content(one_line(self._title, 60))
+            frame.border_subtitle = Content("Enter writes it · Esc: not now")
+            yield self._line
+            yield self._note
+
+    def action_leave(self) -> None:
+        """Close; nothing is written."""
+        self.dismiss(None)
+
+    def _done(self, path: str) -> None:
+        if trouble := self._write(path.strip()):
+            self._note.update(Content(visible(trouble)).stylize("$warning"))
+        else:
+            self.dismiss(None)
 
 
 class HostQuestion(ModalScreen[bool]):

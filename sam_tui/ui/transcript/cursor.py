@@ -31,6 +31,7 @@ class CursorPane(BlockPane):
         Binding("alt+c", "copy_block", "copy block", show=False),
         Binding("alt+f", "fork_block", "fork here", show=False),
         Binding("alt+e", "edit_block", "open in the editor", show=False),
+        Binding("alt+s", "export_block", "write to a file", show=False),
     ]
 
     class CardToggled(Message):
@@ -168,15 +169,15 @@ class CursorPane(BlockPane):
 
     def action_fork_block(self) -> None:
         """Ask for a copy of the conversation that ends at the block under the cursor."""
-        if self._cursor_index() is None:
-            raise SkipAction
         self.post_message(ActionAsked("fork_block"))
 
     def action_edit_block(self) -> None:
         """Ask for the file of the block under the cursor, or its text, in the editor."""
-        if self._cursor_index() is None:
-            raise SkipAction
         self.post_message(ActionAsked("edit_block"))
+
+    def action_export_block(self) -> None:
+        """Ask for a file to write the block under the cursor to."""
+        self.post_message(ActionAsked("export_block"))
 
     def marked(self) -> tuple[list[Block], list[Block]]:
         """The first block of each group: up to the cursor's, and behind it, in order."""

@@ -1,12 +1,39 @@
 """A list to choose from, and the keys that move through it while a field beside it has them."""
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, cast
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.strip import Strip
+from textual.visual import visualize
+from textual.widget import Widget
 from textual.widgets import OptionList
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+
+def say_marked(widget: Widget, at: int, count: int, words: str, before: str = "") -> str:
+    """Tell people who listen which of so many entries is marked; it is seen by its place alone.
+
+    Returns what was said, or would be; what was said just ``before`` is not said again.
+    """
+    app = cast("App[object]", widget.app)  # pyright: ignore[reportUnknownMemberType]
+    line = f"{at + 1} of {count}: {' '.join(words.split())}"
+    if line != before and app.has_class("-reader"):
+        app.notify(line, markup=False)
+    return line
+
+
+def say_marked_option(options: OptionList, before: str = "") -> str:
+    """As ``say_marked``, of the marked option of a list."""
+    at = options.highlighted
+    if at is None:
+        return before
+    text = visualize(options, options.options[at].prompt, markup=False)
+    return say_marked(options, at, options.option_count, str(text), before)
 
 
 class ChoiceList(OptionList):
@@ -14,6 +41,12 @@ class ChoiceList(OptionList):
 
     def __init__(self, *, id: str) -> None:
         super().__init__(markup=False, id=id)
+        self._said = ""
+
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        """Say which it is to people who do not see it."""
+        super().watch_highlighted(highlighted)
+        self._said = say_marked_option(self, self._said)
 
     def render_line(self, y: int) -> Strip:
         """A row as Textual draws it; the marked one in a single colour, so that it can be read."""

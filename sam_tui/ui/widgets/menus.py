@@ -70,6 +70,12 @@ class HintMenu(Static, Generic[T]):
         self.moved = True
         self._at = (self._at + by) % max(1, len(self._entries))
         self._draw()
+        if self._entries:
+            from sam_tui.ui.widgets.choice_list import say_marked  # no first frame has a list
+
+            entry = self._entries[self._at]
+            words = f"{self._row(entry, [entry], True).plain}. {self._about(entry)}"
+            say_marked(self, self._at, len(self._entries), words)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """Mark the next entry."""

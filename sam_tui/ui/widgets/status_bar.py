@@ -215,7 +215,9 @@ class StatusBar(Widget):
         """State on the left, the rest on the right, as much as fits."""
         width = self.size.width - 2
         self.standing.offer = self._offer() if self.activity.busy else ""
-        left = self._state(max(20, width // 2))
+        # What is said in passing may need all but the mode: it says what that means.
+        room = width - len(self.standing.mode) - 3 if self.flashed else width // 2
+        left = self._state(max(20, room))
         left = self._with_sessions(left, max(20, 2 * width // 3) - left.cell_length)
         right = [
             Content.assemble(("" if first else " · ", "$text-disabled"), (text, style))

@@ -37,6 +37,9 @@ class BesideTurns:
 
     def ask(self, question: str) -> None:
         """Ask the model beside the conversation and show what it says in a window of its own."""
+        if not question.strip():
+            self._context.notify("Write the question behind the command: /btw QUESTION")
+            return
         session = self._conversations.session_for_prompt()
         if session is None:
             return
@@ -61,7 +64,9 @@ class BesideTurns:
         """Begin a goal; without a command, leave the one that is pursued."""
         if not check:
             left, self._goal = self._goal, None
-            self._context.notice("The goal is left." if left else "There is no goal: /goal COMMAND")
+            self._context.notice(
+                "The goal is left." if left else "There is no goal; /goal COMMAND begins one."
+            )
             return
         session = self._conversations.session_for_prompt()
         if session is not None:

@@ -7,7 +7,7 @@ from typing import cast
 
 from sam_tui.core.display import Diff
 from sam_tui.ui import programs
-from sam_tui.ui.controllers.context import Context
+from sam_tui.ui.controllers.context import NOTHING_MARKED, Context
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.transcript.blocks import Block, Card, plain
 
@@ -55,7 +55,7 @@ class BlockEditor:
         """Open the file of the marked block at its line; where it names none, its text to be saved."""
         blocks, _ = self._context.screen.transcript.marked()
         if not blocks:
-            self._context.notify_briefly("Tab marks a block first.")
+            self._context.notify_briefly(NOTHING_MARKED)
             return
         block = blocks[-1]
         named = named_file(block)

@@ -144,6 +144,7 @@ class ConversationTabs:
         tab, status, area = self._current.tab, self._screen.status, self._screen.prompt.area
         tab.ended = ""
         self._screen.put_transcript(tab.transcript)
+        self._screen.show_conversation()
         status.activity, status.standing.figures = tab.activity, tab.figures
         area.begin_past(tab.past)
         tab.queue.show(True)

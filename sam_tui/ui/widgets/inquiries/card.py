@@ -62,16 +62,16 @@ def approval_lines(request: ApprovalRequest, width: CardWidth = WHOLE) -> Conten
     rows = [Content.assemble((visible_line(request.operation), "bold $accent"), "  ")]
     rows[0] = rows[0].append(Content(gist(summary, _SUMMARY)))
     if request.asker:
-        rows.append(_row("from", visible_line(request.asker)))
+        rows.append(_row("from", visible_line(request.asker), width))
     short = [target for target in request.targets if len(width.path(target)) <= _SUMMARY]
-    rows.extend(_target_row(width.path(target)) for target in short)
-    rows.append(_row("why", visible_line(width.again(request.why, request))))
-    rows.extend(_row("letters", visible_line(words), "$warning") for words in request.letters)
+    rows.extend(_target_row(width.path(target), width) for target in short)
+    rows.append(_row("why", visible_line(width.again(request.why, request)), width))
+    rows.extend(_row("letters", visible_line(w), width, "$warning") for w in request.letters)
     if request.cwd and (width.whole or not _all_paths(request)):
-        rows.append(_row("in", visible_line(request.cwd)))
-    rows.extend(_target_row(target) for target in request.targets if target not in short)
+        rows.append(_row("in", visible_line(request.cwd), width))
+    rows.extend(_target_row(target, width) for target in request.targets if target not in short)
     if len(summary) > _SUMMARY:
-        rows.append(_row("call", summary))
+        rows.append(_row("call", summary, width))
     rows.extend(
         Content.assemble(("agent   │ ", "$text-muted"), (line, "italic"))
         for line in visible(request.words).splitlines()
@@ -84,13 +84,17 @@ def _all_paths(request: ApprovalRequest) -> bool:
     return bool(request.targets) and all(target.startswith("/") for target in request.targets)
 
 
-def _row(label: str, text: str, style: str = "$text-muted") -> Content:
-    return Content.assemble((f"{label:<{_LABEL}}", style), text)
+def _row(label: str, text: str, width: CardWidth, style: str = "$text-muted") -> Content:
+    """A label and its text, whose later lines stand below its first."""
+    room, content = width.columns - _LABEL, Content(text)
+    lines = content.wrap(room) if room >= _LEAST and content.cell_length > room else [content]
+    return Content.assemble((f"{label:<{_LABEL}}", style), Content("\n" + " " * _LABEL).join(lines))
 
 
-def _target_row(target: str) -> Content:
+def _target_row(target: str, width: CardWidth) -> Content:
     """Later lines under the first one, so that none can pass for a line of ours."""
-    return _row("target", visible(target).replace("\n", "\n" + " " * _LABEL))
+    first, *more = visible(target).split("\n")
+    return Content("\n").join([_row("target", first, width), *(_row("", t, width) for t in more)])
 
 
 def alike_lines(inquiries: Sequence[Inquiry], width: CardWidth) -> Content:
@@ -109,12 +113,12 @@ def alike_lines(inquiries: Sequence[Inquiry], width: CardWidth) -> Content:
 
 def why_lines(request: ApprovalRequest, width: CardWidth) -> Content:
     """Which rule has this asked, by which stage of the guard, and which stages were silent."""
-    rows = [_row("why", visible_line(width.again(request.why, request)))]
+    rows = [_row("why", visible_line(width.again(request.why, request)), width)]
     if request.rule:
-        rows.append(_row("rule", visible_line(request.rule)))
+        rows.append(_row("rule", visible_line(request.rule), width))
     unasked = ("No rule asks this: the program always does.",)
     steps = request.trace or unasked
-    rows += [_row("stage", visible_line(width.again(step, request))) for step in steps]
+    rows += [_row("stage", visible_line(width.again(step, request)), width) for step in steps]
     return Content("\n").join(rows)
 
 
