@@ -116,7 +116,7 @@ async def http_streams(
                 timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
                 trust_env=False,
                 auth=auth,
-                event_hooks={"response": [registration.hear]},
+                event_hooks={"response": [registration.read_response]},
             )
 
         if settings.sse:
@@ -141,14 +141,14 @@ class _Registration:
     page: str = ""
     token: str = ""
 
-    async def hear(self, response: httpx2.Response) -> None:
+    async def read_response(self, response: httpx2.Response) -> None:
         """Look whether an answer is that of a registration; it manages itself at its own server alone."""
         if response.request.method != "POST" or response.status_code != 201:
             return
         try:
-            made = json.loads(await response.aread())
+            registered = json.loads(await response.aread())
             client, page, token = (
-                str(made[key])
+                str(registered[key])
                 for key in ("client_id", "registration_client_uri", "registration_access_token")
             )
         except (ValueError, KeyError, TypeError, RecursionError):

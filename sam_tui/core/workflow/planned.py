@@ -166,8 +166,8 @@ def final_answer(steps: Sequence[StepView]) -> str | None:
 
 def _is_planned(view: ExecutionView) -> bool:
     """Whether it waits with a plan for approval, what ``PLAN_ONLY`` asks for; a template is held back."""
-    asked = view.question is not None and "approve" in view.question.choices
-    return asked or view.state == "idle"
+    approvable = view.question is not None and "approve" in view.question.choices
+    return approvable or view.state == "idle"
 
 
 def _message(view: ExecutionView) -> str:
