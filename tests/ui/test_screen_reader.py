@@ -52,6 +52,7 @@ def test_dialogs_have_no_frames_and_the_cursor_stands_where_one_types(tmp_path: 
         me.shows("type to search")
         me.silent()  # no cursor blinks
         me.type(b"\x1b")
+        me.silent()  # a key right behind it would be one with Alt
         me.presses(b"!", lambda: "some words!" in me.screen.text())
         me.type(b"\x15")
         me.until(lambda: "Ask anything" in me.screen.text())
@@ -60,11 +61,12 @@ def test_dialogs_have_no_frames_and_the_cursor_stands_where_one_types(tmp_path: 
         me.type(b"\x1b[B")
         me.shows("2 of 2: Scripted demo")
         me.type(b"\x1b")
-        me.presses(b"!", lambda: "\n!" in me.screen.text())
+        me.silent()  # a key right behind it would be one with Alt
+        me.presses(b"q", lambda: "q" in me.screen.text().split())
         me.type(b"\x10")
-        me.shows("1 of ", "/mode ")
+        me.shows("Search for commands", ": Write in the editor")
         me.type(b"\x1b[B")
-        me.shows("\n2 of ")
+        me.shows(": Help F1 /help")
         assert not FRAMES & set(words(me))
 
 

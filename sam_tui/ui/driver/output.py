@@ -90,6 +90,14 @@ def window_size() -> os.terminal_size:
 class WindowSized:
     """What a driver takes for the size of its terminal."""
 
+    _app: Any
+    _size: tuple[int, int] | None
+
+    def _begin_sized(self) -> Any:
+        """The app, which is told the size at once."""
+        self._size = self._size or window_size()
+        return self._app
+
     def _get_terminal_size(self) -> tuple[int, int]:
         return window_size()
 
@@ -251,8 +259,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
 
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
-            app: Any = self._app
-            self._size = self._size or window_size()
+            app: Any = self._begin_sized()
             self.cells, self._frames = DrawnCells(erases=erases_in_ground(os.environ)), Frames()
             self._hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
             self._behind = from_anywhere(partial(draw_again, app))
