@@ -5,7 +5,7 @@ was most of their cost. What is forked is a process of its own all the same, a c
 its own arguments, environment, folder and streams. ``SCRIPT`` and a text of Python start what the
 program's own code is played by, in the same way. What watches over the commands of a worker, or of a forked
 program, is forked too, and nobody's child as ever; and so is what the commands of a fleet start of it.
-Whatever is started in another way, or with another locale or setting of Python, is started as ever.
+Whatever is started otherwise, or with another locale or setting of Python, is started as ever.
 """
 
 import atexit
@@ -39,13 +39,11 @@ AT_START = ("PYTHON", "LC_", "LANG", "TEXTUAL", "LITELLM", "LD_", "MALLOC_")
 """Variables that count while Python starts or a package is imported."""
 LATER = ("sam_tui.ui", "sam_tui.__main__", "sam_tui.demo.sample", "sam_tui.adapters.llm.litellm")
 """What a process imports itself: it draws, or takes seconds, and few tests need it."""
-STARTING = [[*COMMAND, "fleet"], [*COMMAND, "worker"]]
+STARTING = [[*COMMAND, name] for name in ("fleet", "worker")]
 """Commands that start the program themselves: each has a process of its own that is ready."""
-_MESSAGE = 1 << 18
-_HUGE_PAGE = 2 << 20
-_COLLAPSE = 25
-"""``MADV_COLLAPSE`` of Linux 6.1."""
-_SUBREAPER = 36
+_MESSAGE, _HUGE_PAGE = 1 << 18, 2 << 20
+_COLLAPSE, _SUBREAPER = 25, 36
+"""``MADV_COLLAPSE`` of Linux 6.1; ``PR_SET_CHILD_SUBREAPER``."""
 _Popen = subprocess.Popen
 _EXECUTE, _CLOSE = "_execute_child", "_close_pipe_fds"
 _PLACES = inspect.getfullargspec(getattr(_Popen, _EXECUTE)).args[1:]
@@ -103,8 +101,8 @@ def _is(words: list[Any], *ways: list[str]) -> bool:
 
 
 def _at_start(environment: Any) -> dict[str, str]:
-    decoded = ((os.fsdecode(name), os.fsdecode(value)) for name, value in environment.items())
-    return {name: value for name, value in decoded if name.startswith(AT_START)}
+    decoded = {os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()}
+    return {name: value for name, value in decoded.items() if name.startswith(AT_START)}
 
 
 class Server:
@@ -146,8 +144,8 @@ class Server:
                 answer = self._control.recv(_MESSAGE)
             except (BrokenPipeError, ConnectionResetError):
                 answer = b""
-            except BaseException:  # a test's time was up: the answer would be read for the next
-                _servers.remove(self)
+            except BaseException:
+                _servers.remove(self)  # a test's time is up: its answer would be the next one's
                 raise
             finally:
                 self._prctl(_SUBREAPER, 0, 0, 0, 0)

@@ -18,6 +18,7 @@ from sam_tui.core.ports.processes.sandbox import AskOutside, HostTerms, Network
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.name_server import NameServer
+from tests.fakes.programs import found
 from tests.sandbox.hosts_kit import PRELUDE, Answerer, Held, Person
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
@@ -31,6 +32,16 @@ def workspace(tmp_path: Path) -> Path:
     folder = tmp_path.resolve() / "workspace"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def repository(workspace: Path) -> Iterator[Path]:
+    """A repository with a nested one and a hook of the person's."""
+    for folder in (workspace, workspace / "sub"):
+        folder.mkdir(exist_ok=True)
+        subprocess.run([found("git"), "init", "-q", str(folder)], check=True)
+    (workspace / ".git/hooks/commit-msg").write_text("#!/bin/sh\n")
+    yield workspace
 
 
 @pytest.fixture

@@ -4,29 +4,21 @@ import os
 import shutil
 import subprocess
 import textwrap
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 
 import pytest
 
-from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.preloaded import SCRIPT
 from tests.fakes.programs import found
+from tests.sandbox.places_kit import PRELUDE, Person
 
 Run = Callable[..., Coroutine[None, None, CommandResult]]
 
 pytestmark = pytest.mark.confined("live")
 
-PRELUDE = """
-import ctypes, mmap, os, socket, struct, sys, threading
-libc, HERE = ctypes.CDLL(None, use_errno=True), -100
-def write(path, flags=os.O_WRONLY | os.O_CREAT, **given):
-    d = os.open(path, flags, 0o755, **given)
-    os.write(d, b"evil")
-    os.close(d)
-"""
 SHELL = {
     "git sets a program": "git config core.fsmonitor 'touch x; false'",
     "git sets an alias": "git config alias.st '!evil'",
@@ -111,28 +103,6 @@ CALLS = {
 """What no shell does, in Python."""
 
 
-class Person:
-    """Answers questions about places, and remembers them."""
-
-    def __init__(self, *, says: bool = False) -> None:
-        self.asked: list[OutsideAccess] = []
-        self._says = says
-
-    async def __call__(self, access: OutsideAccess) -> bool:
-        self.asked.append(access)
-        return self._says
-
-
-@pytest.fixture
-def repository(workspace: Path) -> Iterator[Path]:
-    """A repository with a nested one and a hook of the person's."""
-    for folder in (workspace, workspace / "sub"):
-        folder.mkdir(exist_ok=True)
-        subprocess.run([found("git"), "init", "-q", str(folder)], check=True)
-    (workspace / ".git/hooks/commit-msg").write_text("#!/bin/sh\n")
-    yield workspace
-
-
 def evil_places(folder: Path) -> list[str]:
     """Every file in a place that later runs or instructs with what was planted, and every link there."""
     found: list[str] = []
@@ -174,34 +144,6 @@ async def test_no_command_plants_what_later_runs(run: Run, repository: Path, nam
     assert set(kept) <= set((repository / ".git/config").read_text().splitlines())
 
 
-REDIRECTIONS = {
-    "removed and added": ("git remote remove o", "git remote add o evil.test:x"),
-    "renamed and added": ("git remote rename o p", "git remote add o evil.test:x"),
-    "made anew": ("rm -rf .git; git init -q .", "git remote add o evil.test:x"),
-    "moved away": ("mv .git g; git init -q .", "git remote add o evil.test:x"),
-    "another's in its place": (
-        "git -C sub remote add o evil.test:x; mv .git g", "mv sub/.git .git",
-    ),
-    "a branch": ("git remote add p evil.test:x", "git config branch.m.remote p"),
-    "pushed elsewhere": ("git remote add p evil.test:x", "git config branch.m.pushRemote p"),
-    "as it once was": ("mkdir .git/remotes", "echo URL: evil.test:x > .git/remotes/o"),
-}  # fmt: skip
-"""Where `git push` of the person's would lead then: two commands each, the second of which is asked for."""
-
-
-@pytest.mark.requirement("sandbox:places")
-@pytest.mark.parametrize("name", REDIRECTIONS)
-async def test_no_command_leads_the_person_s_push_elsewhere(
-    run: Run, repository: Path, name: str
-) -> None:
-    with (repository / ".git/config").open("a") as config:
-        config.write('[remote "o"]\n\turl = home.test:x\n[branch "m"]\n\tremote = o\n')
-    for line, asked in zip(REDIRECTIONS[name], (False, True), strict=True):
-        person = Person()
-        await run(f"( {line} ) 2> /dev/null; true", ask=person)
-        assert bool(person.asked) is asked, line
-
-
 @pytest.mark.requirement("sandbox:places")
 @pytest.mark.parametrize(
     "line", ["mkdir tools; mv h/git tools", "mv h tools", "ln -s h tools", "cp -r h tools"]
@@ -232,40 +174,6 @@ async def test_no_system_call_plants_what_later_runs(run: Run, repository: Path)
     assert result.output.endswith("done\n"), result.output
     assert evil_places(repository) == [], result.output
     assert "evil" not in (repository / ".git/config").read_text()
-
-
-LENDING = {
-    "made so": "os.close(os.open('s', os.O_CREAT | 1, 0o4755))",
-    "a node": "os.mknod('s', 0o102755)",
-    "by its descriptor": "os.fchmod(os.open('s', os.O_CREAT | 1), 0o4755)",
-    "by its name": "write('s'); os.chmod('s', 0o2755)",
-    "moved in": "os.close(os.open(T, os.O_CREAT | 1, 0o4755)); os.rename(T, 's')",
-    "linked": "os.close(os.open(T, os.O_CREAT | 1, 0o4755)); os.link(T, 's')",
-    "its folder moved in": "os.mkdir(T); os.close(os.open(T + '/s', os.O_CREAT | 1, 0o4755))"
-    "; os.rename(T, 'd')",
-}
-
-
-@pytest.mark.requirement("sandbox:lent-rights")
-async def test_no_file_lends_the_rights_of_its_owner_without_a_yes_and_folders_may(
-    run: Run, workspace: Path
-) -> None:
-    tried = [PRELUDE, "T = os.environ['TMPDIR'] + '/t'", "os.umask(0)"]
-    for attempt in LENDING.values():
-        body = attempt.replace("; ", "\n    ")
-        tried += [
-            f"try:\n    {body}\nexcept OSError: pass",
-            "os.system('find . -type f -perm /6000; rm -rf s d $TMPDIR/t')",
-        ]
-    (workspace / "attempts.py").write_text("\n".join(tried))
-    person = Person()
-    result = await run(f"{INTERPRETER} attempts.py; mkdir g; chmod g+s g; echo done", ask=person)
-    assert result.output == "done\n"
-    assert {"lent" if "owner" in a.change.why else "" for a in person.asked if a.change} == {"lent"}
-    assert (workspace / "g").stat().st_mode & 0o2000
-    agreeing = Person(says=True)
-    await run("touch s; chmod 4755 s", ask=agreeing)
-    assert ((workspace / "s").stat().st_mode & 0o7777, len(agreeing.asked)) == (0o4755, 1)
 
 
 QUIET = {

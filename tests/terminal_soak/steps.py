@@ -252,6 +252,7 @@ def painted(me: Person) -> None:
     me.leave()
     me.asks_agent(_call("get_terminal_buffer"), _call("get_output"))
     me.agent_done()
+    me.tab(AGENT)  # a narrow window shows the conversation once a prompt is sent
     me.compare_picture(AGENT, path)
     me.seat.press("f8")
     me.inside()

@@ -15,7 +15,8 @@ from tests.ui.contrast import LEAST, contrast
 from tests.ui.driver import Stage, app_over, driven
 from tests.ui.test_plain_terminal import on_terminal
 
-ATTRIBUTES = {"", "0", "1", "2", "3", "4", "7", "8", "9"}
+ATTRIBUTES = {"", *map(str, (*range(5), *range(7, 10), *range(22, 25), *range(27, 30)))}
+"""Of ISO 6429, and what ends each."""
 SIXTEEN = {str(base + n) for base in (30, 40, 90, 100) for n in range(8)} | {"39", "49"}
 TRUE_COLOUR = {"COLORTERM": "truecolor"}
 XTERM = [

@@ -135,7 +135,7 @@ def read_text_calls(text: str, is_tool: Callable[[str], bool]) -> TextCalls:
 
 
 _FOREIGN = re.compile(
-    r"<tool_call>|<function=|<function_calls?>|<invoke name=|\[TOOL_CALLS\]|<\|python_tag\|>"
+    r"<tool_call>|<function=|<function_calls>|<invoke name=|\[TOOL_CALLS\]|<\|python_tag\|>"
     r"|<｜tool▁calls?▁begin｜>|^(?:FUNCTION|Calling tool:) "
 )
 """How calls begin that models write for parsers of other programs."""
