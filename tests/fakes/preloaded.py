@@ -46,8 +46,7 @@ _COLLAPSE, _SUBREAPER = 25, 36
 """``MADV_COLLAPSE`` of Linux 6.1; ``PR_SET_CHILD_SUBREAPER``."""
 _Popen = subprocess.Popen
 _EXECUTE, _CLOSE = "_execute_child", "_close_pipe_fds"
-_PLACES = inspect.getfullargspec(getattr(_Popen, _EXECUTE)).args[1:]
-"""The parameters of ``Popen._execute_child``."""
+_PLACES = inspect.getfullargspec(getattr(_Popen, _EXECUTE)).args[1:]  # the parameters' names
 
 
 class PreloadedPopen(_Popen[Any]):
