@@ -100,3 +100,4 @@ async def test_what_a_hostile_image_asks_for_is_not_done(stage: Stage) -> None:
     raster = await decoded.raster(Image("x", "image/png", both))
     assert raster is not None and (raster.width, raster.height) == (30, 20)
     assert raster.pixels[:4] == b"\xff\0\0\xff"
+    await stage.runtime.close()  # no app took it

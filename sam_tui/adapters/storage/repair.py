@@ -90,8 +90,12 @@ def _is_whole(path: Path) -> bool:
 def _reader(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     connection.text_factory = _decode
-    # Tables that are named ahead of a damaged page of the schema can be read all the same.
-    connection.execute("PRAGMA writable_schema = ON")
+    try:
+        # Tables that are named ahead of a damaged page of the schema can be read all the same.
+        connection.execute("PRAGMA writable_schema = ON")
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
     return connection
 
 
