@@ -19,7 +19,10 @@ def wakeups(process: int) -> dict[str, int]:
     """How often each thread went to sleep by itself so far."""
     counts: dict[str, int] = {}
     for thread in Path(f"/proc/{process}/task").iterdir():
-        lines = (thread / "status").read_text().splitlines()
+        try:
+            lines = (thread / "status").read_text().splitlines()
+        except (FileNotFoundError, ProcessLookupError):  # It ended since it was listed.
+            continue
         (line,) = (line for line in lines if line.startswith("voluntary_ctxt_switches"))
         counts[thread.name] = int(line.split()[1])
     return counts

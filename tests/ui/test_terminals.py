@@ -30,11 +30,15 @@ async def test_the_shell_is_typed_into_drawn_and_knows_its_size(stage: Stage) ->
     async with driven(app_over(stage), (80, 24)) as me:
         view = await in_shell(me)
         assert view.session is not None
+        earlier = None
         for number, size in enumerate(((80, 24), (120, 40), (200, 50))):
             await me.pilot.resize_terminal(*size)
+            # The app knows its size before the view inside it does.
             await me.until(lambda size=size: tuple(me.app.chat.size) == size)
+            await me.until(lambda earlier=earlier: view.size != earlier)
             screen = view.session.screen
             await me.until(lambda screen=screen: (screen.columns, screen.rows) == tuple(view.size))
+            earlier = view.size
             view.session.write(b"clear; stty size; echo a$((40+%d))b\n" % number)
             await me.until(lambda number=number: f"a{40 + number}b" in drawn(view))
             assert f"{view.size.height} {view.size.width}" in drawn(view)
