@@ -13,7 +13,14 @@ from sam_tui.adapters.shell import BashParser
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.commands.reading import CommandPart, NamedPath
 from sam_tui.core.authorization.grants.scopes import command_prefix
-from sam_tui.core.authorization.paths.places import FILES, FOLDERS, leads_to_places, place_of
+from sam_tui.core.authorization.paths.places import (
+    FILES,
+    FOLDERS,
+    higher,
+    leads_to_places,
+    place_of,
+    surroundings,
+)
 from sam_tui.core.authorization.paths.secrets import HOME_PLACES, SYSTEM_PLACES, Secrets
 from tests.guard import test_command_classes, test_hidden_commands
 
@@ -121,6 +128,10 @@ def path_lines() -> Iterator[str]:
     for what, those in names.items():
         yield what
         yield from (f"  {name}" for name in wrap(" ".join(those), 100, break_on_hyphens=False))
+    for name in ("hooks/b", "a/hooks", *GIT.split()):
+        real = f"/ws/a/{name}"
+        above = " ".join(path.removeprefix("/ws/") for path in higher(real, "/ws"))
+        yield f"{name}: like {above or 'nothing'}, surroundings {surroundings(real, '/ws')}"
 
 
 def lines() -> list[str]:
