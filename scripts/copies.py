@@ -24,7 +24,11 @@ PATIENCE = 300.0
 """Seconds after which the tests of one mutant count as failed: it made a loop without an end."""
 FEW = 5.0
 """Seconds that the tests take together that a mutant is tried on first."""
+SOME = 200
+"""Tests at once of those that do not run the module themselves."""
 _NOT_SWAPPED = "not swapped"
+_UNLOADED = "while loading conftest"
+"""What pytest says where what the tests are made of cannot be imported."""
 COPIED = ("sam_tui", "tools", "reminders", "tests", "scripts", "docs", "bench", "screenshots")
 
 
@@ -145,7 +149,7 @@ class Copy:
         """The first of these tests that fails, or what keeps them from running."""
         self.choose(tests)
         code, said = self.run(files_of(tests), PATIENCE, "-x")
-        if code not in (0, 1, 2):
+        if code not in (0, 1, 2) and _UNLOADED not in said:
             raise BrokenError(said)
         named = [line for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))]
         return (named or [said.strip() or "no test can run"])[-1] if code else ""
@@ -246,6 +250,7 @@ class Trace:
         self.failed: list[str] = []
         self.tests: dict[tuple[str, int], set[str]] = {}
         self.modules: dict[str, set[str]] = {name: set() for name in modules}
+        self._paths = {name: tuple(paths) for name, paths in modules.items()}
         for row in (notes / "tests").read_text("utf-8").splitlines():
             outcome, seconds, test = row.split(" ", 2)
             self.seconds[test] = float(seconds)
@@ -253,7 +258,7 @@ class Trace:
         for row in (notes / "lines").read_text("utf-8").splitlines():
             module, line, test = row.split(" ", 2)
             name = names[int(module)]
-            if test in self.seconds and test.startswith(tuple(modules[name])):
+            if test in self.seconds and test.startswith(self._paths[name]):
                 self.tests.setdefault((name, int(line)), set()).add(test)
                 self.modules[name].add(test)
 
@@ -269,7 +274,8 @@ class Trace:
         """The tests that run the statement of a mutant: a few at once, then the others.
 
         The cheapest come first, one of each function before its other parameters.
-        What runs while a module is imported can fail every test that comes by the module.
+        What runs while a module is imported can fail every test that comes by the module, and those
+        of its area that come by another which imports it: they are tried last, some at once.
         """
         places = [self.tests.get((mutant.module, line), set()) for line in mutant.lines]
         able = {test for tests in places for test in tests}
@@ -284,7 +290,12 @@ class Trace:
         sums = accumulate(self.seconds[test] for test in order)
         few = sum(1 for spent in sums if spent < FEW)
         rest = set(order[few:])
-        return [batch for batch in (order[:few], [t for t in self.seconds if t in rest]) if batch]
+        batches = [order[:few], [test for test in self.seconds if test in rest]]
+        if not mutant.lines:
+            paths = self._paths[mutant.module]
+            others = [t for t in self.seconds if t not in able and t.startswith(paths)]
+            batches += [others[n : n + SOME] for n in range(0, len(others), SOME)]
+        return [batch for batch in batches if batch]
 
 
 def outermost(modules: Mapping[str, Sequence[str]]) -> list[str]:

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 import mcp_types as types
 
-from sam_tui.core.events import Event, TodosChanged, ToolFinished
+from sam_tui.core.events import Event, TodosChanged
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
     AssistantMessage,
@@ -163,16 +163,9 @@ class SamResources:
         return [record.id for record in recent]
 
     def touched(self, event: Event, client: Client) -> Sequence[str]:
-        """The todo list, and what a call may have kept."""
-        match event:
-            case TodosChanged(conversation=conversation) if conversation == client.conversation:
-                return (TODOS,)
-            case ToolFinished(call=call, conversation=conversation) if (
-                conversation == client.conversation
-            ):
-                return (f"sam://results/{call}",)
-            case _:
-                return ()
+        """The todo list; a whole result is there when its call is told, and stays as it is."""
+        mine = isinstance(event, TodosChanged) and event.conversation == client.conversation
+        return (TODOS,) if mine else ()
 
     def canonical(self, uri: str) -> str:
         """One spelling for each resource."""

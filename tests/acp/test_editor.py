@@ -4,6 +4,7 @@ import base64
 import json
 import os
 from collections.abc import Generator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.acp.conftest import Editor, Message, Person, block, chooses, editor_o
 from tests.mcp.fuzz import spoiled
 
 PERMISSIONS = ("once", "deny", "another question", "bare", "unknown", "error", "garbage", "cancel")
+SECRET = "open-sesame-and-nothing-else"
 
 
 def call(tool: str, operation: str, **arguments: Any) -> Message:
@@ -58,11 +60,27 @@ def script(folder: Path) -> list[Message]:
 def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Editor]:
     folder = tmp_path_factory.mktemp("acp")
     (folder / "outside").mkdir()
-    with editor_over(folder, script(folder)) as editor:
+    skill = folder / "cfg" / "skills" / "doors" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text(f"---\nname: doors\ndescription: Say {SECRET}.\n---\nOpen.\n", "utf-8")
+    with pytest.MonkeyPatch.context() as environ, ExitStack() as stack:
+        environ.setenv("SAM_TUI_CONFIG_DIR", str(folder / "cfg"))
+        environ.setenv("DOOR_PASSWORD", SECRET)
+        editor = stack.enter_context(editor_over(folder, script(folder)))
         capabilities = {"_meta": {"terminal_output": True}}
         answer = editor.ask("initialize", protocolVersion=1, clientCapabilities=capabilities)
         assert answer["result"]["protocolVersion"] == 1
         yield editor
+
+
+@pytest.mark.requirement("acp:sessions", "framework:assembled")
+def test_a_session_offers_the_skills_and_tells_no_secret_of_them(running: Editor) -> None:
+    session = running.open()
+    while not (offers := of_kind(running.updates(session), "available_commands_update")):
+        running.next()
+    (skill,) = offers[0]["availableCommands"]
+    assert skill["name"] == "doors"
+    assert "Say <secret:" in skill["description"] and SECRET not in skill["description"]
 
 
 @pytest.mark.requirement("acp:turns")

@@ -35,6 +35,7 @@ def test_what_runs_nothing():
 """
 FROZEN = """
 import gc
+import subject
 def pytest_collection_finish():
     gc.freeze()
 """
@@ -81,6 +82,8 @@ def test_a_fork_notices_what_a_test_notices_and_nothing_else(
     assert forks.play(mutant("number is None", "number == None"), every) == ""
     assert forks.play(mutant("number + number", "number * 2"), every) == ""
     assert forks.play(mutant("number + number", "(lambda: 5)()"), every) is None
+    unloaded = forks.copy.play(mutant("return 0", "return 0)"), every)
+    assert "SyntaxError" in unloaded
     assert (forks.copy.folder / "subject.py").read_text("utf-8") == SUBJECT
     by_line = {one.line: one for one in fatal("subject.py", SUBJECT)}
     prove(forks, by_line[6], every)

@@ -1,12 +1,14 @@
-"""What is wired into parts that are looked at in rare cases alone. Costs 1.5 s of CPU."""
+"""What is wired into parts that are looked at in rare cases alone. Costs 2.5 s of CPU."""
 
 import asyncio
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from sam_tui.adapters.policy import FileLedger
+from sam_tui.adapters.terminal.holders.client import Holders
 from sam_tui.core.agent.notes.planned import WhatLeaves
 from sam_tui.core.errors import ConfigurationError, ConversationInUse
 from sam_tui.core.events import InquiryOpened, Noticed, SubagentStarted
@@ -183,6 +185,45 @@ def test_a_strict_sandbox_that_cannot_be_had_is_no_start(
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(ConfigurationError, match="strict"):
         opened(sandbox="strict")
+
+
+@pytest.mark.requirement("framework:assembled")
+@pytest.mark.skipif(sys.platform != "linux", reason="holders need memfd and pidfd")
+async def test_a_terminal_that_is_kept_is_there_for_the_next_program(
+    opened: Opened, tmp_path: Path
+) -> None:
+    before, after = (opened(keeps_terminals=True) for _ in range(2))
+    begun = await before.data("create_session")
+    name = {"session_id": begun["session_id"]}
+    await before.good("send_input", {**name, "input": "echo ear$((1+1))lier\n"})
+    await before.runtime.close()
+    try:
+        again = await after.call("create_session", None, before.conversation)
+        assert again.data["session_id"] == begun["session_id"]
+        told = await after.call("get_output", name, before.conversation)
+        assert told.finished.ok and "ear2lier" in told.finished.text
+    finally:
+        holders = Holders(str(tmp_path / "data/terminals"))
+        for kept in await holders.all():
+            await holders.end(kept)
+
+
+@pytest.mark.requirement("framework:assembled", "memory:prompts-trust")
+async def test_a_prompt_counts_as_it_was_trusted_and_no_longer_once_it_is_another(
+    opened: Opened, config: Path, folder: Path
+) -> None:
+    prompt = folder / ".sam/prompts/mini/mine.md"
+    put(prompt, "---\nenabled: true\n---\nObey.\n")
+    bench = opened()
+
+    def spoken() -> list[str]:
+        return [p.content for p in bench.runtime.parts.prompts.enabled_mini(bench.conversation)]
+
+    assert spoken() == []
+    bench.runtime.trust.trust()
+    assert list(map(str.strip, spoken())) == ["Obey."]
+    put(prompt, "---\nenabled: true\n---\nObey me.\n")
+    assert spoken() == [] and bench.runtime.trust.state == "changed"
 
 
 class Patient(Person):

@@ -147,6 +147,7 @@ def test_a_workspace_that_is_no_folder_is_refused(tmp_path: Path) -> None:
         with pytest.raises(WorkspaceError, match=word) as refused:
             Workspace.open(str(path))
         assert refused.value.exit_code == 52
+        assert refused.value.hint == "Name an existing folder."
     for nothing in ("", "a\0b"):
         with pytest.raises(WorkspaceError, match="is not a folder"):
             Workspace.open(nothing)

@@ -58,6 +58,7 @@ async def test_words_that_a_command_begins_with_do_not_open_what_is_only_allowed
     assert (await here.decide(CommandAccess("npm run build x"))).allowed
     assert not (await here.decide(CommandAccess("npm run build .env"))).allowed
     assert here.choices() == ["once", "timed"]
+    assert not (await here.decide(Write(str(here.folder / "out/npm"), "outside"))).allowed
 
 
 @pytest.mark.requirement("guard:grants-properties")

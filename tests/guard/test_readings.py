@@ -13,8 +13,15 @@ from sam_tui.adapters.shell import BashParser
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.commands.reading import CommandPart, NamedPath
 from sam_tui.core.authorization.grants.scopes import command_prefix
-from sam_tui.core.authorization.paths.places import FILES, FOLDERS, leads_to_places, place_of
-from sam_tui.core.authorization.paths.secrets import Secrets
+from sam_tui.core.authorization.paths.places import (
+    FILES,
+    FOLDERS,
+    higher,
+    leads_to_places,
+    place_of,
+    surroundings,
+)
+from sam_tui.core.authorization.paths.secrets import HOME_PLACES, SYSTEM_PLACES, Secrets
 from tests.guard import test_command_classes, test_hidden_commands
 
 RECORDED = Path(__file__).with_name("readings.txt")
@@ -34,6 +41,8 @@ git stash list | git stash pop | git config a.b c | git remote add o u | git pus
 find . -exec touch {} \; | find . -ok x | find -L .. -name a | tar cf a b | tar xf a -C / | zip a b
 $X a | "$X" | ls $(cat a) | ls `x` | ls {a,b} | ls * | ls ~ | ls ../* | a=b | a=b ls | echo ${x@P}
 sudo -u a ls | env -i ls | env -S 'ls -l' | nohup make | timeout 1 rm -rf a | time ls | watch ls
+env -SA=ls rm -rf /x | env --split-string='A=ls rm x' | env -vS 'rm x' | env -S'-i rm x' | env --spl=ls
+env -S 'rm\_x' | env -S | env -S$X | env -iS | cat =~/a --b=~/c
 git diff -nO | git grep -nO x | $CMD | xargs -I{} $X {} | ./$X | sh $X | source $X | env $X | nice $X
 """
 """Commands that no other table here has."""
@@ -105,17 +114,24 @@ def place(real: str) -> str:
 
 def path_lines() -> Iterator[str]:
     """The names below each thing that they are: places, there and deeper, and secrets, inside or not."""
-    names: dict[str, list[str]] = {}
+    secrets, names = Secrets("/h"), dict[str, list[str]]()
+    for kind, places in (("home", HOME_PLACES), ("system", SYSTEM_PLACES)):
+        tops = [f"/h/{name}" if kind == "home" else name for name in places]
+        found = all(secrets.find(p, inside=False) for top in tops for p in (top, f"{top}/a"))
+        names[f"secret places of the {kind}, found: {found}"] = [*places]
     for name in [*FOLDERS, *(f"{folder}/a" for folder in FOLDERS), *FILES, *GIT.split()]:
         top, deep = place(f"/ws/{name}"), place(f"/ws/a/b/{name}")
         names.setdefault(top if deep == top else f"{top}, deeper {deep}", []).append(name)
-    secrets = Secrets("/h")
     for name in NAMES.split():
         kinds = (secrets.find(f"/{top}/{name}", inside=top == "ws") for top in ("ws", "x"))
         names.setdefault(" or ".join(kind or "no secret" for kind in kinds), []).append(name)
     for what, those in names.items():
         yield what
         yield from (f"  {name}" for name in wrap(" ".join(those), 100, break_on_hyphens=False))
+    for name in ("hooks/b", "a/hooks", *GIT.split()):
+        real = f"/ws/a/{name}"
+        above = " ".join(path.removeprefix("/ws/") for path in higher(real, "/ws"))
+        yield f"{name}: like {above or 'nothing'}, surroundings {surroundings(real, '/ws')}"
 
 
 def lines() -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -88,6 +89,33 @@ async def test_every_question_of_a_running_command_names_the_subagent_that_runs_
     changes = (Diff("a", "@@", 1, 0, made=False),)
     assert (await here.guard.decide_kept(run, "1 change", changes)).allowed
     assert [question.asker for question in here.asked] == ["subagent: tidy up"] * 3
+
+
+@pytest.mark.requirement("outside:asked")
+@pytest.mark.parametrize(("kind", "given"), [("write", "x"), ("metadata", "x"), ("delete", "")])
+async def test_another_run_may_write_to_the_file_it_was_refused_and_to_its_folder_only_for_its_name(
+    ward: Callable[..., Ward], kind: Any, given: str
+) -> None:
+    here = ward(answers=[Approval("once")])
+    (here.folder / "out/x").touch()
+    refused = OutsideAccess(kind, f"{here.folder}/out/x")
+    _, paths = await here.guard.decide_again(MAKE, [refused])
+    assert paths == (f"{here.folder}/out/{given}".rstrip("/"),)
+
+
+@pytest.mark.requirement("outside:asked")
+async def test_a_socket_is_asked_for_where_its_name_stands_and_not_where_that_leads_by_now(
+    ward: Callable[..., Ward],
+) -> None:
+    here = ward(answers=[Approval("once")])
+    for name, leads in (("own", "out"), ("out", "own")):
+        (here.folder / name / "door").symlink_to(here.folder / leads / "socket")
+    outcomes = [
+        await here.guard.decide_outside(MAKE, OutsideAccess("connect", f"{here.folder}/{top}/door"))
+        for top in ("own", "out")
+    ]
+    assert [outcome.allowed for outcome in outcomes] == [False, True]
+    assert outcomes[0].rule.startswith("protected")
 
 
 @pytest.mark.requirement("outside:asked")

@@ -2,12 +2,16 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sam_tui.adapters.llm.embedding import LiteLLMEmbedder, embedder_from
+from sam_tui.adapters.llm.embedding import BASE, KEY, MODEL, LiteLLMEmbedder, embedder_from
+from sam_tui.assembly import Options, build
 from sam_tui.core.errors import ModelAuthError
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.core.messages import ToolCall
 from sam_tui.core.redaction.shield import Shield
 from tests.fakes.openai_server import FakeServer, Recorded, Reply, failure
 from tests.llm.folding import LITELLM_WARNINGS
@@ -45,6 +49,34 @@ async def test_texts_are_sent_without_secrets() -> None:
         embedder = LiteLLMEmbedder("openai/e", server.base, "k", lambda t: shield.mask(t).text)
         await embedder.embed(["it is kept-to-ourselves-1"])
         assert "kept-to" not in json.dumps(server.requests[0].json)
+
+
+@pytest.mark.requirement("framework:assembled")
+async def test_memories_and_code_are_found_by_what_they_mean_and_no_secret_is_sent(
+    tmp_path: Path,
+) -> None:
+    secret = "correct-horse-battery-9"
+    for name, text in (("a.py", f"# a door, {secret}\n"), ("b.py", "# another door\n")):
+        (tmp_path / name).write_text(text, "utf-8")
+    async with FakeServer([vectors] * 9) as server:
+        environ = {MODEL: "openai/e", BASE: server.base, KEY: "k", "MY_PASSWORD": secret}
+        options = Options(str(tmp_path), str(tmp_path / "data"))
+        runtime = build(options, {"HOME": str(tmp_path), **environ})
+        memory = {"content": f"It is {secret}.", "query": "is it what opens the gate"}
+        calls = (
+            ("store_memory", memory),
+            ("search_memory", memory),
+            ("semantic_search", {"query": "door"}),
+        )
+        for name, arguments in calls:
+            call = ToolCall(CallId(name), name, json.dumps(arguments))
+            done = await runtime.executor.execute(call, ConversationId("c"))
+            assert done.finished.ok, done.finished.text
+        await runtime.close()
+    sent = [text for request in server.requests for text in request.json["input"]]
+    assert [text for text in sent if secret in text] == []
+    told = ("It is <secret:", "opens the gate", "a door, <secret:", "another door")
+    assert [words for words in told if not any(words in text for text in sent)] == []
 
 
 def test_only_a_configured_model_embeds() -> None:

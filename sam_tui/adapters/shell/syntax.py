@@ -137,8 +137,7 @@ def word_of(node: "Node") -> Word:
             case _:
                 static = False
     static = static and not _braces(node)
-    tilde = source.startswith("~")
-    return Word("".join(pieces) if static else source, static, pattern, tilde)
+    return Word("".join(pieces) if static else source, static, pattern)
 
 
 def text_of(node: "Node") -> str:

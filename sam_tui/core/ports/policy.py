@@ -16,13 +16,12 @@ class Word:
     """One word of a command as the shell will see it, as far as that can be told without running it.
 
     With ``static`` false ``text`` is the source text, expansions and all. ``pattern`` says that
-    unquoted ``*``, ``?`` or ``[`` will be expanded; ``tilde`` that a leading ``~`` will be.
+    unquoted ``*``, ``?`` or ``[`` will be expanded.
     """
 
     text: str
     static: bool = True
     pattern: bool = False
-    tilde: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,8 +245,8 @@ class _TextReader:
     def _named_in(self, base: str, word: Word, *, writes: bool) -> NamedPath:
         text = word.text
         if word.static:
-            tilde = _at_home(text, self._home) if word.tilde or text.startswith("~") else text
-            full = os.path.join(base, tilde) if base or tilde.startswith("/") else ""
+            place = _at_home(text, self._home)
+            full = os.path.join(base, place) if base or place.startswith("/") else ""
             if word.pattern:
                 return NamedPath(text, os.path.normpath(full) if full else "", writes, True)
             return NamedPath(text, _real(full) if full else "", writes)
@@ -306,9 +306,9 @@ def _operand(word: Word) -> Word:
     """The path in ``--file=x``, ``if=x``, ``@x`` and plain words."""
     text = word.text
     if text.startswith("-") or ("=" in text and not text.startswith(("/", "~", "."))):
-        head, _, tail = text.partition("=")
-        return replace(word, text=tail if _ else "", tilde=tail.startswith("~") and bool(head))
-    return replace(word, text=text[1:], tilde=text[1:2] == "~") if text[:1] == "@" else word
+        _, _, tail = text.partition("=")
+        return replace(word, text=tail)
+    return replace(word, text=text[1:]) if text[:1] == "@" else word
 
 
 _PLAIN_SECRETS = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "credentials")

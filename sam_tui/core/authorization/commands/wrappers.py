@@ -1,6 +1,7 @@
 """Commands inside commands: ``sudo``, ``env``, ``xargs``, ``find -exec``, ``sh -c``, ``eval``."""
 
 import fnmatch
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -202,19 +203,19 @@ def _handed_over(name: str, words: Sequence[Word], before: int) -> tuple[Word | 
     """The text that ``env -S`` and ``flock FILE -c`` hand over; None where these words are no such
     option, a tuple of None where its text is missing."""
     text = words[0].text
-    if name == "env" and text.startswith(("-S", "--split-string")):
-        return (_split_string(text, words[1:]),)
+    if name == "env" and (split := _SPLIT.match(text)) is not None:
+        # What is split has options and variables of env before its program, and escapes of env's own.
+        parts = [Word(split[1], words[0].static), *words[1:]] if split[1] else [*words[1:]]
+        plain = not parts or "\\" not in parts[0].text
+        return (_joined([Word(name, plain), *parts]) if parts else None,)
     if name == "flock" and not before and text in ("-c", "--command"):
         return (_joined(words[1:]),)
     return None
 
 
-def _split_string(option: str, after: Sequence[Word]) -> Word | None:
-    """The text of ``env -S TEXT``, ``-STEXT`` and ``--split-string=TEXT`` with the words after it."""
-    _, equals, value = option.partition("=")
-    attached = (equals and value) or option[2:] if option != "-S" else ""
-    parts = [Word(attached), *after] if attached else after
-    return _joined(parts) if parts else None
+_SPLIT = re.compile(r"(?:-[iv0]*S|--s[a-z-]*(?:=|$))(.*)", re.DOTALL)
+"""``-S TEXT``, ``-STEXT``, also behind options without a value, and ``--split-string=TEXT``, cut short
+or not."""
 
 
 def _assignment(name: str, word: Word) -> tuple[str, Word] | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from sam_tui.core.authorization.paths.folding import folded
 
-_HOME_PLACES = (
+HOME_PLACES = (
     ".ssh", ".aws", ".gnupg", ".kube", ".azure", ".docker/config.json", ".config/gh",
     ".config/glab-cli", ".config/hub", ".config/gcloud", ".config/op", ".config/rclone",
     ".config/git/credentials", ".config/github-copilot", ".config/doctl", ".config/sops",
@@ -76,7 +76,7 @@ _HOME_PLACES = (
     "Library/Application Support/com.operasoftware.Opera",
     "Library/Group Containers/2BUA8C4S2C.com.1password",
 )  # fmt: skip
-_SYSTEM_PLACES = (
+SYSTEM_PLACES = (
     "/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers",
     "/etc/sudoers.d", "/etc/ssl/private", "/etc/pki/tls/private", "/Library/Keychains",
     "/etc/krb5.keytab", "/etc/wireguard", "/etc/NetworkManager/system-connections",
@@ -132,9 +132,9 @@ class Secrets:
         """Resolve every place once: a ``~/.ssh`` that is a link means its target, too."""
         real_home = os.path.realpath(self.home) if self.home else ""
         top = os.path.join(self.home, "")
-        named = [f"{top}{path}" for path in _HOME_PLACES] if self.home else []
-        resolved = _resolved(real_home, _HOME_PLACES) if self.home else ()
-        both = [*named, *resolved, *_SYSTEM_PLACES, *self.extra]
+        named = [f"{top}{path}" for path in HOME_PLACES] if self.home else []
+        resolved = _resolved(real_home, HOME_PLACES) if self.home else ()
+        both = [*named, *resolved, *SYSTEM_PLACES, *self.extra]
         paths = tuple(dict.fromkeys(both))
         object.__setattr__(self, "paths", paths)
         keys = tuple(folded(path) for path in paths)
@@ -234,7 +234,7 @@ def _real(path: str) -> tuple[str, bool]:
 @functools.cache
 def _home_places() -> re.Pattern[str]:
     """What stands behind the home folder in a secret path; compiled when code is first looked at."""
-    return re.compile(rf"/(?:{'|'.join(map(re.escape, _HOME_PLACES))})\b")
+    return re.compile(rf"/(?:{'|'.join(map(re.escape, HOME_PLACES))})\b")
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -49,19 +49,7 @@ __all__ = [
     "Policy",
     "TraceStep",
     "own_folders",
-    "protected_paths",
 ]
-
-_SECRET_FOLDERS = (
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".kube",
-    ".docker",
-    ".config/gh",
-    ".netrc",
-    ".password-store",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +168,3 @@ def _entered(keys: str) -> str:
 def own_folders(*folders: str) -> tuple[str, ...]:
     """Real paths of the program's own folders (data, settings), for ``Policy.protected``."""
     return tuple(os.path.realpath(folder) for folder in folders if folder)
-
-
-def protected_paths(home: str, data_dir: str) -> tuple[str, ...]:
-    """Real paths of the best known secrets below ``home`` and of the program's own data.
-
-    For a policy without ``secrets``, which knows many more.
-    """
-    paths = [os.path.join(home, name) for name in _SECRET_FOLDERS] if home else []
-    return own_folders(*paths, data_dir)
