@@ -123,7 +123,8 @@ def _asks_for_help(args: list[str]) -> bool:
 
 def _refuse_mistyped(word: str) -> None:
     """A word that is nearly a command's name is no prompt. Raises ``UsageError``."""
-    near = difflib.get_close_matches(word, COMMANDS, 1, _ALIKE) if word.isalpha() else []
+    alike = difflib.get_close_matches(word.lower(), COMMANDS, 1, _ALIKE)
+    near = alike if word.isalpha() else []
     if near:
         raise UsageError(
             f"There is no command “{word}”. Did you mean “{near[0]}”?",

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -116,6 +117,44 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
         for pid in pids.values():
             if not ends(pid, 0):
                 os.kill(pid, 9)
+
+
+KILLED_EARLY = """
+    import os, signal, sys
+    from sam_tui.adapters.terminal.confinement.run import Wanted
+    from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+    from sam_tui.adapters.terminal.processes import launch
+
+    folder, confined, shell = sys.argv[1:]
+    launch.shell = lambda: shell
+    sandbox = Sandbox()
+    held = sandbox.hold(Wanted((folder,))) if confined == "held" else None
+
+    def killed(pid):
+        with open(f"{folder}/pid", "w") as told:
+            told.write(str(pid))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    prefix = ("/bin/sh", "-c", 'exec "$@"', "sh") if confined == "wrapped" else ()
+    output = os.open(f"{folder}/output", os.O_WRONLY | os.O_CREAT)
+    given = os.open(f"{folder}/output", os.O_RDONLY) if confined == "given" else None
+    text = "echo ran > ran; sleep 600"
+    described = launch.Launch(text, folder, dict(os.environ), output, prefix, stdin=given)
+    launch.start(described, held and held.held_start(), killed)
+"""
+
+
+@pytest.mark.requirement("sandbox:abandoned")
+@pytest.mark.parametrize("shell", ["/bin/bash", "/bin/sh"])
+@pytest.mark.parametrize("confined", ["held", "free", "given", "wrapped"])
+def test_a_command_that_nobody_watches_yet_does_not_begin_when_the_program_is_killed(
+    workspace: Path, confined: str, shell: str
+) -> None:
+    program = [*SCRIPT, textwrap.dedent(KILLED_EARLY), str(workspace), confined, shell]
+    done = subprocess.run(program, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert ends(int((workspace / "pid").read_text()), 20)
+    assert not (workspace / "ran").exists()
 
 
 @pytest.mark.confined("live")

@@ -29,6 +29,7 @@ MEGABYTES = 1024**2
 LIMITS = CommandLimits(512 * MEGABYTES, 40, 2 * MEGABYTES, 64, 400 * MEGABYTES)
 # Doubles eight times: where nothing held it there would be 512 processes, and they end by themselves.
 BOMB = "f() { [ $1 -gt 7 ] || { f $(($1 + 1)) & f $(($1 + 1)) & sleep 20; }; }; f 0; sleep 20"
+DETACHED_BOMB = "for i in $(seq 60); do setsid sleep 20 & done; sleep 20"
 
 
 @pytest.fixture
@@ -79,14 +80,16 @@ async def test_a_command_fails_at_its_limit_and_the_limit_is_named(
 
 
 @pytest.mark.requirement("terminal:limits")
+@pytest.mark.parametrize("confined", [True, False])
+@pytest.mark.parametrize("bomb", [BOMB, DETACHED_BOMB], ids=["one-session", "many-sessions"])
 async def test_a_command_with_too_many_processes_is_ended_with_all_of_them(
-    limited: Run, workspace: Path
+    limited: Run, bomb: str, confined: bool
 ) -> None:
-    result = await limited(BOMB, confined=True)
+    result = await limited(bomb, confined=confined)
     assert (result.signal, result.timed_out, result.exceeded) == ("SIGKILL", False, ("processes",))
     assert notes == ["[limit of commands here: 40 processes at once; see docs/sandbox.md]"]
     assert result.left is None
-    beside = await limited("for i in $(seq 120); do /bin/true; done; echo all", confined=True)
+    beside = await limited("for i in $(seq 120); do /bin/true; done; echo all", confined=confined)
     assert (beside.output, beside.exceeded) == ("all\n", ())
 
 
@@ -105,12 +108,13 @@ sys.stdin.read()
 
 
 @pytest.mark.requirement("terminal:limits")
+@pytest.mark.parametrize("confined", [True, False])
 async def test_a_command_whose_processes_have_too_much_memory_together_is_ended(
-    limited: Run, workspace: Path
+    limited: Run, workspace: Path, confined: bool
 ) -> None:
     (workspace / "hogs.py").write_text(HOGS)
     command = f"sleep 50 | {INTERPRETER} -I hogs.py 0 100"
-    result = await limited(command, confined=True)
+    result = await limited(command, confined=confined)
     assert (result.signal, result.exceeded) == ("SIGKILL", ("total_memory",))
     words = "400 MiB of memory for all processes together"
     assert notes == [f"[limit of commands here: {words}; see docs/sandbox.md]"]

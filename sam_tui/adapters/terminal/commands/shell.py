@@ -120,7 +120,10 @@ class ShellCommands:
         try:
             timed_out = not await execution.wait(request.timeout)
             if confined_run is not None:
-                await _finish(confined_run, run)
+                await confined_run.finish()
+            if exceeded := run.exceeded:
+                # They were killed at once, and the first of them may be gone before the last.
+                await run.end()
         finally:
             execution.close()
             self.leaders.discard(process.pid)
@@ -139,6 +142,7 @@ class ShellCommands:
             dropped=dropped,
             errors=errors,
             withheld=self._missed(request.command, output + errors) if code else (),
+            exceeded=tuple(sorted(exceeded)),
             left=run.left(),
         )
         if confined_run is None:
@@ -146,7 +150,6 @@ class ShellCommands:
         return replace(
             result,
             refused=refusals(confined_run, output + errors, code),
-            exceeded=tuple(sorted(confined_run.handle.exceeded)),
             abandoned=confined_run.handle.abandoned,
         )
 
@@ -197,13 +200,6 @@ class ShellCommands:
 def _exit_code(code: int | None) -> int | None:
     """The exit code; None while the process runs and if a signal ended it."""
     return code if code is not None and code >= 0 else None
-
-
-async def _finish(confined_run: ConfinedRun, run: TrackedRun) -> None:
-    await confined_run.finish()
-    if confined_run.handle.exceeded:
-        # They were killed at once, and the first of them may be gone before the last.
-        await run.end()
 
 
 class _Pipe:

@@ -11,11 +11,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun
 from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, all_ended, end_session
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
+from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import tasks_of_the_system
 from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     GRACE,
@@ -45,7 +46,7 @@ def words(limits: CommandLimits) -> dict[str, str]:
 def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
     """Set the limits of a process that has started nothing yet; all processes that it starts inherit them.
 
-    With ``counted`` somebody else counts its processes. Never raises: where the system refuses, as
+    With ``counted`` the supervisor alone counts its processes. Never raises: where the system refuses, as
     macOS does, nothing holds.
     """
     if sys.platform != "linux":
@@ -101,6 +102,7 @@ class Tracking:
         self._mark = secrets.token_hex(8)
         self._runs = 0
         self._control: socket.socket | None = None
+        self._exceeded: dict[int, set[str]] = {}
 
     def run(self, confined_run: ConfinedRun | None) -> "TrackedRun":
         """Make ready to start a command."""
@@ -111,19 +113,36 @@ class Tracking:
         """Whether the process beside has to end what is held like that."""
         return confined_run is None or not confined_run.supervised or not self.apart
 
-    def report_session(self, session: int, since: int) -> None:
+    def report_session(
+        self, session: int, since: int, run: str = "", limits: Mapping[str, int] | None = None
+    ) -> None:
         """Tell the process that ends sessions after us of one session and the start time of its leader (0:
         it is over).
 
-        Never raises.
+        ``limits`` are how much the processes of ``run`` may have together, where nobody else counts
+        them. Never raises.
         """
-        with suppress(OSError, subprocess.SubprocessError):
-            if self._control is None:
-                self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-                with theirs:
-                    start_detached(_MODULE, theirs)
-                self._control.send(json.dumps({"mark": self._mark}).encode())
-            self._control.send(json.dumps({"session": session, "since": since}).encode())
+        message = {"session": session, "since": since, "run": run, "limits": limits or {}}
+        for _ in range(2):
+            try:
+                if self._control is None:
+                    self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                    with theirs:
+                        start_detached(_MODULE, theirs)
+                    self._control.send(json.dumps({"mark": self._mark}).encode())
+                self._control.send(json.dumps(message).encode())
+            except (OSError, subprocess.SubprocessError):
+                self.close()  # it died, and another one is started
+            else:
+                return
+
+    def exceeded(self, session: int) -> set[str]:
+        """The limits for which the run whose shell led that session was ended."""
+        with suppress(OSError):
+            while self._control and (data := self._control.recv(MESSAGE, socket.MSG_DONTWAIT)):
+                told = cast("dict[str, Any]", json.loads(data))
+                self._exceeded.setdefault(told["session"], set()).add(told["limit"])
+        return self._exceeded.pop(session, set())
 
     def close(self) -> None:
         """Nothing more is started; what still runs is ended."""
@@ -140,7 +159,8 @@ class TrackedRun:
         self._confined_run = confined_run
         self.look = tracking.look
         self._marked = confined_run is None or not confined_run.supervised
-        self._census = Census(mark=mark if self._marked else "")
+        self._mark = mark if self._marked else ""
+        self._census = Census(mark=self._mark)
         self._told: set[int] = set()
         self._leader = 0
         self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
@@ -149,11 +169,20 @@ class TrackedRun:
     def started(self, pid: int) -> None:
         """Its shell runs and has started nothing yet."""
         self._leader = pid
+        self._tracking.exceeded(pid)  # of another that had this number
         restrain(pid, self._tracking.limits, counted=not self._marked)
         since = self._census.add(pid)
         if self._confined_run is not None:
             self._confined_run.begin(pid)
         self._watch(pid, since)
+
+    @property
+    def exceeded(self) -> set[str]:
+        """The limits for which it was ended; each is told once."""
+        supervised = (
+            set[str]() if self._confined_run is None else self._confined_run.handle.exceeded
+        )
+        return supervised | (self._tracking.exceeded(self._leader) if self._marked else set())
 
     def left(self) -> "TrackedRun | None":
         """The run itself if any of its processes is still running after its shell ended, else None."""
@@ -254,4 +283,5 @@ class TrackedRun:
         if session not in self._told:
             self._told.add(session)
             if self._tracking.watches(self._confined_run):
-                self._tracking.report_session(session, since)
+                limits = self._tracking.limits.together if self._marked else None
+                self._tracking.report_session(session, since, self._mark, limits)

@@ -25,6 +25,8 @@ class HeldStart:
     other threads. While that thread lives, though, the command shares its domain and could trace
     it. So the command first waits for the end of a pipe whose other end only this thread holds, in a
     descriptor table of its own: the kernel closes it when the thread is gone, and opens the gate.
+    It closes it as well when the program is killed, so the gate opens for a word alone that is sent
+    once the command is watched.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -42,27 +44,30 @@ class HeldStart:
         return self._thread.is_alive()
 
     def start(
-        self, spawn: Callable[[int, int], Started], ready: Callable[[Started], None]
+        self, spawn: Callable[[int, int], Started], ready: Callable[[Started], None], word: bytes
     ) -> Started:
         """Start a command, once. Raises OSError when the sandbox cannot be entered.
 
-        ``spawn`` makes the first descriptor its input, and has it wait until the second is closed.
-        ``ready`` is called, out here, while it waits.
+        ``spawn`` makes the first descriptor its input, and has it wait until ``word`` came from the
+        second and that is closed. ``ready`` is called, out here, while it waits; if that raises, the
+        command ends without the word.
         """
         started: list[Started] = []
-        opened = SimpleQueue[None]()
+        opened = SimpleQueue[bytes]()
 
         def enter(gate: int, control: int) -> None:
             started.append(spawn(gate, control))
             self._news.put(True)
-            opened.get()
+            os.write(control, opened.get())
 
         self._given.put(enter)
+        said = b""
         try:
             if self._news.get():
                 ready(started[0])
+                said = word
         finally:
-            opened.put(None)
+            opened.put(said)
             self._thread.join()
         if started:
             return started[0]
@@ -88,15 +93,18 @@ class HeldStart:
             self._news.put(False)
 
 
-_GATE = 'read -r _; exec <{input}; eval "shift;$1"'
-"""Waits for the end of its input, then is the command. See ``HeldStart``."""
-_OUTER_GATE = 'read -r _; exec <{input}; exec "$@"'
+_GATE = 'read -r _ || exit; read -r _; exec <{input}; eval "shift;$1"'
+"""Waits for a word and the end of its input, then is the command; it ends without the word."""
+_OUTER_GATE = 'read -r _ || exit; read -r _; exec <{input}; exec "$@"'
 """The same before the words of a program that confines it, which also starts others."""
-_BASH_GATE = "exec <{input}; unset BASH_ENV"
-"""The same for bash, which reads it to its end from its input before it looks at the command.
+_WORD = b"\n"
+_BASH_GATE = b"exit"
+"""The same for bash, which reads a file to its end from its input before it looks at the command.
 
 So the command stays bash's own last word, and bash becomes a single program instead of forking it.
 """
+_BASH_WORD = "= exec <{input}; unset BASH_ENV"
+"""What makes ``exit`` the name of a variable that is set for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,47 +147,61 @@ def start(
         raise ToolError(f"The working directory does not exist: {launch.cwd}")
     if "\0" in launch.command:
         raise ToolError("The command holds a NUL character, which no shell can take.")
-    spawn = functools.partial(_spawn_gated, launch)
+    gated = _gated(launch)
+    spawn = functools.partial(_spawn, gated)
     try:
         if held_start is None:
-            return _start_free(spawn, ready)
-        return held_start.start(spawn, lambda process: ready(process.pid))
+            return _start_free(spawn, ready, gated.word)
+        return held_start.start(spawn, lambda process: ready(process.pid), gated.word)
     except OSError as error:
         raise ToolError(f"The command could not be started: {error.strerror or error}.") from error
 
 
 def _start_free(
-    spawn: Callable[[int, int], subprocess.Popen[bytes]], ready: Callable[[int], None]
+    spawn: Callable[[int, int], subprocess.Popen[bytes]], ready: Callable[[int], None], word: bytes
 ) -> subprocess.Popen[bytes]:
     """Start a process that waits until this thread opens its gate."""
     gate, control = os.pipe()
     try:
         process = spawn(gate, control)
         ready(process.pid)
+        os.write(control, word)
     finally:
         os.close(gate)
         os.close(control)
     return process
 
 
-def _spawn_gated(launch: Launch, gate: int, control: int) -> subprocess.Popen[bytes]:
-    """Start the command behind the gate: it goes on once ``control`` is closed."""
+@dataclass(frozen=True, slots=True)
+class _Gated:
+    """A command line behind a gate: what stands in its input first, and the word that opens it."""
+
+    launch: Launch
+    words: Sequence[str]
+    before: bytes = b""
+    word: bytes = _WORD
+
+
+def _gated(launch: Launch) -> _Gated:
     read = "/dev/null" if launch.stdin is None else f"/dev/fd/{launch.stdin}"
     if launch.prefix:
         words = [*launch.prefix, shell(), "-c", launch.command]
-        return _spawn(launch, ("/bin/sh", "-c", _OUTER_GATE.format(input=read), "sh", *words), gate)
+        return _Gated(launch, ("/bin/sh", "-c", _OUTER_GATE.format(input=read), "sh", *words))
     if _name() == "bash" and launch.stdin is not None:
         read = f"&{launch.stdin}"  # also where /proc is hidden
     if _name() != "bash" or not os.path.exists("/dev/fd/0"):
         script = _GATE.format(input=read)
-        return _spawn(launch, (_name(), "-c", script, _name(), launch.command), gate)
+        return _Gated(launch, (_name(), "-c", script, _name(), launch.command))
     before = launch.environment.get("BASH_ENV")
-    script = _BASH_GATE.format(input=read)
+    script = _BASH_WORD.format(input=read)
     script = script if before is None else f"{script}; {_restored(before)}"
-    os.write(control, f"{script}\n".encode("utf-8", "surrogateescape"))
     environment = {**launch.environment, "BASH_ENV": "/dev/fd/0"}
-    words = (_name(), "-c", launch.command)
-    return _spawn(replace(launch, environment=environment), words, gate)
+    return _Gated(
+        replace(launch, environment=environment),
+        (_name(), "-c", launch.command),
+        _BASH_GATE,
+        f"{script}\n".encode("utf-8", "surrogateescape"),
+    )
 
 
 def _restored(file: str) -> str:
@@ -192,13 +214,16 @@ def _name() -> str:
     return os.path.basename(shell())
 
 
-def _spawn(launch: Launch, words: Sequence[str], stdin: int) -> subprocess.Popen[bytes]:
+def _spawn(gated: _Gated, gate: int, control: int) -> subprocess.Popen[bytes]:
+    """Start the command behind the gate, which opens once ``control`` had the word and is closed."""
+    launch = gated.launch
+    os.write(control, gated.before)
     return subprocess.Popen(
-        words,
-        executable=words[0] if launch.prefix else shell(),
+        gated.words,
+        executable=gated.words[0] if launch.prefix else shell(),
         cwd=launch.cwd,
         env=launch.environment,
-        stdin=stdin,
+        stdin=gate,
         stdout=launch.output,
         stderr=launch.output if launch.errors is None else launch.errors,
         start_new_session=True,

@@ -1,16 +1,21 @@
 """The small process that ends what commands still run once the program is gone, however it went.
 
-It watches the runs that no supervisor outside of the program does. Run with the standard library alone.
+It watches the runs that no supervisor outside of the program does, and ends one that uses up more than
+it may. Run with the standard library alone.
 """
 
 import json
 import os
+import select
 import signal
 import socket
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
+from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import COUNT_SECONDS, system_amounts
 from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE, Census
 
 
@@ -20,7 +25,12 @@ def watch(control: socket.socket) -> Census | None:
     The first message holds the mark of all its commands. None when there was none.
     """
     census: Census | None = None
+    counted: dict[int, Census] = {}
     while True:
+        heard = bool(select.select([control], [], [], COUNT_SECONDS if counted else None)[0])
+        _count(counted, control)
+        if not heard:
+            continue
         try:
             data = control.recv(MESSAGE)
         except ConnectionResetError:
@@ -34,8 +44,29 @@ def watch(control: socket.socket) -> Census | None:
             census = Census(mark=message["mark"])
         elif message["since"]:
             census.add(message["session"], message["since"])
+            if message["limits"]:
+                counted[message["session"]] = _counted(message)
         else:
             census.drop(message["session"])
+            counted.pop(message["session"], None)
+
+
+def _counted(message: Mapping[str, Any]) -> Census:
+    """A run that may have only so much: found by the session that it began, and by its mark."""
+    census = Census(message["limits"], mark=message["run"])
+    census.add(message["session"], message["since"])
+    return census
+
+
+def _count(counted: Mapping[int, Census], control: socket.socket) -> None:
+    """End every run whose processes have more together than they may."""
+    system = system_amounts() if counted else {}
+    for session, census in counted.items():
+        if limit := census.exceeded(system):
+            told = json.dumps({"session": session, "limit": limit}).encode()
+            with suppress(OSError):
+                control.send(told, socket.MSG_DONTWAIT)
+            census.end_at_once()
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.notifications import (
     NotificationListener,
 )
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import GO, LISTENING, MESSAGE
-from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import system_amounts
+from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import COUNT_SECONDS, system_amounts
 from sam_tui.adapters.terminal.sandbox.kernel.seccomp import TRUNCATION_HELD
 from sam_tui.adapters.terminal.sandbox.network.connections import connection_handlers
 from sam_tui.adapters.terminal.sandbox.network.datagrams import Messages
@@ -42,9 +42,6 @@ from sam_tui.adapters.terminal.sandbox.supervised.run import RunTerms, Watch
 
 if TYPE_CHECKING:
     from sam_tui.adapters.terminal.sandbox.network.host_connections import SharedNetwork
-
-_COUNT_SECONDS = 0.1
-"""Between two looks at how many processes there are: less than it takes to start a thousand."""
 
 Handler = Callable[[Watch, Notification], None]
 
@@ -87,7 +84,7 @@ class Supervisor:
         self._poll.register(control, select.EPOLLIN)
         try:
             while True:
-                ready = self._poll.poll(_COUNT_SECONDS if self._counted else None)
+                ready = self._poll.poll(COUNT_SECONDS if self._counted else None)
                 if self._counted and time.monotonic() >= self._count_next:
                     self._count()
                 for descriptor, events in ready:
@@ -116,7 +113,7 @@ class Supervisor:
 
     def _count(self) -> None:
         """End every run whose processes have more together than they may."""
-        self._count_next = time.monotonic() + _COUNT_SECONDS
+        self._count_next = time.monotonic() + COUNT_SECONDS
         system = system_amounts()
         for watch in self._counted:
             if limit := watch.census.exceeded(system):

@@ -4,6 +4,8 @@ import os
 import re
 from collections.abc import Callable, Iterable
 
+COUNT_SECONDS = 0.1
+"""Between two looks at how many processes there are: less than it takes to start a thousand."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _COUNTED_FOR = 50
 """So often at most a count is relied on while the system uses no more than it did."""

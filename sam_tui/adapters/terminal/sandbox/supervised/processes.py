@@ -32,10 +32,12 @@ _HELD = re.compile(rb"\nNoNewPrivs:\t1\nSeccomp:\t2\n")
 class ProcessTable:
     """The processes at one moment, or those with a greater number than ``after``.
 
-    One look at the system answers for as many runs as want to know theirs.
+    One look at the system answers for as many runs as want to know theirs. A hasty one does not wait for
+    the marks of processes that become another program.
     """
 
-    def __init__(self, *, after: int = 0) -> None:
+    def __init__(self, *, after: int = 0, hasty: bool = False) -> None:
+        self._rounds = 1 if hasty else _MOST_ROUNDS
         self.fields: dict[int, list[bytes]] = {}
         """What ``stat_fields`` tells of each."""
         for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
@@ -56,7 +58,7 @@ class ProcessTable:
         """The processes that carry each mark."""
         marked: dict[str, list[int]] = {}
         for pid, fields in self.fields.items():
-            for mark in _marks(pid, fields):
+            for mark in _marks(pid, fields, self._rounds):
                 marked.setdefault(mark, []).append(pid)
         return marked
 
@@ -123,7 +125,7 @@ class Census:
         return ""
 
     def _amount(self, limit: str) -> int:
-        pids = [pid for pid, _ in self._members(ProcessTable())]
+        pids = [pid for pid, _ in self._members(ProcessTable(hasty=True))]
         return len(pids) if limit == "processes" else memory_of(pids, self._limits[limit])
 
     def living(self, table: ProcessTable | None = None) -> list[int]:
@@ -157,7 +159,7 @@ class Census:
         is left out.
         """
         for _ in range(_MOST_ROUNDS):
-            members = self._members(ProcessTable())
+            members = self._members(ProcessTable(hasty=True))
             groups = {group for pid, _ in members if (group := self._group(pid)) > 1}
             if not groups:
                 return
@@ -170,8 +172,11 @@ class Census:
     def _group(self, pid: int) -> int:
         """The process group of a member; all of a group are of one session, and so of this run."""
         fields = stat_fields(pid)
-        mine = fields is not None and int(fields[_SESSION]) in self._sessions
-        return int(fields[_GROUP]) if fields is not None and mine else 0
+        if fields is None:
+            return 0
+        mine = int(fields[_SESSION]) in self._sessions
+        mine = mine or (bool(self._mark) and self._mark in _marks(pid, fields, 1))
+        return int(fields[_GROUP]) if mine else 0
 
     def _members(self, table: ProcessTable) -> Iterator[tuple[int, bytes]]:
         """Number and state of each."""
@@ -199,27 +204,27 @@ class Census:
         return mine and (not self._held or is_held(pid))
 
 
-def _marks(pid: int, fields: Sequence[bytes]) -> Iterator[str]:
+def _marks(pid: int, fields: Sequence[bytes], rounds: int = _MOST_ROUNDS) -> Iterator[str]:
     """What a process is marked with: each mark, and its beginning that all runs of a program share."""
     if fields[_STATE] in b"ZX" or int(fields[_FLAGS]) & _KERNEL_THREAD:
         return
-    for value in _environment(pid):
+    for value in _environment(pid, rounds):
         if value.startswith(_MARKED):
             mark = os.fsdecode(value.removeprefix(_MARKED))
             yield from {mark, mark.partition("-")[0]}
 
 
-def _environment(pid: int) -> list[bytes]:
+def _environment(pid: int, rounds: int) -> list[bytes]:
     """The variables of a process. While it becomes another program it has none, and first no arguments."""
     named = 0
     try:
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(rounds):
             with open(f"/proc/{pid}/environ", "rb", buffering=0) as environ:
                 if values := environ.read():
                     return values.split(b"\0")
             with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as arguments:
                 named += bool(arguments.read(1))
-            if named == _EMPTY:
+            if named == _EMPTY or rounds == 1:
                 break
             select.select([], [], [], _EXECUTION)
     except OSError:
