@@ -4,6 +4,7 @@ Costs about 3 s of CPU: one app, whose frames two emulated terminals are fed, as
 they are written.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +37,7 @@ MOST_BYTES, MOST_ROWS = 32.0, 2.0
 """A token, at six tokens a frame: as Textual renders it, it is some 700 bytes and 6 rows."""
 
 ROWS, MOST_CALLS_ROW = 43, 120
-"""Calls of Python that drawing one row of a screen costs that was printed anew, whatever the others hold."""
+"""Calls of Python that drawing one row of a screen costs, whatever the others hold."""
 
 TYPED, MOST_BYTES_KEY = "typedwithoutpause", 90.0
 
@@ -155,7 +156,7 @@ def test_rows_beside_the_same_text_are_drawn_without_each_being_compared_with_ea
     cells, console = DrawnCells(), Console(width=120)
 
     def draw(first: int) -> None:
-        rows = [
+        rows: list[Iterable[Strip]] = [
             [Strip([Segment(" " * 80)]), Strip([Segment(f"{number:<40}")])]
             for number in range(first, first + ROWS)
         ]
