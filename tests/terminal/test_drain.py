@@ -31,6 +31,8 @@ raise SystemExit(7)
 """Prints numbers until it is told a word, which it repeats; told to wait, it does so for another."""
 MOST_AFTER_INTERRUPT = 1_000_000
 """Characters of a flood until the prompt: what waits is bounded, so the prompt is soon there."""
+MOST_AT_ONCE = 128 * 1024
+"""Bytes that are heard in one turn of the loop: a key needs several turns on its way."""
 ASKED: contextvars.ContextVar[str] = contextvars.ContextVar("asked")
 
 
@@ -39,6 +41,7 @@ class Counting:
 
     def __init__(self, workspace: Path) -> None:
         self.heard = bytearray()
+        self.largest = 0
         self.contexts: set[str] = set()
         self.over = asyncio.Event()
         self._changed = asyncio.Event()
@@ -48,6 +51,7 @@ class Counting:
 
     def _hear(self, data: bytes) -> None:
         self.heard += data
+        self.largest = max(self.largest, len(data))
         self.contexts.add(ASKED.get(""))
         self._changed.set()
 
@@ -61,6 +65,7 @@ class Counting:
     async def flooded(self) -> None:
         """Wait until a thread reads, and has read a while."""
         await self.until(floods)
+        self.largest = 0
         enough = len(self.heard) + 2_000_000
         await self.until(lambda: len(self.heard) >= enough)
 
@@ -81,6 +86,7 @@ async def test_a_flood_arrives_whole_and_in_order_to_the_last_byte_before_the_en
     ASKED.set("here")
     counting = Counting(workspace)
     await counting.flooded()
+    assert counting.largest < MOST_AT_ONCE
     counting.pty.write(b"word\r")
     await asyncio.wait_for(counting.over.wait(), 60)
     assert counting.whole(b"end word")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.adapters.terminal.recordings.asciicast import Recorder, Recording, Stage, export, play
+from sam_tui.adapters.terminal.recordings.picture import drawn
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
@@ -258,3 +259,31 @@ def test_any_output_is_recorded_as_the_text_it_is(
     recorder.close()
     assert joined(path, "o") == b"".join(pieces).decode(errors="replace")
     assert all(len(event) == 3 for event in lines(path))
+
+
+@pytest.mark.requirement("terminal:recording")
+@pytest.mark.requirement("terminal:term-attach")
+@pytest.mark.parametrize(
+    "left",
+    [
+        "",
+        "\x1b(0",
+        "\x1b)0\x0e",
+        "\x1b[4h",
+        "\x1b[3;9r\x1b[?6h\x1b[2;3H",
+        "\x1b[?69h\x1b[5;20s\x1b[3;9r\x1b[?6h\x1b[2;3H",
+        "\x1b[1;4:3;31;44m",
+        "\x1b[?7l\x1b[?2026h",
+    ],
+)
+def test_what_is_printed_behind_a_picture_of_a_screen_stands_as_on_the_screen(left: str) -> None:
+    screen, picture = EmulatedScreen(60, 19), EmulatedScreen(60, 19)
+    screen.feed(f"first line\r\n\x1b[32mgreen\x1b[m {left}lqk".encode())
+    # Whoever draws it may have been left in any state as well.
+    picture.feed(b"\x1b(0\x1b[?69h\x1b[7;9s\x1b[4;6r\x1b[?6h\x1b[4h\x1b[7m")
+    picture.feed(drawn(screen).encode())
+    for printed in (b"", b"qx tail", b"\x1b[5;5Hmore" + b"z" * 70 + b"\r\n" * 12 + b"end"):
+        for terminal in (screen, picture):
+            terminal.feed(printed)
+        assert picture.all_rows() == screen.all_rows()
+        assert picture.cursor == screen.cursor

@@ -170,6 +170,8 @@ CHANGES = (
     "\\33[?1049h\\33[>15u\\33[?1000;1002;1006h\\33[?2004h\\33[?1004h\\33[?1h\\33=\\33[?5h"
     "\\33[3;9r\\33[?25l\\33[4 q\\33[31m\\33]2;theirs\\7\\33(0\\33[?7l\\33[4h\\33[>4;2m"
 )
+ON_THEIRS = "⎺┼-├␤␊␋⎼⎽"
+"""``on-theirs`` in the character set of line drawing, which the changes switch on."""
 ENDINGS = {"left": b"\x1d\x1d", "left in kitty's way": b"\x1b[93;5u\x1b[93;5:3u\x1b[93;5u"}
 
 
@@ -184,7 +186,13 @@ async def test_the_terminal_around_is_as_it_was_after_being_at_a_session(
         with seat_at(tmp_path) as seat:
             text = _read_until(seat, b"earlier")
             seat.write(f"printf '{CHANGES}'; echo on-theirs; cat\r".encode())
-            text += _read_until(seat, b"on-theirs\r\n")
+            # Looked for as it is drawn: a redraw may come between the letters and the end of their line.
+            drawn = EmulatedScreen(83, 19)
+            drawn.feed(text)
+            while ON_THEIRS not in drawn.text():
+                data = seat.read(4096)
+                drawn.feed(data)
+                text += data
             if ending in ENDINGS:
                 seat.write(ENDINGS[ending])
                 return text + _read_until(seat, b"goes on]")
@@ -251,6 +259,46 @@ async def test_a_session_on_its_other_screen_is_drawn_and_comes_back_to_its_line
     assert "term attach" not in first
     assert "earlier" not in second
     assert "on-theirs" not in third.replace("on-%s", "")
+
+
+@pytest.mark.requirement("terminal:term-attach")
+async def test_a_session_whose_program_reads_nothing_can_be_left_however_much_was_pasted(
+    holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path
+) -> None:
+    await kept_session(holders, sandbox, workspace)
+
+    def at_it() -> None:
+        with seat_at(tmp_path) as seat:
+            _read_until(seat, b"earlier")
+            seat.write(b"stty -icanon -echo; echo de''af; sleep 600\r")
+            _read_until(seat, b"deaf\r\n")
+            seat.write(b"x" * 20_000)
+            seat.write(b"\x1d\x1d")
+            _read_until(seat, b"goes on]")
+
+    await asyncio.wait_for(asyncio.to_thread(at_it), 60)
+
+
+@pytest.mark.requirement("terminal:term-attach")
+async def test_a_session_is_given_back_where_the_terminal_of_who_was_at_it_goes(
+    holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path
+) -> None:
+    await kept_session(holders, sandbox, workspace)
+
+    def at_it() -> None:
+        argv = [sys.executable, "-P", "-m", "sam_tui", "term", "attach", "--data-dir"]
+        seat = _Pty.spawn([*argv, str(tmp_path / "data")], dimensions=(19, 83))
+        _read_until(seat, b"earlier")
+        seat.write(b"echo by-ha''nd; sleep 0.1; while :; do echo more; done\r")
+        _read_until(seat, b"more\r\n")
+        seat.fileobj.close()
+        seat.wait()
+
+    await asyncio.wait_for(asyncio.to_thread(at_it), 60)
+    session = await PtyTerminals(sandbox, holders).resume(ME)
+    assert session is not None
+    assert session.turns.holder == "agent"
+    await PtyTerminals(sandbox, holders).close_all()
 
 
 @pytest.mark.requirement("terminal:term-play")

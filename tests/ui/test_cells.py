@@ -4,16 +4,21 @@ Costs about 3 s of CPU: one app, whose frames two emulated terminals are fed, as
 they are written.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from rich.console import RenderableType
-from textual._compositor import CompositorUpdate
+from rich.console import Console, RenderableType
+from rich.segment import Segment
+from textual._compositor import CompositorUpdate, LayoutUpdate
+from textual.geometry import Region, Size
+from textual.strip import Strip
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.ui.driver.cells import DrawnCells
 from sam_tui.ui.driver.clusters import settled
+from tests.fakes.counting import counted_calls
 from tests.ui.driver import Driver, QuickApp, Stage, app_over, driven
 from tests.ui.terminals import in_shell
 
@@ -30,6 +35,9 @@ KEYS = ("pageup", "pageup", "up up", "ctrl+end", "f1", "escape", "ctrl+p", "t h"
 SEEN_ON_BLANKS = {"underline", "reverse", "strike"}
 MOST_BYTES, MOST_ROWS = 32.0, 2.0
 """A token, at six tokens a frame: as Textual renders it, it is some 700 bytes and 6 rows."""
+
+ROWS, MOST_CALLS_ROW = 43, 120
+"""Calls of Python that drawing one row of a screen costs, whatever the others hold."""
 
 TYPED, MOST_BYTES_KEY = "typedwithoutpause", 90.0
 
@@ -141,6 +149,26 @@ async def test_the_terminal_shows_of_the_changes_what_it_would_show_of_the_whole
         await me.pilot.press(*"ls", "enter")
         assert view
         assert app.frames > 80
+
+
+@pytest.mark.requirement("ui:terminal-frames")
+def test_rows_beside_the_same_text_are_drawn_without_each_being_compared_with_each() -> None:
+    cells, console = DrawnCells(), Console(width=120)
+
+    def draw(first: int) -> None:
+        rows: list[Iterable[Strip]] = [
+            [Strip([Segment(" " * 80)]), Strip([Segment(f"{number:<40}")])]
+            for number in range(first, first + ROWS)
+        ]
+        update = LayoutUpdate(rows, Region(0, 0, 120, ROWS))
+        written = cells.difference(update, Size(120, ROWS))
+        assert isinstance(written, CompositorUpdate)
+        assert f"\x1b[{ROWS};" in written.render_segments(console)
+
+    draw(100_000)
+    with counted_calls() as calls:
+        draw(200_000)
+    assert calls.total() < MOST_CALLS_ROW * ROWS, calls.most_common(5)
 
 
 def calls_of(part: object, name: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:

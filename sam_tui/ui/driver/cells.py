@@ -31,6 +31,8 @@ _ERASES = re.compile(
 """What ``TERM`` is where terminfo, or the terminal's makers, say so."""
 _LEAST_MOVED = 80
 """Cells that a move of rows has to spare to be worth its sequences."""
+_BLANKS = frozenset({None, " "})
+"""What cells hold where nothing is drawn."""
 Look = tuple[str | None, ...]
 Piece = tuple[int, int, Strip]
 """CellRow, column, and what is to stand there."""
@@ -130,8 +132,9 @@ def _moved(rows: dict[int, CellRow], target: dict[int, CellRow]) -> tuple[int, i
     moves = [
         (y, before - y)
         for y, row in target.items()
+        if not _BLANKS.issuperset(row.texts)
         for before in positions.get(_look(row), ())
-        if before != y and any(map(_inked, row.texts))
+        if before != y
     ]
     if not moves:
         return None
@@ -143,10 +146,6 @@ def _moved(rows: dict[int, CellRow], target: dict[int, CellRow]) -> tuple[int, i
 def _look(row: CellRow) -> Look:
     """What a row is known by: not what may stand beside the text that moves."""
     return tuple(row.texts[: len(row.texts) // 2])
-
-
-def _inked(text: str | None) -> bool:
-    return text is not None and text != " "
 
 
 class Output:

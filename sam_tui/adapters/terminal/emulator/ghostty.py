@@ -5,9 +5,11 @@ declarations and has no types: everything here is ``Any``.
 """
 
 import importlib.util
+import re
 import sys
 import types
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -217,11 +219,27 @@ def drawn_as_output(terminal: Any, first: tuple[int, int], last: tuple[int, int]
     )
 
 
+_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x1b]*\x1b\\|\x1b[ -/][0-~]|[\x0e\x0f]")
+
+
 def protects(terminal: Any) -> bool:
     """Whether what is printed now is protected from selective erasing (DECSCA)."""
+    return _set_up(terminal, screen=("protection",)).endswith('\x1b[1"q')
+
+
+def settings(terminal: Any) -> str:
+    """What sets a terminal as the program left this one: modes, margins, pen, character sets."""
+    parts = ("modes", "scrolling_region"), ("style", "hyperlink", "protection", "charsets")
+    return "".join(_SEQUENCE.findall(_set_up(terminal, *parts)))
+
+
+def _set_up(terminal: Any, whole: Sequence[str] = (), screen: Sequence[str] = ()) -> str:
+    """What sets another terminal as this one in some respects, behind the text of its first cell."""
     options = sized("GhosttyFormatterTerminalOptions")
     options.emit = lib.GHOSTTY_FORMATTER_FORMAT_VT
-    options.extra.screen.protection = True
+    for part, names in ((options.extra, whole), (options.extra.screen, screen)):
+        for name in names:
+            setattr(part, name, True)
     selection = sized("GhosttySelection")
     selection.start = selection.end = ref_at(terminal, 0, 0, "active")[0]
     options.selection = selection
@@ -232,7 +250,7 @@ def protects(terminal: Any) -> bool:
         def fill(buffer: Any, size: int, written: Any) -> int:
             return lib.ghostty_formatter_format_buf(handle[0], buffer, size, written)
 
-        return _core.read_buf(fill).endswith('\x1b[1"q')
+        return _core.read_buf(fill)
     finally:
         lib.ghostty_formatter_free(handle[0])
 

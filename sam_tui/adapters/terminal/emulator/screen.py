@@ -3,7 +3,12 @@
 import base64
 from collections.abc import Callable, Sequence
 
-from sam_tui.adapters.terminal.emulator.ghostty import Terminal, scroll_to_row, scroll_viewport
+from sam_tui.adapters.terminal.emulator.ghostty import (
+    Terminal,
+    scroll_to_row,
+    scroll_viewport,
+    settings,
+)
 from sam_tui.adapters.terminal.emulator.grid import Grid
 from sam_tui.adapters.terminal.emulator.host import EmulatorHost
 from sam_tui.adapters.terminal.emulator.input_encoding import InputEncoder
@@ -117,6 +122,10 @@ class EmulatedScreen:
     def text(self) -> str:
         """The visible rows as plain text, without the blanks at their ends."""
         return "\n".join("".join(run.text for run in row).rstrip() for row in self.all_rows())
+
+    def settings(self) -> str:
+        """What sets a terminal as the program left this one: modes, margins, pen, character sets."""
+        return settings(self._terminal)
 
     def scroll(self, lines: int) -> None:
         """Move the view through the scrollback: negative is up, 0 jumps to the bottom."""

@@ -8,6 +8,7 @@ import asyncio
 import contextvars
 import ctypes
 import errno
+import math
 import os
 import select
 import threading
@@ -176,14 +177,24 @@ class Flood:
 
     # ---- on the loop
 
-    def _pass_on(self) -> None:
+    def _take_turn(self) -> None:
+        """Deliver a slice. What is left waits for the loop's next round, as a key needs several of them."""
         self._called = False
-        pieces = self._pieces
-        data = b"".join([pieces.popleft() for _ in range(len(pieces))])
-        self._given += len(data)
+        self._pass_on(_BATCH)
+        if self._pieces and not self._called:
+            self._called = True
+            self._loop.call_soon(self._take_turn, context=self._context)
+
+    def _pass_on(self, enough: float = math.inf) -> None:
+        slices: list[bytes] = []
+        size = 0
+        while self._pieces and size < enough:
+            slices.append(self._pieces.popleft())
+            size += len(slices[-1])
+        self._given += size
         self._room.set()
-        if data:
-            self._deliver(data)
+        if slices:
+            self._deliver(b"".join(slices))
 
     def _ended(self, forever: bool) -> None:
         if not self._stopped:
@@ -237,7 +248,7 @@ class Flood:
         """Have the loop take the bytes read so far, unless it is about to."""
         if not self._called and self._pieces:
             self._called = True
-            self._tell(self._pass_on)
+            self._tell(self._take_turn)
 
     def _tell(self, what: Callable[[], None]) -> None:
         # A loop that is closed has nobody left who could read.

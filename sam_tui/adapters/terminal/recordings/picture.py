@@ -1,5 +1,7 @@
 """What draws a screen as it is on another terminal."""
 
+import re
+
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.core.ports.processes.screens import CellRun
 from sam_tui.core.text.underlines import codes
@@ -8,10 +10,15 @@ _SGR = {
     **{"bold": "1", "dim": "2", "italic": "3", "underline": "4", "blink": "5"},
     **{"reverse": "7", "hidden": "8", "strike": "9"},
 }
+_PLAIN = "\x0f\x1b(B\x1b[4l\x1b[?6;69l\x1b[r\x1b[m"
+"""Characters, positions and colours as they are said: what a program set would change the picture."""
+_NOT_SET = re.compile(r"\x1b\[\?(?:47|1047|1049|2026)h")
+"""Which screen is shown is the caller's; a picture is whole."""
+_TOP, _LEFT = re.compile(r"\x1b\[(\d+);\d+r"), re.compile(r"\x1b\[(\d+);\d+s")
 
 
 def drawn(screen: EmulatedScreen, *, underlines: bool = True) -> str:
-    """What draws a screen as it is, where the cursor is as well.
+    """What draws a screen as it is, and sets modes, margins, pen, character sets and cursor as they are.
 
     Without ``underlines`` all of them are plain, for a terminal that draws no others.
     """
@@ -20,9 +27,20 @@ def drawn(screen: EmulatedScreen, *, underlines: bool = True) -> str:
         for number, row in enumerate(screen.all_rows(), 1)
         if any(run.text.strip() or run.background is not None for run in row)
     )
-    cursor = screen.cursor
-    cursor_sequence = "\x1b[?25l" if cursor is None else f"\x1b[{cursor[1] + 1};{cursor[0] + 1}H"
-    return f"\x1b[m\x1b[H\x1b[2J{''.join(rows)}\x1b[m{cursor_sequence}"
+    settings = _NOT_SET.sub("", screen.settings())
+    return f"{_PLAIN}\x1b[H\x1b[2J{''.join(rows)}\x1b[m{settings}{_cursor(screen, settings)}"
+
+
+def _cursor(screen: EmulatedScreen, settings: str) -> str:
+    """What puts the cursor where it is, which in origin mode (DECOM) is told from the margins on."""
+    if screen.cursor is None:
+        return "\x1b[?25l"
+    column, row = screen.cursor
+    if "\x1b[?6h" in settings:
+        top, left = _TOP.search(settings), _LEFT.search(settings)
+        row -= int(top[1]) - 1 if top is not None else 0
+        column -= int(left[1]) - 1 if left is not None else 0
+    return f"\x1b[{row + 1};{column + 1}H"
 
 
 def _styled(run: CellRun, underlines: bool) -> str:

@@ -8,7 +8,7 @@ import sys
 import termios
 import tty
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from sam_tui.adapters.terminal.holders.client import HeldProcess, Holders, KeptSession
 from sam_tui.adapters.terminal.person_input.decoder import (
@@ -38,6 +38,7 @@ _CUT = re.compile(rb"\x1b(?:\[[0-?]{0,64}[ -/]?)?\Z")
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 _READ = 64 * 1024
 _LAST_READS = 256
+_UNREAD_LIMIT = 1024 * 1024
 _STRING = re.compile(rb"\x1b[\]PX^_][^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\|[\x18\x1a])")
 _BEGUN = re.compile(rb"\x1b(?:[\]PX^_][^\x07\x1b\x18\x1a]*\x1b?)?\Z")
 _LONGEST_STRING = 1024 * 1024
@@ -58,26 +59,30 @@ async def attach(holders: Holders, terminal: KeptSession) -> int | None:
     process = await holders.attach(terminal)
     loop = asyncio.get_running_loop()
     keys = sys.stdin.fileno()
-    with _raw():
-        _write(_OPENING)
-        seat = _Seat(process, terminal.born.nonce)
-        seat.begin()
-        loop.add_reader(process.fd, seat.on_message)
-        loop.add_reader(keys, seat.typed)
-        loop.add_signal_handler(signal.SIGWINCH, seat.fit)
+    seat = _Seat(process, terminal.born.nonce)
+    # Before this terminal is changed: a signal that ends the program would leave it so.
+    for ending in _ENDINGS:
+        loop.add_signal_handler(ending, seat.over.set)
+    try:
+        with _raw():
+            seat.begin()
+            loop.add_reader(process.fd, seat.on_message)
+            loop.add_reader(keys, seat.typed)
+            loop.add_signal_handler(signal.SIGWINCH, seat.fit)
+            try:
+                await seat.over.wait()
+            finally:
+                loop.remove_reader(process.fd)
+                loop.remove_reader(keys)
+                loop.remove_writer(process.fd)
+                loop.remove_signal_handler(signal.SIGWINCH)
+                # The last of what it prints is drawn before this terminal is as it was again.
+                ended = seat.ended
+                seat.leave()
+                seat.draw(_CLOSING + _CLEAR)
+    finally:
         for ending in _ENDINGS:
-            loop.add_signal_handler(ending, seat.over.set)
-        try:
-            await seat.over.wait()
-        finally:
-            loop.remove_reader(process.fd)
-            loop.remove_reader(keys)
-            for number in (signal.SIGWINCH, *_ENDINGS):
-                loop.remove_signal_handler(number)
-            # The last of what it prints is drawn before this terminal is as it was again.
-            ended = seat.ended
-            seat.leave()
-            _write(_CLOSING + _CLEAR)
+            loop.remove_signal_handler(ending)
     return process.reap() if ended else None
 
 
@@ -95,6 +100,7 @@ class _Seat:
         self._marks = MarkStream(nonce)
         self._tame = Tame()
         self._cut = b""
+        self._unwritten = bytearray()
         size = os.get_terminal_size(sys.stdin.fileno())
         self._screen = EmulatedScreen(size.columns, size.lines)
         self._underlines = drawn_by(os.environ)
@@ -108,7 +114,8 @@ class _Seat:
         self._session_holder.resume(process.earlier_hold)
 
     def begin(self) -> None:
-        """Draw what there is, and give the session the size of this terminal."""
+        """Draw what there is on the other screen, and give the session the size of this terminal."""
+        self.draw(_OPENING)
         # What was asked in the past waits for no answer, which would be typed into the session.
         self._show(QUESTION.sub(b"", self._process.ring.content()))
         self.fit()
@@ -131,14 +138,21 @@ class _Seat:
             data, self._cut = data[: cut.start()], data[cut.start() :]
         drawn_data = _MODES.sub(_on_one_screen, data)
         self._screen.feed(data)
-        _write(drawn_data)
+        self.draw(drawn_data)
         if drawn_data != data:
             self._redraw()
 
     def _redraw(self) -> None:
         from sam_tui.adapters.terminal.recordings.picture import drawn
 
-        _write(drawn(self._screen, underlines=self._underlines).encode())
+        self.draw(drawn(self._screen, underlines=self._underlines).encode())
+
+    def draw(self, data: bytes) -> None:
+        """Write to this terminal; where it is gone, that ends being here."""
+        try:
+            _write(data)
+        except OSError:
+            self.over.set()
 
     def on_message(self) -> bool:
         """The session printed something, or ended; False when there is no more now."""
@@ -159,7 +173,10 @@ class _Seat:
 
     def typed(self) -> None:
         """The person typed something."""
-        data = os.read(sys.stdin.fileno(), _READ)
+        try:
+            data = os.read(sys.stdin.fileno(), _READ)
+        except OSError:
+            data = b""  # this terminal is gone
         at = 0
         for match in _LEAVE.finditer(data):
             self._pass_on(data[at : match.start()])
@@ -201,9 +218,24 @@ class _Seat:
             self._take()
             self._session_holder.typed(keys)
             self._process.hold(self._session_holder.hold)
-        os.set_blocking(self._process.fd, True)
-        os.write(self._process.fd, data)
-        os.set_blocking(self._process.fd, False)
+        # More than a program that reads nothing will ever take is lost, as in a terminal.
+        if len(self._unwritten) + len(data) <= _UNREAD_LIMIT:
+            self._unwritten += data
+            self._write_on()
+
+    def _write_on(self) -> None:
+        """Type what waits as far as the session takes it; the rest when its program reads."""
+        loop, handle = asyncio.get_running_loop(), self._process.fd
+        try:
+            del self._unwritten[: os.write(handle, self._unwritten)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._unwritten.clear()  # it is ending, and will be told
+        if self._unwritten:
+            loop.add_writer(handle, self._write_on)
+        else:
+            loop.remove_writer(handle)
 
     def leave(self) -> None:
         """Give it back to whom the person took it from, and let go of it, unless it ended."""
@@ -316,4 +348,5 @@ def _raw(*, when: bool = True) -> Generator[None]:
     try:
         yield
     finally:
-        termios.tcsetattr(handle, termios.TCSADRAIN, before)
+        with suppress(termios.error):  # it may be gone
+            termios.tcsetattr(handle, termios.TCSADRAIN, before)

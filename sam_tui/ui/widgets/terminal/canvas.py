@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _FRAME = 1 / 60
 _REST = 2.0
-"""How many times as long as a frame took the next one waits at least."""
+"""How many times as long as a frame kept the loop at work the next one waits at least."""
 _PATIENCE = 0.5
 """Seconds that a frame may be late before another is asked for in its place."""
 _BLINK = 0.53
@@ -132,7 +132,7 @@ class TerminalCanvas(Widget):
         self._timer = None
         if self.displayed is None or not self.looked_at:
             return
-        began = time.monotonic()
+        began, used = time.monotonic(), time.thread_time()
         changed = self._take_rows(self.displayed.screen)
         regions = [*changed, *self._follow_cursor(self.displayed.screen)]
         if changed and self.browser is not None:
@@ -140,7 +140,7 @@ class TerminalCanvas(Widget):
         self._draw_anew(regions, all_of_it=bool(changed) and self._overlays_moved())
         self.painted()
         self._due = began + _FRAME
-        self.call_after_refresh(self._drawn, began)
+        self.call_after_refresh(self._drawn, began, used)
 
     def _take_rows(self, screen: "Screen") -> list[Region]:
         """Make the rows ready that changed; where they are drawn."""
@@ -162,10 +162,13 @@ class TerminalCanvas(Widget):
         rows = {position[1] for position in (cursor, before) if position is not None}
         return [self._place(y) for y in rows]
 
-    def _drawn(self, began: float) -> None:
-        """A frame is out: the next waits longer where it took long, for others want the loop too."""
-        now = time.monotonic()
-        self._due = max(began + _FRAME, now + _REST * (now - began))
+    def _drawn(self, began: float, used: float) -> None:
+        """A frame is out: the next waits longer where it was work, for others want the loop too.
+
+        Work is time of this thread: while other programs have the machine, a wait would give nobody more.
+        """
+        work = time.thread_time() - used
+        self._due = max(began + _FRAME, time.monotonic() + _REST * work)
 
     def redraw(self) -> None:
         """Draw every row anew, after a change of session, size, view or colours."""
