@@ -1,4 +1,4 @@
-"""One session with a server: handshake, tools, calls, questions, and how fast it may speak."""
+"""One session with a server: handshake, tools, calls, questions, and a limit on its messages."""
 
 import asyncio
 import json
@@ -48,7 +48,8 @@ Streams = AbstractAsyncContextManager[tuple[Any, Any]]
 
 
 class Paced:
-    """The stream of a server's messages, read no faster than that. Answers to requests of ours are free."""
+    """A stream of a server's messages with a limit on their rate; responses to our requests do not
+    count."""
 
     def __init__(self, arriving: Arriving) -> None:
         self._arriving = arriving
@@ -95,7 +96,7 @@ class Paced:
 
 
 def _without_output_schemas(message: object) -> None:
-    """What a tool's results are to be is the server's own promise: a pattern in it could take for ever."""
+    """Drop output schemas: checking a server's pattern against its own result could take for ever."""
     result: Any = getattr(message, "result", None)
     fields = cast("dict[str, object]", result) if isinstance(result, dict) else {}
     tools = fields.get("tools")
@@ -127,7 +128,7 @@ FAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class Voices:
-    """Who hears what a server says by itself. ``roots`` are the folders it is told of.
+    """Handlers for what the server requests or announces. ``roots`` are the folders it may list.
 
     ``sample`` is None for a server that is offered no answers of the model.
     ``last`` gives what it said last on standard error and in its log.
@@ -144,7 +145,8 @@ class Voices:
 
 @asynccontextmanager
 async def opened(streams: Streams, voices: Voices, mode: ConnectMode) -> AsyncGenerator[Client]:
-    """A connected client of the SDK: discovery first, the older handshake where that is not known."""
+    """A connected client of the SDK: discovery first, the older handshake if the server knows no
+    discovery."""
 
     async def received(message: object) -> None:
         if getattr(message, "method", "") == _CHANGED:
@@ -191,7 +193,8 @@ async def _paced(
 
 
 async def watched(client: Client, changed: Callable[[], None]) -> None:
-    """Hear of changed tools from a server of 2026, which says so only to whoever listens."""
+    """Subscribe to changes of the tools, as servers of the 2026 revision announce them to subscribers
+    alone."""
     tools = client.server_capabilities.tools
     if client.protocol_version < _LISTENED_TO or tools is None or not tools.list_changed:
         return
@@ -202,7 +205,7 @@ async def watched(client: Client, changed: Callable[[], None]) -> None:
 
 
 async def listed(client: Client, server: str) -> list[RawTool]:
-    """All tools of the server, and those that its resources make."""
+    """The server's tools, and the tools that are made for its resources and prompts."""
     return [*await _tools(client), *await resources.tools_for(client, server)]
 
 
@@ -228,14 +231,14 @@ async def call(
     arguments: Mapping[str, Any],
     on_progress: ProgressFnT,
 ) -> types.CallToolResult:
-    """Call a tool; what it asks for on the way is answered by ``Voices``."""
+    """Call a tool; requests of the server during the call go to ``Voices``."""
     if tool in (resources.LIST, resources.READ, resources.PROMPT):
         return await resources.answer(client, tool, arguments)
     return await client.call_tool(tool, dict(arguments), progress_callback=on_progress)
 
 
 def lost(error: BaseException) -> bool:
-    """Whether an error says that there is no connection any more."""
+    """Whether an error means that the connection is gone."""
     match error:
         case MCPError():
             terminated = "Session terminated" in error.error.message
@@ -249,7 +252,7 @@ def lost(error: BaseException) -> bool:
 
 
 def fault_of(error: BaseException) -> str:
-    """What went wrong, in words for people, whatever group it came in."""
+    """An error as a sentence for people; of a group its first error."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     match error:
