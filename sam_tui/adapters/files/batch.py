@@ -199,7 +199,7 @@ def _missing_above(where: Location) -> list[Location]:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """Which content a file has, by what the system says of it."""
+    """Inode, size and modification time, which tell a changed file."""
     return Stamp(status.st_ino, status.st_size, status.st_mtime_ns)
 
 

@@ -60,7 +60,7 @@ class ErrorDetails(_Message):
 
 
 class SubTaskResult(_Message):
-    """Spec C5: what came of it."""
+    """Spec C5: the outcome of a sub-task."""
 
     sub_task_id: Name
     parent_task_id: Name

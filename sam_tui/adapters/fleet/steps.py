@@ -166,7 +166,7 @@ class StepQueues:
 
 @dataclass(slots=True)
 class _Questions:
-    """What the worker of one step asks: put to who is there, withdrawn when it asks no longer."""
+    """The open questions of a step's worker: each is an inquiry here until the worker withdraws it."""
 
     inquiries: Inquiries
     queue: SubTaskQueue
@@ -176,7 +176,7 @@ class _Questions:
     _asked: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
 
     def follow(self, asks: Sequence[Ask], worker: str) -> None:
-        """Ask what is new, and withdraw the rest."""
+        """Ask questions that are new; withdraw inquiries whose question is gone."""
         waiting = {ask.id: ask for ask in asks}
         for id in self._asked.keys() - waiting.keys():
             self._asked.pop(id).cancel()

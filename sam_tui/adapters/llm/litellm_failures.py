@@ -1,4 +1,4 @@
-"""Whatever litellm raises as one of our errors: it goes by the response, where there was one."""
+"""Exceptions of litellm as our errors, judged by the provider's response if there is one."""
 
 import json
 import re
