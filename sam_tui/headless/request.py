@@ -17,7 +17,7 @@ OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json")
 
 @dataclass(frozen=True, slots=True)
 class HeadlessRequest:
-    """One prompt and how its outcome is told.
+    """One prompt, and the form of its output.
 
     ``conversation`` is continued, or made under that id; None makes a new one. ``opening`` says
     whether it is copied, or taken from another program. ``last_message`` is

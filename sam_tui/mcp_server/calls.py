@@ -46,7 +46,7 @@ class Call:
 
     @property
     def running(self) -> asyncio.Task[types.CallToolResult]:
-        """Its task."""
+        """The task of a call that was started."""
         assert self.task is not None
         return self.task
 

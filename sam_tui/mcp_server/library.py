@@ -29,13 +29,13 @@ class Resources(Protocol):
     templates: tuple[types.ResourceTemplate, ...]
 
     def listed(self, client: Client) -> Sequence[types.Resource]:
-        """The resources that are there now."""
+        """The resources that exist now."""
         ...
 
     async def read(
         self, uri: str, client: Client
     ) -> types.TextResourceContents | types.BlobResourceContents:
-        """One resource. Raises ``NotFound``."""
+        """The content of a resource. Raises ``NotFound``."""
         ...
 
     def completions(
@@ -72,7 +72,7 @@ class Library:
     prompts: tuple[Prompts, ...] = ()
 
     def of(self, uri: str) -> Resources | None:
-        """Whose URI it is."""
+        """The resources whose scheme a URI has, None for an unknown scheme."""
         scheme = uri.partition("://")[0].lower()
         return next((shelf for shelf in self.resources if shelf.scheme == scheme), None)
 
@@ -88,7 +88,7 @@ class Library:
             raise MCPError(code, str(missing), {"uri": uri, **missing.data}) from None
 
     def get_prompt(self, name: str, arguments: Mapping[str, str]) -> types.GetPromptResult:
-        """One prompt. Raises ``MCPError`` for an unknown one."""
+        """The prompt of a name, filled in. Raises ``MCPError`` for an unknown name."""
         answers = (shelf.get(name, arguments) for shelf in self.prompts)
         prompt = next((prompt for prompt in answers if prompt is not None), None)
         if prompt is None:

@@ -79,7 +79,7 @@ _FREQUENT = (ToolProgressed, TextStreamed, ReasoningStreamed)
 
 @dataclass
 class Hearer:
-    """One connection that subscribed: to which URIs, and how it is told."""
+    """A subscribed connection, its URIs, and the session that notifies it."""
 
     client: Client
     session: ServerSession | None
@@ -111,7 +111,7 @@ class Subscriptions:
             hearer.uris.add(uri)
 
     def remove(self, client: Client, uri: str) -> None:
-        """End a subscription; one that is not there is not missed."""
+        """End a subscription; without one nothing happens."""
         hearer = self._hearers.get(client.key)
         if hearer is not None:
             hearer.uris.discard(uri)
@@ -119,7 +119,7 @@ class Subscriptions:
     async def listen(
         self, context: Context, client: Client, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Serve a listening stream until its client ends it."""
+        """Serve a listening stream until the client ends it."""
         key = object()
         hearer = self._hearers[key] = Hearer(client, None)
         hearer.uris.update(params.notifications.resource_subscriptions or ())
@@ -134,7 +134,7 @@ class Subscriptions:
         return bool(self._hearers)
 
     async def run(self) -> None:
-        """Tell of what changes, until it is cancelled."""
+        """Notify subscribers of changes until cancelled."""
         subscription = self._bus.subscribe()
         try:
             while True:
@@ -190,7 +190,7 @@ class Subscriptions:
 
 
 async def _told(session: ServerSession, news: Sequence[ServerEvent]) -> bool:
-    """Tell one client. False for one that does not take it: the others do not wait for it."""
+    """Notify one client; false if it does not read in time, so that the others need not wait."""
     try:
         async with asyncio.timeout(_PATIENCE):
             for event in news:

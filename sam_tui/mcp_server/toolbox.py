@@ -32,7 +32,7 @@ _IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".w
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """One call as a client made it."""
+    """A call of a tool as the client sent it."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -103,7 +103,7 @@ class GuardedToolbox:
         return self._executor.registry.knows(name)
 
     async def run(self, request: ToolRequest) -> types.CallToolResult:
-        """Run one call. One that is cancelled still has its one event, as in a turn."""
+        """Run one call. A cancelled call publishes its one event, too, as in a turn."""
         conversation = request.call.conversation
         try:
             self._runtime.conversations.claim(conversation)
@@ -143,7 +143,8 @@ class GuardedToolbox:
             yield
 
     def _result(self, executed: Executed, request: ToolRequest) -> types.CallToolResult:
-        """The text, once: a client that finds data beside it may send its model those instead."""
+        """The result as text; data beside it only on request, as clients may send a model the data
+        instead."""
         finished, decision = executed.finished, executed.decision
         text = sendable(finished.text)
         blocks: list[types.ContentBlock] = [types.TextContent(text=text)]

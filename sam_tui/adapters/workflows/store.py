@@ -1,4 +1,4 @@
-"""``workflows.db``: one connection, write transactions, and who drives which execution.
+"""``workflows.db``: one connection, write transactions, and locks for the drivers of executions.
 
 Write-ahead log with ``synchronous=FULL``: a commit that returned has reached the disk, so that a power
 cut brings back no token that was spent. Where only the death of the process matters it may be off.
@@ -87,7 +87,7 @@ class SqliteUnit(SqliteReader):
         self._save(row, "tasks", ("execution", "step", "revision", "position"))
 
     def save_edge(self, row: EdgeRow) -> None:
-        """Insert; an edge that is there stays."""
+        """Insert an edge; an existing one stays as it is."""
         sql = upsert(EdgeRow, "edges", columns(EdgeRow)).partition(" ON CONFLICT")[0]
         self._connection.execute(f"{sql} ON CONFLICT DO NOTHING", values(row))
 

@@ -34,7 +34,7 @@ class PrivateModes:
         return body.startswith(b"[?") and not _CHANGE_MORE.isdisjoint(_numbers(body))
 
     def switch(self, body: bytes) -> None:
-        """Switch one or several."""
+        """Set or reset the modes in the body of a DECSET or DECRST sequence."""
         on, last = body.endswith(b"h"), body[-1:]
         for mode in _numbers(body):
             if mode in self._on:

@@ -1,4 +1,4 @@
-"""The program's side of a holder: start one, find those that are there, attach to one, end one."""
+"""The client side of holders: start one, list them, attach to one, end one."""
 
 import asyncio
 import fcntl
@@ -61,7 +61,7 @@ class Born:
 
 @dataclass(frozen=True, slots=True)
 class KeptSession:
-    """A holder that answered. ``idle`` is how long nobody was attached, in seconds."""
+    """A holder that answered. ``idle`` is the time in seconds since somebody was attached."""
 
     born: Born
     pid: int
@@ -242,7 +242,7 @@ def _kept(reply: dict[str, Any], folder: str) -> KeptSession:
 
 
 async def _say(folder: str, request: str) -> tuple[dict[str, Any], list[int], socket.socket]:
-    """Say something to a holder whose socket and other end are our own, and hear the answer."""
+    """Send a message to a holder and return the answer; both ends must belong to this user."""
     path = os.path.join(folder, "socket")
     status = os.lstat(path)
     if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.geteuid():
@@ -262,7 +262,7 @@ async def _say(folder: str, request: str) -> tuple[dict[str, Any], list[int], so
 
 
 def _connect(control: socket.socket, folder: str) -> None:
-    """Connect through the folder's descriptor: the path of a socket may have 107 bytes only."""
+    """Connect through a descriptor of the folder, as a socket's path is limited to 107 bytes."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         control.connect(f"/proc/self/fd/{handle}/socket")
@@ -271,7 +271,7 @@ def _connect(control: socket.socket, folder: str) -> None:
 
 
 async def _told(control: socket.socket, within: float = _PATIENCE) -> tuple[Any, list[int]]:
-    """One message of the holder, and the descriptors that came with it."""
+    """Receive one message of a holder, with its descriptors. Raises ``ConnectionResetError``."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
     loop.add_reader(control.fileno(), lambda: ready.done() or ready.set_result(None))

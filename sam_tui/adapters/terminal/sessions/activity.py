@@ -53,7 +53,7 @@ _STEPS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 @dataclass(slots=True)
 class _Job:
-    """One process group that had the terminal: its program, what it got last, and when."""
+    """A process group that had the terminal: its program, its last signal, and the time of that."""
 
     image: str
     rung: int
@@ -151,7 +151,7 @@ class Activity:
         self._last_output = time.monotonic()
 
     def wake(self) -> None:
-        """Something changed: those that wait look again."""
+        """Wake the waiting tasks after a change."""
         self._sound.set()
 
     @property

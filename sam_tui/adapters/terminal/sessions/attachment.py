@@ -108,13 +108,13 @@ class _Seat:
         self._session_holder.resume(process.earlier_hold)
 
     def begin(self) -> None:
-        """Draw what there is, and give the session the size of this terminal."""
+        """Draw the earlier output, and set the session to the size of this terminal."""
         # What was asked in the past waits for no answer, which would be typed into the session.
         self._show(QUESTION.sub(b"", self._process.ring.content()))
         self.fit()
 
     def _show(self, data: bytes) -> None:
-        """Draw what it printed, without the marks among it."""
+        """Draw output of the session without the marks of shell integration."""
         for part in self._marks.split(data):
             if not isinstance(part, Mark):
                 self._draw(self._tame(part))
@@ -206,7 +206,7 @@ class _Seat:
         os.set_blocking(self._process.fd, False)
 
     def leave(self) -> None:
-        """Give it back to whom the person took it from, and let go of it, unless it ended."""
+        """Detach from a running session, and return it to its former holder."""
         if self.ended:
             return
         if self._session_holder.withheld and self._before != "person":
@@ -239,7 +239,7 @@ class _Seat:
 
 
 def _on_one_screen(match: re.Match[bytes]) -> bytes:
-    """Modes without those that switch screens."""
+    """The sequence without modes that switch screens."""
     left = [mode for mode in match[1].split(b";") if mode not in _SCREENS]
     return b"\x1b[?%s%s" % (b";".join(left), match[2]) if left else b""
 
@@ -306,7 +306,7 @@ def _write(data: bytes) -> None:
 
 @contextmanager
 def _raw(*, when: bool = True) -> Generator[None]:
-    """Keys as they come while this lasts, where ``when``."""
+    """Put the terminal into raw mode during a block, if ``when``."""
     if not when:
         yield
         return

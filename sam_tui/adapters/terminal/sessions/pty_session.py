@@ -1,4 +1,4 @@
-"""One terminal session: a shell, what it printed and ran, and its emulator once somebody looks."""
+"""One terminal session: a shell, its output and commands, and an emulator made on demand."""
 
 import asyncio
 import os
@@ -117,7 +117,7 @@ class PtySession(Watchers):
 
     @property
     def exit_code(self) -> int | None:
-        """The shell's code, 128 plus the signal that killed it, None while it runs."""
+        """The shell's exit code, 128 plus the number of a fatal signal; None while it runs."""
         return self.pty.exit_code
 
     @property
@@ -204,7 +204,7 @@ class PtySession(Watchers):
             supervision.attend(spec.ask)
 
     def leave(self) -> bool:
-        """Let go of it and leave it to its holder; False where it has none, or has ended."""
+        """Detach, so that the holder keeps the session; false without a holder or after the end."""
         if not self.running or not isinstance(self._process, HeldProcess):
             return False
         self.pty.leave()
@@ -216,7 +216,7 @@ class PtySession(Watchers):
     # ---- what comes from the program
 
     def _recall(self, process: HeldProcess) -> None:
-        """Take in what was printed before this program came to it, and who held it then."""
+        """Process the output and the holder from before this process attached."""
         self._log.past = True
         for part in self._marks.split(process.ring.content()):
             if isinstance(part, Mark):

@@ -43,7 +43,7 @@ class SessionRecording:
         self._begin()
 
     def _begin(self) -> None:
-        """Draw the screen as it is, before what comes."""
+        """Record the present screen as the start of what follows."""
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._tame = Tame()
         self._before = ""
@@ -75,7 +75,7 @@ class SessionRecording:
         self._add("o", self._decoder.decode(data))
 
     def input(self, data: bytes, *, secret: bool) -> None:
-        """What is typed now; nothing of it where the terminal hides it or it is the person's."""
+        """Record input, unless the terminal does not echo it or the person types in private."""
         if self._typed and not secret and not self._turns.withheld:
             self._add("i", data.decode(errors="replace"))
 

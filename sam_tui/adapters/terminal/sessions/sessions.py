@@ -38,7 +38,7 @@ class AskAfterStart:
         self.starts: Callable[[], bool] = lambda: True
 
     async def __call__(self, access: OutsideAccess) -> bool | OutsideAnswer:
-        """Ask about one access."""
+        """Ask about one access; while the shell reads its start files, deny it with a hint."""
         if time.monotonic() < self._until and self.starts():
             return OutsideAnswer(False, _AGAIN)
         return await self._ask(access)
@@ -153,7 +153,7 @@ class PtyTerminals:
         return self._made(opened, ask)
 
     async def _hold(self, spec: SessionSpec, holders: Holders) -> PtySession:
-        """A session that outlives this program."""
+        """Start a session in a holder, so that it outlives this process."""
         require_folder(start_folder(spec))
         integration = integrate(_shell())
         born = _born(spec, integration, self._sandbox.reached(spec.network))

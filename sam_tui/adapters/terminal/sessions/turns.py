@@ -1,4 +1,4 @@
-"""A session between its agent and its person: what the agent sees of it, and in what state it gets it."""
+"""Turns of agent and person in a session: the output that the agent sees, and the hand-over."""
 
 import asyncio
 import os
@@ -206,12 +206,12 @@ class Turns(SessionHolder):
         self._parts.process.hold(self.hold)
 
     def on_output(self, data: bytes) -> None:
-        """It printed this."""
+        """Add output to the agent's view, hidden while the person's part is private."""
         if self.view is not None:
             self.view.feed(data, visible=not self.private or self._drawing or self._running)
 
     def marked(self, mark: Mark) -> None:
-        """Its shell told this."""
+        """Take a mark of the shell: a prompt, a command's start, or its end."""
         self._marks[mark.kind] = mark
         if mark.kind == "D":
             self._untouched = True

@@ -91,7 +91,7 @@ class ShellLog:
         self.trusted, self.directory = False, ""
 
     def ended(self, index: int, code: int | None) -> None:
-        """The shell itself is over, and with it what it ran."""
+        """The shell ended, and with it the running command."""
         self._finish(index, code)
 
     def _finish(self, index: int, code: int | None) -> None:

@@ -160,7 +160,7 @@ def maskable(bounds: Bounds) -> tuple[str, ...]:
 
 @lru_cache(8)
 def splits(masked: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders whose entries are allowed one by one, so that the secret among them is left out."""
+    """The folders above secrets: their entries get rules one by one, without the secrets."""
     folders: set[str] = set()
     for secret in masked:
         above = secret
