@@ -1,4 +1,4 @@
-"""What each of our SQLite files needs: whole transactions, and one process that prepares it.
+"""Common parts of all our SQLite files: transactions, migrations, and a lock for preparation.
 
 It stands between the adapters, which do not know each other, and knows nothing but SQLite.
 """
@@ -23,7 +23,7 @@ _COPYING = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class MigrationStep:
-    """One change of a schema: its name, which is recorded afterwards, and its statements."""
+    """One change of a schema: the name that is recorded, and the statements."""
 
     name: str
     statements: tuple[str, ...]
@@ -62,7 +62,7 @@ def alone(lock: Path) -> Generator[None, None, None]:
 
 
 def holder(path: Path) -> str:
-    """Who writes to a file just now, as Linux lists it: ``python (process 12)``; empty if unknown."""
+    """The process that writes to a file, as Linux lists it: ``python (process 12)``; empty if unknown."""
     with suppress(OSError, ValueError, IndexError):
         log = os.stat(f"{path}-shm")
         file = f"{os.major(log.st_dev):02x}:{os.minor(log.st_dev):02x}:{log.st_ino}"
@@ -82,13 +82,13 @@ def is_locked(error: sqlite3.Error) -> bool:
 
 
 def is_damaged(error: sqlite3.Error) -> bool:
-    """Whether the file is not what SQLite wrote."""
+    """Whether SQLite reports the file as damaged."""
     text = str(error).lower()
     return "malformed" in text or "not a database" in text or "no such table" in text
 
 
 def way_out(error: sqlite3.Error, path: Path) -> str:
-    """What a person can do about a file that cannot be used."""
+    """Advice for the person about an unusable file."""
     text = str(error).lower()
     if is_locked(error):
         writer = holder(path) or "Another program"

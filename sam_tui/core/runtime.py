@@ -333,7 +333,7 @@ class Runtime:
         return copy
 
     def open_runner(self, report: Callable[[str], None]) -> "Runner":
-        """A runner that works on one execution with this runtime's agent; ``report`` gets its progress.
+        """A runner that drives executions with this runtime's agent; ``report`` receives progress.
 
         Raises ``SamError`` where steps are to be handed out and no queue can be opened.
         """

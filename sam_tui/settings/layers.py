@@ -91,7 +91,7 @@ class Settings:
         return None if value == setting.default else value
 
     def joined(self, layer: str, file: SettingsFile) -> "Settings":
-        """These settings with those of a file above them."""
+        """A copy with the values of ``file`` above the present ones."""
         added = {
             key: (value, SettingOrigin(layer, file.location(key)))
             for key, value in file.values.items()

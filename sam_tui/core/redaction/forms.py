@@ -129,7 +129,7 @@ def _cookies(value: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SecretForm:
-    """One form. It occurs only where one of the ``hints`` does, which a plain search finds quickly.
+    """A form of secrets. One of its ``hints`` occurs in every secret, for a fast first search.
 
     The pattern is tried at the hint, or where that is not its start, after going ``back`` over
     characters that may stand before the hint.

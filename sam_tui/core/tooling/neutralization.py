@@ -51,7 +51,7 @@ def neutralise(text: str, broken: set[str] | None = None) -> str:
 
 
 def mended(data: object, broken: set[str]) -> Any:
-    """Arguments of a call in which what ``neutralise`` broke stands as it was, so that edits fit."""
+    """Arguments with the changes of ``neutralise`` undone, so that edits match the file."""
     if not broken:
         return data
     if isinstance(data, str):

@@ -41,7 +41,7 @@ class Pen:
         return self
 
     def after(self, last: "Pen") -> str:
-        """The escape sequence that changes from the pen ``last`` to this one."""
+        """The escape sequence that changes the pen ``last`` to this pen."""
         return "" if self is last else _change(last, self)
 
 

@@ -1,4 +1,4 @@
-"""What the terminal shows, cell by cell, so that only the cells that change are written to it.
+"""The cells on the terminal, recorded so that only changed cells are written.
 
 Textual writes every row of a widget that asked to be drawn. ``DrawnCells`` keeps what was written before
 and renders an update as the difference: rows that moved are moved by the terminal (DL and IL within
@@ -141,7 +141,7 @@ def _moved(rows: dict[int, CellRow], target: dict[int, CellRow]) -> tuple[int, i
 
 
 def _look(row: CellRow) -> Look:
-    """What a row is known by: not what may stand beside the text that moves."""
+    """The left half of a row, by which a moved row is recognised; beside it text may stand still."""
     return tuple(row.texts[: len(row.texts) // 2])
 
 
@@ -150,7 +150,7 @@ def _inked(text: str | None) -> bool:
 
 
 class Output:
-    """Sequences that draw cells, as few as it takes."""
+    """Builds the shortest sequences that draw cells."""
 
     def __init__(self, console: Console, *, erases: bool) -> None:
         self._console = console
@@ -204,7 +204,7 @@ class Output:
         return x + strip.cell_length
 
     def _write(self, at: int, row: CellRow) -> int:
-        """Write one character; returns the column after it."""
+        """Write a character; returns the column after it."""
         text, pen = row.texts[at] or " ", row.pens[at]
         if not self._draws(text, pen):
             self._change(pen)

@@ -103,7 +103,7 @@ def without_colour(style: Style, surface: Surface) -> Style:
 
 @lru_cache(maxsize=4096)
 def in_sixteen(style: Style, surface: Surface) -> Style:
-    """The style in the sixteen colours, so that it can be read whatever they look like exactly."""
+    """The style in the sixteen colours, readable with any palette."""
     ink, under = _colours(style, surface)
     plain, ground = map(Color.parse, surface)
     dark = contrast(ground, Color(0, 0, 0)) < contrast(ground, Color(255, 255, 255))

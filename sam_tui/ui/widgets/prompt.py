@@ -42,7 +42,7 @@ class PromptSource(Protocol):
         ...
 
     def skills(self) -> Sequence[WorkbenchAction]:
-        """Further commands, such as those of skills."""
+        """Further slash commands, such as skills."""
         ...
 
     def files(self, part: str | None) -> Sequence[str]:

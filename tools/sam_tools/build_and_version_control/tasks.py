@@ -330,7 +330,7 @@ class _Listener:
         self._printer = PlainStream(context.emit)
 
     def __call__(self, text: str) -> None:
-        """Pass it on, or let it go."""
+        """Pass output on until the call is over."""
         if not self.over:
             self._printer(text)
 

@@ -102,7 +102,7 @@ def _named(folder: str, name: str) -> Place | None:
 
 
 def _by_file_name(folder: str, name: str) -> Place | None:
-    """The place that a file is by its name alone, or by its name and its folder's."""
+    """The place by a file's name, or by its name and its folder's."""
     last = folder.rpartition("/")[2]
     by_suffix = SUFFIXES.get(os.path.splitext(name)[1])
     if matching := FILES.get(name) or FILES.get(f"{last}/{name}") or by_suffix:

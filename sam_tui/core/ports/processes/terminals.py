@@ -181,7 +181,7 @@ Holder = Literal["agent", "person", "watch"]
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """One period in which the person held an agent's session, after it ended.
+    """A finished period in which the person held an agent's session.
 
     ``number`` counts them. ``changed`` are the lines of the screen that are new since then, without
     what the person typed.
@@ -274,7 +274,7 @@ class TurnTaking(Protocol):
 
 
 class TerminalSession(Protocol):
-    """One shell on one PTY.
+    """A shell on a PTY.
 
     While the person holds an agent's session, what is typed and printed is on its screen and nowhere
     else: not in its output, its commands or a recording.
@@ -299,7 +299,7 @@ class TerminalSession(Protocol):
 
     @property
     def directory(self) -> str:
-        """Where its shell is now, as far as that is known; else where it was started."""
+        """The shell's working directory, if known; else the one at its start."""
         ...
 
     @property
@@ -314,7 +314,7 @@ class TerminalSession(Protocol):
     def turns(self) -> TurnTaking: ...
     @property
     def commands(self) -> Sequence[CommandRecord]:
-        """The newest commands of its shell, oldest first; the last may run yet; empty if it tells none."""
+        """The newest commands of the shell, oldest first; the last may still run. Empty without marks."""
         ...
 
     @property
@@ -340,7 +340,7 @@ class TerminalSession(Protocol):
         ...
 
     def report(self, data: bytes) -> None:
-        """Tell its program of mouse and focus, where the person holds it; no key."""
+        """Report mouse or focus to the program while the person holds it."""
         ...
 
     def output(self, start: int, end: int | None = None) -> SessionOutput:

@@ -144,7 +144,7 @@ def _is_done(case: ExecutionCase, plan: str, step: Step) -> bool:
 
 
 def _sources(step: Step) -> set[str]:
-    """The steps whose outputs this step gets to read."""
+    """The steps whose outputs a step reads."""
     named = {r.path[0] for r in references(_filled_parts(step)) if r.root == "outputs"}
     return named | set(step.needs if step.kind in _TOLD else ())
 

@@ -74,7 +74,7 @@ class CommandView(WatchedView):
         self.painted()
 
     def painted(self) -> None:
-        """Say in the border which command it is, and whether it runs."""
+        """Show the command and its state in the border."""
         self.say(*self._state)
         label = self.browser.words if self.browser is not None else self.name_shown
         if label != self.label:

@@ -314,7 +314,7 @@ class TerminalView(TerminalPast, can_focus=True):
         return self.session is not None and self._give(self.session.type, data)
 
     def report(self, data: bytes) -> bool:
-        """Tell the program what it asked to hear, such as the mouse."""
+        """Send the program a report that it requested, such as of the mouse."""
         if not data or self.session is None:
             return False
         return self._give(self.session.report, data)

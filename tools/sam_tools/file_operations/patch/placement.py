@@ -236,7 +236,7 @@ class Ground:
         return None, tuple(spot.at + 1 for spot in spots)
 
     def _is_made(self, hunk: Hunk) -> bool:
-        """Whether its new lines stand there already: less context would make them twice."""
+        """Whether the hunk's new lines are in the file already, so that fuzz must not add them again."""
         new = [line.text for line in hunk.new]
         lines = self._formed(_exact).all([_exact(line) for line in new])
         return bool(new) and next(lines, None) is not None
