@@ -68,8 +68,8 @@ class Follower:
         self, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         while True:
-            await self._call.rung.wait()
-            self._call.rung.clear()
+            await self._call.changed.wait()
+            self._call.changed.clear()
             while self._call.inquiries:
                 inquiry = self._call.inquiries.popleft()
                 if not self._calls.waiting(inquiry.id):
@@ -110,10 +110,10 @@ class Follower:
     async def _ends(self, inquiry: InquiryId) -> None:
         """Wait until a question is closed from elsewhere: an answer, an expiry, the call's end."""
         while inquiry not in self._closed and not self._call.running.done():
-            await self._call.rung.wait()
+            await self._call.changed.wait()
             if self._call.running.done() or inquiry in self._closed:
                 return
-            self._call.rung.clear()
+            self._call.changed.clear()
 
     def settle(self, inquiry: Inquiry, result: types.ElicitResult) -> None:
         """Answer an inquiry with the client's reply."""
@@ -148,7 +148,7 @@ class Follower:
         if inquiry is not None and isinstance(response, types.ElicitResult):
             self._call.inquiries.popleft()
             self.settle(inquiry, response)
-        self._call.rung.set()
+        self._call.changed.set()
 
     # -- progress and log ----------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class Follower:
                 )
             case InquiryClosed(inquiry=inquiry):
                 self._closed.add(inquiry)
-                self._call.rung.set()
+                self._call.changed.set()
             case _:
                 await self._log(event)
 

@@ -83,7 +83,7 @@ class ServerTasks:
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._grace):
-                    await call.rung.wait()
+                    await call.changed.wait()
         except BaseException:
             call.running.cancel()
             raise

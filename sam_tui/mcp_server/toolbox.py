@@ -113,7 +113,7 @@ class GuardedToolbox:
         plan = self._executor.plan(ToolCall(request.call.id, request.name, arguments_json))
         try:
             async with self._turn(plan, conversation):
-                with self._sponsored(plan, conversation):
+                with self._budgeted(plan, conversation):
                     executed = await self._executor.run(plan, conversation)
         except asyncio.CancelledError:
             self._executor.cancelled(plan, conversation, "The call was cancelled.")
@@ -132,7 +132,7 @@ class GuardedToolbox:
             yield
 
     @contextmanager
-    def _sponsored(self, plan: CallPlan, conversation: ConversationId) -> Generator[None]:
+    def _budgeted(self, plan: CallPlan, conversation: ConversationId) -> Generator[None]:
         """A subagent takes its model and budget from the turn around it: here from the call."""
         model, budgets = self._runtime.model, self._runtime.engine.budgets
         if plan.key != "run_subagent" or model is None or budgets.get(conversation) is not None:

@@ -89,12 +89,12 @@ def load() -> Any:
             if enabled:
                 gc.enable()
         gc.freeze()
-        _tame(litellm)
+        _configure(litellm)
         _ready.append(litellm)
         return litellm
 
 
-def _tame(litellm: Any) -> None:
+def _configure(litellm: Any) -> None:
     litellm.suppress_debug_info = True
     litellm.set_verbose = False
     litellm.telemetry = False

@@ -283,7 +283,7 @@ class Connection:
     async def _lived(self, mode: str, program: PipedProgram | None) -> bool:
         """Serve from start to end; true if the server ended before it answered."""
         module = await asyncio.to_thread(_load)
-        voices = module.speech.Voices(
+        handlers = module.mcp_session.ClientHandlers(
             self.name,
             self._around.roots,
             self._changed,
@@ -295,7 +295,7 @@ class Connection:
         self._life = life = module.Life(
             self.settings,
             self._around,
-            voices,
+            handlers,
             self._over,
             program,
             mode=mode,

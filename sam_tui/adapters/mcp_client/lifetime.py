@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx2
 
 from sam_tui.adapters.mcp_client import resources
-from sam_tui.adapters.mcp_client import session as speech
+from sam_tui.adapters.mcp_client import session as mcp_session
 from sam_tui.adapters.mcp_client.connection_context import NO_OUTPUT, ServerSurroundings
 from sam_tui.adapters.mcp_client.http_transport import CheckedTransport, http_streams
 from sam_tui.adapters.mcp_client.login import LOGIN_SECONDS
@@ -151,7 +151,7 @@ class Life:
         self,
         settings: ServerSettings,
         around: ServerSurroundings,
-        voices: speech.Voices,
+        handlers: mcp_session.ClientHandlers,
         over: asyncio.Event,
         program: PipedProgram | None,
         *,
@@ -161,10 +161,10 @@ class Life:
         self._mode: ConnectMode = mode
         self._around = around
         self._program = program
-        self._voices = replace(
-            voices, ask=self._ask, sample=self._sample if voices.sample is not None else None
+        self._timed_handlers = replace(
+            handlers, ask=self._ask, sample=self._sample if handlers.sample is not None else None
         )
-        self._handlers = voices
+        self._handlers = handlers
         self._asked = 0.0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -172,7 +172,7 @@ class Life:
         self._waiting = 0
         self._over = over
         self._died = False
-        self._strange = ""
+        self._protocol_fault = ""
         self._client: Client | None = None
         self._transport: CheckedTransport | None = None
 
@@ -185,7 +185,7 @@ class Life:
     @property
     def died(self) -> bool:
         """Whether the server ended without being asked to."""
-        return self._died and not self._strange
+        return self._died and not self._protocol_fault
 
     @property
     def ready(self) -> bool:
@@ -200,8 +200,8 @@ class Life:
             streams = await self._streams()
             async with asyncio.timeout(None) as limit:
                 watch = asyncio.get_running_loop().create_task(self._limit(limit))
-                async with speech.opened(streams, self._voices, self._mode) as client:
-                    tools = await speech.listed(client, self._settings.name)
+                async with mcp_session.opened(streams, self._timed_handlers, self._mode) as client:
+                    tools = await mcp_session.listed(client, self._settings.name)
                     watch.cancel()
                     self._client = client
                     came(tools)
@@ -209,8 +209,8 @@ class Life:
                     self._client = None
         except TimeoutError:
             why = f"it did not come up within {self._settings.start_seconds:g} s"
-        except speech.FAULTS as error:
-            why = speech.fault_of(error)
+        except mcp_session.FAULTS as error:
+            why = mcp_session.fault_of(error)
         finally:
             self._client = None
             await self._end(watch)
@@ -219,7 +219,7 @@ class Life:
     async def _stay(self, client: "Client") -> None:
         """Wait for the end; announcements of changed tools are taken meanwhile."""
         listener = asyncio.get_running_loop().create_task(
-            speech.watched(client, self._voices.changed)
+            mcp_session.watched(client, self._timed_handlers.changed)
         )
         try:
             await self._over.wait()
@@ -229,7 +229,7 @@ class Life:
 
     async def listed(self) -> list[RawTool] | None:
         """The server's tools, requested now; None if it does not answer."""
-        return await self._soon(lambda client: speech.listed(client, self._settings.name))
+        return await self._soon(lambda client: mcp_session.listed(client, self._settings.name))
 
     async def names(self) -> ServerNames | None:
         """The resources and prompts that a message may name; None if the server does not answer."""
@@ -243,7 +243,7 @@ class Life:
         """An answer within ``_LIST_SECONDS``; None if the server fails or takes longer."""
         if self._client is None:
             return None
-        with suppress(TimeoutError, *speech.FAULTS):
+        with suppress(TimeoutError, *mcp_session.FAULTS):
             async with asyncio.timeout(_LIST_SECONDS):
                 return await ask(self._client)
         return None
@@ -277,14 +277,14 @@ class Life:
             raise Lost
         before = len(self._refused)
         try:
-            answer = await speech.call(self._client, tool, arguments, _progress(emit))
-        except speech.FAULTS as error:
-            if speech.lost(error):
+            answer = await mcp_session.call(self._client, tool, arguments, _progress(emit))
+        except mcp_session.FAULTS as error:
+            if mcp_session.lost(error):
                 self._died = True
                 self._over.set()
                 raise Lost from None
             fault = self._transport.fault if self._transport is not None else ""
-            fault = fault or speech.fault_of(error)
+            fault = fault or mcp_session.fault_of(error)
             raise ToolError(f"The MCP server {self._settings.name}: {fault}") from None
         return result_of(answer, self._refused[before:], server=self._settings.name)
 
@@ -299,7 +299,7 @@ class Life:
 
     def _silent(self, why: str) -> None:
         """End the run: the server's output can no longer be read."""
-        self._strange, self._died = why, True
+        self._protocol_fault, self._died = why, True
         self._over.set()
 
     @property
@@ -360,21 +360,21 @@ class Life:
 
     def _in_words(self, why: str) -> str:
         """The cause of the end for people, with a program's exit code and last output."""
-        if self._strange:
-            return f"{self._strange}, so it was ended"
+        if self._protocol_fault:
+            return f"{self._protocol_fault}, so it was ended"
         if not (why or self._died):
             return ""
         if self._transport is not None:
             return self._transport.fault or why
         if self._program is None:
             return why
-        words = plain(self._voices.last().strip()[-_LAST_WORDS:], _LAST_WORDS)
+        words = plain(self._timed_handlers.last().strip()[-_LAST_WORDS:], _LAST_WORDS)
         if self._died:
             why = f"it ended ({self._program.ended})"
         return f"{why}; it said: {words}" if words else why
 
 
-def _progress(emit: Callable[[str], None]) -> speech.ProgressFnT:
+def _progress(emit: Callable[[str], None]) -> mcp_session.ProgressFnT:
     """A callback that reports the progress of a call, at most ``_MOST_PROGRESS`` times."""
     reports = 0
 

@@ -127,7 +127,7 @@ FAULTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Voices:
+class ClientHandlers:
     """Handlers for what the server requests or announces. ``roots`` are the folders it may list.
 
     ``sample`` is None for a server that is offered no answers of the model.
@@ -144,35 +144,37 @@ class Voices:
 
 
 @asynccontextmanager
-async def opened(streams: Streams, voices: Voices, mode: ConnectMode) -> AsyncGenerator[Client]:
+async def opened(
+    streams: Streams, handlers: ClientHandlers, mode: ConnectMode
+) -> AsyncGenerator[Client]:
     """A connected client of the SDK: discovery first, the older handshake if the server knows no
     discovery."""
 
     async def received(message: object) -> None:
         if getattr(message, "method", "") == _CHANGED:
-            voices.changed()
+            handlers.changed()
 
     async def logged(params: types.LoggingMessageNotificationParams) -> None:
         text = params.data if isinstance(params.data, str) else json.dumps(params.data, default=str)
-        voices.log(f"[{params.level}] {plain(text, LONGEST_WORDS)}\n")
+        handlers.log(f"[{params.level}] {plain(text, LONGEST_WORDS)}\n")
 
     async def roots(context: object) -> types.ListRootsResult:
-        roots = [{"uri": Path(root).as_uri()} for root in voices.roots]
+        roots = [{"uri": Path(root).as_uri()} for root in handlers.roots]
         return types.ListRootsResult.model_validate({"roots": roots})
 
     async def requested(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
-        return await _answered(voices, params)
+        return await _answered(handlers, params)
 
     async def sampling(
         context: object, params: types.CreateMessageRequestParams
     ) -> types.CreateMessageResult | types.ErrorData:
-        assert voices.sample is not None
-        return await sampled(voices.server, params, voices.sample)
+        assert handlers.sample is not None
+        return await sampled(handlers.server, params, handlers.sample)
 
     async with Client(
         _paced(streams),
         mode=mode,
-        sampling_callback=sampling if voices.sample is not None else None,
+        sampling_callback=sampling if handlers.sample is not None else None,
         elicitation_callback=requested,
         list_roots_callback=roots,
         logging_callback=logged,
@@ -231,7 +233,7 @@ async def call(
     arguments: Mapping[str, Any],
     on_progress: ProgressFnT,
 ) -> types.CallToolResult:
-    """Call a tool; requests of the server during the call go to ``Voices``."""
+    """Call a tool; requests of the server during the call go to ``ClientHandlers``."""
     if tool in (resources.LIST, resources.READ, resources.PROMPT):
         return await resources.answer(client, tool, arguments)
     return await client.call_tool(tool, dict(arguments), progress_callback=on_progress)
@@ -268,14 +270,16 @@ def fault_of(error: BaseException) -> str:
             return plain(str(error), _LONGEST_FAULT) or f"it failed ({type(error).__name__})"
 
 
-async def _answered(voices: Voices, params: types.ElicitRequestParams) -> types.ElicitResult:
+async def _answered(
+    handlers: ClientHandlers, params: types.ElicitRequestParams
+) -> types.ElicitResult:
     message = plain(params.message, _LONGEST_FAULT)
     try:
         if isinstance(params, types.ElicitRequestURLParams):
-            await visit(voices.server, message, plain(params.url, _LONGEST_FAULT), voices.ask)
+            await visit(handlers.server, message, plain(params.url, _LONGEST_FAULT), handlers.ask)
             return types.ElicitResult(action="accept")
         schema = params.requested_schema
-        content = await fill(voices.server, message, schema, voices.ask)
+        content = await fill(handlers.server, message, schema, handlers.ask)
     except Declined as no:
         return types.ElicitResult(action="cancel" if no.dismissed else "decline")
     return types.ElicitResult(action="accept", content=content)

@@ -22,14 +22,14 @@ from sam_tui.core.redaction.forms import (
 )
 from sam_tui.core.redaction.key_blocks import NAME as KEY_BLOCK
 from sam_tui.core.redaction.key_blocks import blocks, lines
-from sam_tui.core.text.invisible import UNSEEN, show_invisible, shown_again
+from sam_tui.core.text.invisible import INVISIBLE, show_invisible, shown_again
 
 PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{4,64})>")
 _SHORTEST_KNOWN = 6
 _SHORTEST_SEEN = 8
 _MOST_SEEN = 64
 """Values that were found by their form and are then known wherever they stand."""
-_GAP = rf"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{{0,2000}}(?:\x07|\x1b\\)|\0|{UNSEEN})+"
+_GAP = rf"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{{0,2000}}(?:\x07|\x1b\\)|\0|{INVISIBLE})+"
 """What may stand within a secret and is not seen: colours, links, characters without a width."""
 _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9_.-]")
 

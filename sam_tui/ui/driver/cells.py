@@ -30,7 +30,7 @@ _ERASES = re.compile(
 )
 """What ``TERM`` is where terminfo, or the terminal's makers, say so."""
 _LEAST_MOVED = 80
-"""Cells that a move of rows has to spare to be worth its sequences."""
+"""Cells that a move of rows has to save to be worth its sequences."""
 Look = tuple[str | None, ...]
 Piece = tuple[int, int, Strip]
 """CellRow, column, and what is to stand there."""

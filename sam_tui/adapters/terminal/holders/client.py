@@ -32,7 +32,7 @@ _CREDENTIALS = struct.Struct("=iII")
 
 
 @dataclass(frozen=True, slots=True)
-class Born:
+class SessionOrigin:
     """What a session was opened as. ``nonce`` is the secret of its marks, ``snippet`` the folder with what
     its shell reads at its start; ``began`` in epoch seconds."""
 
@@ -63,7 +63,7 @@ class Born:
 class KeptSession:
     """A holder that answered. ``idle`` is the time in seconds since somebody was attached."""
 
-    born: Born
+    origin: SessionOrigin
     pid: int
     attached: bool
     idle: float
@@ -145,7 +145,7 @@ class Holders:
 
     async def start(
         self,
-        born: Born,
+        origin: SessionOrigin,
         launch: PtyLaunch,
         watched: "tuple[Supervision, socket.socket] | None",
         scratch: str,
@@ -162,8 +162,8 @@ class Holders:
         if watched is not None:
             handed += [watched[1].fileno(), watched[0].fileno()]
         message: dict[str, Any] = {
-            "about": asdict(born),
-            "folder": os.path.join(self._folder, born.id),
+            "about": asdict(origin),
+            "folder": os.path.join(self._folder, origin.id),
             "scratch": scratch,
             "argv": launch.argv,
             "cwd": launch.cwd,
@@ -209,7 +209,7 @@ class Holders:
                 continue
             control.close()
             terminals.append(_kept(reply, folder))
-        return sorted(terminals, key=lambda terminal: terminal.born.began)
+        return sorted(terminals, key=lambda terminal: terminal.origin.began)
 
     async def attach(self, terminal: KeptSession) -> HeldProcess:
         """Take it over. Raises ``ToolError`` when another program has it, or it is gone."""
@@ -238,7 +238,9 @@ class Holders:
 def _kept(reply: dict[str, Any], folder: str) -> KeptSession:
     about: dict[str, Any] = dict(reply["about"])
     about["writable"] = tuple(about["writable"])
-    return KeptSession(Born(**about), reply["pid"], reply["attached"], reply["idle"], folder)
+    return KeptSession(
+        SessionOrigin(**about), reply["pid"], reply["attached"], reply["idle"], folder
+    )
 
 
 async def _say(folder: str, request: str) -> tuple[dict[str, Any], list[int], socket.socket]:

@@ -60,28 +60,28 @@ async def attach(holders: Holders, terminal: KeptSession) -> int | None:
     keys = sys.stdin.fileno()
     with _raw():
         _write(_OPENING)
-        seat = _Seat(process, terminal.born.nonce)
-        seat.begin()
-        loop.add_reader(process.fd, seat.on_message)
-        loop.add_reader(keys, seat.typed)
-        loop.add_signal_handler(signal.SIGWINCH, seat.fit)
+        attachment = _Attachment(process, terminal.origin.nonce)
+        attachment.begin()
+        loop.add_reader(process.fd, attachment.on_message)
+        loop.add_reader(keys, attachment.typed)
+        loop.add_signal_handler(signal.SIGWINCH, attachment.fit)
         for ending in _ENDINGS:
-            loop.add_signal_handler(ending, seat.over.set)
+            loop.add_signal_handler(ending, attachment.over.set)
         try:
-            await seat.over.wait()
+            await attachment.over.wait()
         finally:
             loop.remove_reader(process.fd)
             loop.remove_reader(keys)
             for number in (signal.SIGWINCH, *_ENDINGS):
                 loop.remove_signal_handler(number)
             # The last of what it prints is drawn before this terminal is as it was again.
-            ended = seat.ended
-            seat.leave()
+            ended = attachment.ended
+            attachment.leave()
             _write(_CLOSING + _CLEAR)
     return process.reap() if ended else None
 
 
-class _Seat:
+class _Attachment:
     """A person at a held session."""
 
     def __init__(self, process: HeldProcess, nonce: str) -> None:
@@ -93,7 +93,7 @@ class _Seat:
         self._process = process
         self._nonce = nonce
         self._marks = MarkStream(nonce)
-        self._tame = Tame()
+        self._safe = SafeOutput()
         self._cut = b""
         size = os.get_terminal_size(sys.stdin.fileno())
         self._screen = EmulatedScreen(size.columns, size.lines)
@@ -117,7 +117,7 @@ class _Seat:
         """Draw output of the session without the marks of shell integration."""
         for part in self._marks.split(data):
             if not isinstance(part, Mark):
-                self._draw(self._tame(part))
+                self._draw(self._safe(part))
                 continue
             if part.kind in "BCD":
                 self._at_prompt = part.kind != "C"
@@ -244,7 +244,7 @@ def _on_one_screen(match: re.Match[bytes]) -> bytes:
     return b"\x1b[?%s%s" % (b";".join(left), match[2]) if left else b""
 
 
-class Tame:
+class SafeOutput:
     """Output without what it could do to the terminal around: strings such as the clipboard's, OSC 52."""
 
     def __init__(self) -> None:
@@ -266,9 +266,9 @@ async def show(recording: Recording, *, speed: float, longest_pause: float) -> N
     running.set()
     loop = asyncio.get_running_loop()
     interactive = sys.stdin.isatty()
-    tame = Tame()
+    safe = SafeOutput()
     # Nobody is there any more for the answers to what was asked: they would be typed here.
-    stage = Stage(lambda data: _write(QUESTION.sub(b"", tame(data))), lambda _columns, _rows: None)
+    stage = Stage(lambda data: _write(QUESTION.sub(b"", safe(data))), lambda _columns, _rows: None)
     playing = loop.create_task(
         play(recording, stage, speed=speed, longest_pause=longest_pause, running=running)
     )

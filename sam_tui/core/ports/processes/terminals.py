@@ -228,10 +228,10 @@ class TerminalActivity(Protocol):
         """Return once nothing was printed for ``silence`` seconds, or after ``within`` seconds."""
         ...
 
-    async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
+    async def end_command(self, signalled: Callable[[str], None] | None = None) -> TerminalState:
         """End what runs in the foreground (INT, TERM, KILL), not the shell. Returns the state then.
 
-        ``struck`` hears each signal by its name, once a job got it.
+        ``signalled`` hears each signal by its name, once a job got it.
         """
         ...
 

@@ -52,7 +52,7 @@ _HINTS = {
 }
 _PLACEHOLDERS = {"denial": "What should be done instead?", "comment": "What should the agent know?"}
 
-_UNSEEN = "Not all of them are in view yet: PgDn or ↓ to the end, then 1"
+_NOT_IN_VIEW = "Not all of them are in view yet: PgDn or ↓ to the end, then 1"
 _TO_ALL: Mapping[str, Literal["once", "deny"]] = {"1": "once", "3": "deny"}
 """The answers to all that are listed."""
 
@@ -265,7 +265,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         if choice is None:
             self.guard.rearm()
         elif choice == "once" and details.scroll_offset.y < details.max_scroll_y:
-            self.border_subtitle = Content(_UNSEEN)
+            self.border_subtitle = Content(_NOT_IN_VIEW)
         elif self.guard.hears():
             for entry in self._listed:
                 self.post_message(InquiryAnswered(entry.id, Approval(choice, self._remark)))

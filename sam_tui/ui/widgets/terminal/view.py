@@ -78,7 +78,7 @@ class TerminalView(TerminalPast, can_focus=True):
         self.detach()
         self.session = session
         self.draw(session)
-        session.screen.on_bell(self._rung)
+        session.screen.on_bell(self._on_bell)
         session.screen.on_clipboard(self._clipboard_asked)
         self.post_message(TerminalAsked(self, "colours"))
         self.post_message(SessionChanged(self))
@@ -389,7 +389,7 @@ class TerminalView(TerminalPast, can_focus=True):
     def _clipboard_asked(self, request: "ClipboardRequest") -> None:
         self.post_message(TerminalAsked(self, "clipboard", request))
 
-    def _rung(self) -> None:
+    def _on_bell(self) -> None:
         if not (self.looked_at and self.has_focus):
             self._note("bell")
         self.post_message(TerminalAsked(self, "bell"))

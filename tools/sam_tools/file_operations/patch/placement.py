@@ -253,8 +253,8 @@ class Ground:
         ends = end == len(self._lines)
         if last.newline == (ends and self._unended):
             return False
-        spare = fuzz - max(head, tail)
-        return (head + spare >= 0 or at == 0) and (tail + spare >= 0 or ends)
+        fuzz_left = fuzz - max(head, tail)
+        return (head + fuzz_left >= 0 or at == 0) and (tail + fuzz_left >= 0 or ends)
 
     def _matches(
         self, sought: Sequence[str], form: _Comparison, hunk: Hunk, *, head: int

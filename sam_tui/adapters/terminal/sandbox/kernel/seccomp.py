@@ -174,7 +174,7 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
     if live:
         blocks["setsid"] = [_give(NOTIFY)]
     blocks["unshare"] = _when_bits(0, NAMESPACES | UNSHARED_TIME, FAIL | errno.EPERM)
-    blocks |= _objects_and_kin(live=live)
+    blocks |= _objects_and_scheduling(live=live)
     blocks["ioctl"] = _ioctl(live=live)
     if network == "hosts" and live:
         blocks |= _held_to_hosts()
@@ -187,7 +187,7 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
     return blocks
 
 
-def _objects_and_kin(*, live: bool) -> dict[str, list[Instruction]]:
+def _objects_and_scheduling(*, live: bool) -> dict[str, list[Instruction]]:
     """System V objects and the scheduling of processes: a run's own alone, and the caller's own freely."""
     if not live:
         return {name: [_give(FAIL | errno.ENOSYS)] for name in OBJECT_CALLS}
