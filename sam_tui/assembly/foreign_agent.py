@@ -23,7 +23,7 @@ ASKED = "agent.own_call"
 """A call that it makes by itself, and asks leave for."""
 READ = "file_operations.read_file"
 _LARGEST = 16_000_000
-"""Bytes of one file that it may read."""
+"""Bytes of a file that the agent may read at once."""
 
 
 def open_agent(parts: "Agent", line: str) -> "Model":

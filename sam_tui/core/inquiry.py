@@ -9,7 +9,7 @@ from sam_tui.core.ids import CallId, ConversationId, InquiryId
 from sam_tui.core.text.invisible import foreign_letters
 
 _MOST_LETTERS = 5
-"""Of one target; a name with more says by these what it is."""
+"""Foreign letters that a question names for one target."""
 
 ApprovalChoice = Literal["once", "timed", "deny", "scope", "rehearse", "amend"]
 """``scope`` takes one of the ``choices`` of the request, named by ``Approval.scope``; ``rehearse`` the

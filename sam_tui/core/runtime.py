@@ -129,7 +129,7 @@ class Runtime:
     plugins: "tuple[PluginReport, ...]" = ()
     _closed: bool = False
     _made: set[ConversationId] = field(default_factory=set[ConversationId])
-    """Conversations that began here; those in which nothing happened go at the end."""
+    """Conversations that began here; empty ones are deleted at the end."""
 
     @property
     def subagents(self) -> "Subagents":

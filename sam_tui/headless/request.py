@@ -48,7 +48,7 @@ class HeadlessRequest:
     permission_tool: "PermissionTool | None" = None
     """Who answers approvals."""
     approvals: "Approvals | None" = None
-    """What receives the questions that nobody answered."""
+    """The file for unanswered questions."""
     ephemeral: bool = False
     """Whether the conversation is removed at the end."""
     compat: bool = False

@@ -133,7 +133,7 @@ def _with_environment(settings: Settings, environ: Mapping[str, str]) -> Setting
     for setting in SETTINGS:
         text = environ.get(setting.env, "").strip() if setting.env else ""
         if text:
-            with suppress(WrongValue):  # who uses the variable says what is wrong with it
+            with suppress(WrongValue):  # the code that uses the variable reports a wrong value
                 values[setting.key] = (
                     from_text(setting, text),
                     SettingOrigin("environment", setting.env),

@@ -26,7 +26,7 @@ def visible_line(text: str) -> str:
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """The text on one line of at most ``limit`` characters, for titles: unseen characters go."""
+    """One line of at most ``limit`` characters, for titles, without invisible characters."""
     head = text[: limit * 4]
     spaced = "".join(" " if c.isspace() else c for c in head if c.isspace() or not _is_invisible(c))
     line = " ".join(spaced.split())

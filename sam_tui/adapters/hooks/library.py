@@ -152,7 +152,7 @@ class _File:
     root: str | None
     """The folder below which no link is followed; None for the person's own file."""
     trusts: Callable[[], bool] = lambda: True
-    """Whether what it names runs now."""
+    """Whether the hooks of the file may run now."""
     vouches: Callable[[str, bytes], bool] = lambda _, __: True
     bundle: BundleFolder | None = None
     signature: Signature | None = None

@@ -216,7 +216,7 @@ class LiteLLMModel:
                 for delta in answer.read(chunk):
                     yield delta
                 _forget(stream)
-        except Exception as error:  # litellm raises whatever it likes, bugs of its own included
+        except Exception as error:  # litellm raises exceptions of any class, its own bugs included
             failed = wire.error or self._failures.error_of(
                 litellm, error, wire, started=answer.started
             )

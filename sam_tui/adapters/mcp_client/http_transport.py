@@ -175,7 +175,7 @@ class _Registration:
             async with asyncio.timeout(_WITHDRAW_SECONDS):
                 await http.delete(self.page, headers=bearer, auth=httpx2.Auth())
         except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError):
-            return  # it stays there, unused
+            return  # the registration stays on the server, unused
 
 
 def origin_of(url: str) -> str:

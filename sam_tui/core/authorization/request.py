@@ -89,7 +89,7 @@ class Request:
     words: str = ""
     """What the agent says about it: shown, and never judged."""
     draft: Callable[[], Draft | None] = lambda: None
-    """What it would write, where the person can change it."""
+    """The proposed content, if the person can change it."""
     require_unchanged: Callable[[], None] = lambda: None
     """Raises ``ToolError`` where it would no longer do what was shown of it."""
     ahead: bool = False

@@ -309,7 +309,7 @@ class Checkpoint:
 
 
 FileFate = Literal["restored", "deleted", "created"]
-"""What restoring does with a file that is there, one that was not, and one that is gone."""
+"""The effect of a restore on a file: changed back, removed, or written again after it was deleted."""
 
 
 @dataclass(frozen=True, slots=True)

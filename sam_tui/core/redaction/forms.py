@@ -313,7 +313,7 @@ def assigned_secrets(text: str) -> list[tuple[str, int, int]]:
     lowered = _lowered(text)
     keywords = [keyword for keyword in _KEYWORDS if keyword in lowered]
     if not keywords:
-        return []  # a name that tells has one of them, beside its value as well
+        return []  # every telling name contains a keyword
     secrets: dict[int, tuple[str, int, int]] = {}
     for span in (*_assigned_values(text, lowered, keywords), *_named_values(text, lowered)):
         secrets.setdefault(span[1], span)

@@ -70,7 +70,7 @@ class Shield:
         self._by_length: tuple[list[int], list[str]] = ([], [])
         """The known values from the longest to the shortest, and their lengths below zero, to search."""
         self._worded: list[str] = []
-        """Those of them that have blanks in them."""
+        """The known values that contain blanks."""
         self._seen_values: dict[str, set[str]] = {}
         self._given: set[str] = set()
         self._shown: set[str] = set()
@@ -209,7 +209,7 @@ class Shield:
 
         def masked(match: re.Match[str]) -> str:
             placeholder = self._known.get(match[0])
-            if placeholder is None:  # it was one already
+            if placeholder is None:  # the match is a placeholder already
                 return match[0]
             counts[placeholder] = counts.get(placeholder, 0) + 1
             return placeholder

@@ -21,7 +21,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def show_invisible(text: str, seen: set[str] | None = None) -> tuple[str, int]:
-    """``⟨U+202E⟩`` for every unseen character, and how many; those written are added to ``seen``.
+    """``⟨U+202E⟩`` for every invisible character, and their number; those written are added to ``seen``.
 
     Joiners inside emoji and inside words of scripts that need them are left alone, and so is a byte
     order mark at the very start.

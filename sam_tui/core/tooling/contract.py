@@ -36,7 +36,7 @@ class Schedule(StrEnum):
     SERIAL = "serial"
     """As parallel, but never two calls of the same tool."""
     BLOCKING = "blocking"
-    """Nothing: it starts after all calls before it, and those after it wait."""
+    """No other: earlier calls end first, and later ones wait."""
 
 
 AskKept = Callable[[str, Sequence[Diff]], Awaitable[bool]]

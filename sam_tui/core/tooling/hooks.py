@@ -74,7 +74,7 @@ class Said:
     updated: Mapping[str, object] | None = None
     """What a call is given in place of its input; None where that stays as it is."""
     whose: str = ""
-    """The hook that wants it so."""
+    """The hook that changed the input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +278,7 @@ class HookedCall:
     halt: str = ""
     """Why the turn ends after this call; empty where it goes on."""
     verdict: Said | None = None
-    """What the hooks said before it; None where they hear nothing of it."""
+    """The answer of the hooks before the call; None if no hook listens."""
 
     async def rewritten(self) -> str:
         """Ask the hooks; the input that they want in place of the call's as JSON, or nothing.

@@ -30,7 +30,7 @@ class TerminalPerson:
 
     def __init__(self, write: Callable[[str], None], source: int = 0, sink: int = 2) -> None:
         self.unanswered = 0
-        """Inquiries that ended because nobody was there."""
+        """The number of inquiries that ended without a person."""
         self._write = write
         self._source = source
         self._is_there = os.isatty(source) and os.isatty(sink)

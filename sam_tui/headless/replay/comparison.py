@@ -19,7 +19,7 @@ from sam_tui.headless.replay.scenario import (
 Subject = Literal["requests", "results", "files"]
 SUBJECTS: tuple[Subject, ...] = ("requests", "results", "files")
 _MOST_LINES = 40
-"""Of one difference that are told."""
+"""Lines of a difference that are printed."""
 _VARIES = (
     (r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \w+ \d{4}", "time"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?", "time"),

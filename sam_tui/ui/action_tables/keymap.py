@@ -131,7 +131,7 @@ def key_of(text: str) -> str:
     *names, last = words
     last = _SIGNS.get(last, last)
     modifiers = [modifier for modifier in _MODIFIERS if modifier in names]
-    if len(modifiers) != len(names):  # one is unknown, or there twice
+    if len(modifiers) != len(names):  # an unknown or a repeated modifier
         return ""
     if not _is_free(last):
         is_key = len(last) == 1 or last in _SIGNS.values() or last in _NAMED

@@ -40,7 +40,7 @@ class ModelChoice:
         self._patience = patience
         self._mending = asyncio.Lock()
         self._offer: ModelOffer | None = None
-        """The one in use, once it was chosen here."""
+        """The model in use, once chosen here."""
         self._asking = False
         self.chosen = Signal()
         """Sent after the person chose a model."""

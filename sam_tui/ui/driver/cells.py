@@ -40,7 +40,7 @@ def erases_in_ground(environment: Mapping[str, str]) -> bool:
     """Whether the terminal that an environment tells of erases cells in the ground that is set."""
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if environment.get("STY") or program == "Apple_Terminal":
-        return False  # GNU screen, and one that claims more by its TERM than it can
+        return False  # GNU screen, and Terminal.app, whose TERM claims too much
     return bool(_ERASES.fullmatch(term)) or (
         program == "tmux" and term.startswith(("screen", "tmux"))
     )

@@ -221,7 +221,7 @@ class PatchDraft:
                     hint="Put all changes of a file into one part, or make two calls.",
                 )
 
-    # ---- what they come to
+    # ---- the result
 
     def steps(self) -> list[EditStep]:
         """What has to be done: what goes first, then other names, then new contents."""

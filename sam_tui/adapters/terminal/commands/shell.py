@@ -329,7 +329,7 @@ class _Execution:
                 if hurried:
                     table = await self._run.look()
                     if self._ending.done():
-                        break  # nobody holds its number any longer
+                        break  # the process is reaped, and its id may be reused
                     strike(self._process.pid, signal.SIGKILL, table=table)
                     hurried = False
                 await asyncio.shield(self._ending)

@@ -144,7 +144,7 @@ class TrackedRun:
         self._told: set[int] = set()
         self._leader = 0
         self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
-        """What its environment has to hold."""
+        """Variables that the command must be started with."""
 
     def started(self, pid: int) -> None:
         """Note the command's shell, which waits and has started nothing yet."""

@@ -95,7 +95,7 @@ class Sandbox:
         self.secrets = tuple(secrets)
         """What commands may not read."""
         self.opened = tuple(map(os.path.realpath, opened))
-        """What they may read of it."""
+        """Real paths among the secrets that commands may read."""
         self._caches = tuple(caches)
         self._network: Network = "on"
         self._hosts = HostTerms()

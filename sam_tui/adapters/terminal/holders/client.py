@@ -201,7 +201,7 @@ class Holders:
             try:
                 reply, _, control = await _say(folder, "tell")
             except FileNotFoundError:
-                continue  # one that starts now
+                continue  # this holder is still starting
             except ConnectionRefusedError:
                 shutil.rmtree(folder, ignore_errors=True)
                 continue

@@ -191,7 +191,7 @@ class Holder:
                 handed = [self._ring.descriptor, self._master]
                 if self._supervision is not None:
                     handed.append(self._supervision.fileno())
-                # Only for whoever takes it over: what the person typed is among it.
+                # Sent on attaching alone, as it contains text that the person typed.
                 reply["hold"] = self._hold
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE)
                 socket.send_fds(client, [json.dumps(reply).encode()], handed)

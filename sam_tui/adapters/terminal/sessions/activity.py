@@ -87,7 +87,7 @@ class TerminationEscalation:
         now, image = self._clock(), _image(group)
         job = self._jobs.get(group)
         if job is None or (image and image != job.image):
-            # One that became another program took what came before with it unheeded.
+            # After an exec the new program may ignore the earlier signals: escalate anew.
             job = self._jobs[group] = _Job(image, 0, now)
         elif group == self._shell:
             pass
@@ -267,7 +267,7 @@ class Activity:
             return False
         waiting = self._waits()
         if not waiting.readable:
-            # All that is left is what it looks like.
+            # Without a look at the process only silence and the prompt are left to judge by.
             return silence >= (_LONG_PAUSE if self._log.at_prompt else self._patience())
         if waiting.reading or (waiting.polling and self._log.at_prompt):
             return True

@@ -70,7 +70,7 @@ class PtySession(Watchers):
         """What the person has selected of it in the workbench."""
         self.pty = Pty(process, self._heard, self._ended)
         self.pid = self.pty.pid
-        """Its shell, which leads its session."""
+        """The id of the shell, which leads its session."""
         self.activity = Activity(self.pty, self._log, self._history)
         parts = TurnParts(
             origin, process, self.pty, self._log, self.activity, self._history,
@@ -297,7 +297,7 @@ class PtySession(Watchers):
         self.activity.wake()
         self.notify()
 
-    # ---- what it looks like
+    # ---- the screen
 
     def _emulator(self) -> "EmulatedScreen":
         if self._screen is None:

@@ -122,7 +122,7 @@ class Turns(SessionHolder):
         """Change who types into it, or tell the person another reason; nothing in their own."""
         if self._personal or (holder == self.holder and not reason):
             return
-        # What was printed until now belongs to whoever held it.
+        # Output until now belongs to the previous holder.
         self._pty.catch_up()
         process = self._parts.process
         # Made now at the latest: what comes while the person holds it is on the screen alone.

@@ -42,7 +42,7 @@ class ShellLog:
         shell: str,
     ) -> None:
         self.trusted = self.integrated = False
-        """Whether its last mark counts; whether there ever was one."""
+        """Whether the last mark is valid; whether there was any."""
         self.past = False
         """Whether what comes now happened earlier, so that its times are not known."""
         self.directory = ""

@@ -15,7 +15,7 @@ Network = Literal["granted", "on", "hosts", "off"]
 NETWORKS: tuple[Network, ...] = ("on", "hosts", "off")
 """What can be chosen, the widest first."""
 DEFAULT_NETWORK: Network = "hosts"
-"""What holds where nobody chose."""
+"""The network without a choice."""
 SandboxChoice = Literal["default", "strict", "off"]
 """``strict`` is bubblewrap; ``off`` leaves commands free, and every one of them is asked."""
 Shield = Literal["writes", "metadata", "signals", "sockets", "network", "secrets", "kernel"]

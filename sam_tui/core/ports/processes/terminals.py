@@ -41,7 +41,7 @@ class CommandRequest:
     unhurried: Callable[[], bool] | None = None
     """Asked when the time is up: ``timeout`` no longer counts once it says so."""
     stdin: bytes = b""
-    """What it reads; it need not read it."""
+    """Standard input; the command need not read it."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """What its environment has besides the usual."""
     apart: bool = False
@@ -73,7 +73,7 @@ class CommandResult:
     withheld: tuple[str, ...] = ()
     """Variables that look like secrets, which a command that failed did not get and may have wanted."""
     left: "LeftRunning | None" = None
-    """What it started and left running, where there is such."""
+    """Processes of the command that are still running, if any."""
     left_id: str = ""
     """The id by which that is read and ended, where it is kept."""
     exceeded: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from sam_tui.core.workflow.refusals import WorkflowRefused
 
 MOST_CHILDREN = 50
 _TOLD = ("agent", "llm")
-"""Kinds whose prompt says what the steps came to that they need."""
+"""Kinds whose prompt contains the outputs of the steps that they need."""
 _FIELDS = {
     "id", "kind", "description", "persona", "needs", "parallel", "tools", "prompt", "inputs", "tool",
     "arguments", "output", "attempts", "timeout", "max_calls", "choices", "on_fail",

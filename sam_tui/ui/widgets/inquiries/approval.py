@@ -144,9 +144,9 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         self._behind: View = "choices"
         """Where a comment leads back to."""
         self._kind: Sequence[Inquiry] = ()
-        """This and the others of its kind that wait now."""
+        """The waiting inquiries of this kind, this one included."""
         self._listed: Sequence[Inquiry] = ()
-        """Those of them that the person was shown to answer all at once."""
+        """The inquiries that the person saw listed, to be answered at once."""
         self._buttons = buttons_of(request)
 
     def compose(self) -> ComposeResult:

@@ -198,7 +198,7 @@ class ReplayView(WatchedView):
         return f"{mark} {clock(playback.at)}/{length}{speed} · {keys}"
 
     def unwatched(self) -> None:
-        """A recording that goes on unseen is no news."""
+        """Do nothing: the output of a hidden recording is no news."""
 
     def on_hide(self) -> None:
         """Pause while hidden."""

@@ -46,16 +46,16 @@ class TerminalView(TerminalPast, can_focus=True):
     """
 
     WAY_OUT = "terminal: Ctrl+] twice leaves"
+    """How to leave while the terminal has the keys."""
     TAKES_TEXT = True
-    """Whether what is typed and pasted here stays here."""
-    """How to get away, while the keys go here."""
+    """Whether typed and pasted text goes to the program."""
 
     def __init__(self, *, waiting: str, restartable: bool, id: str) -> None:
         super().__init__(waiting=waiting, id=id)
         self.session: TerminalSession | None = None
-        """What runs in it."""
+        """The session on show."""
         self.label = ""
-        """What the border around should say."""
+        """The title of the border."""
         self.badge: tuple[str, str] = ("", "")
         """What stands before the label, such as who holds the session: text and style."""
         self.name_shown = ""

@@ -28,7 +28,7 @@ class ManusSession:
     steps: Mapping[str, StepView]
     ticket: Ticket | None
     role_reasons: tuple[str, ...] = ()
-    """Why it has its role."""
+    """Reasons for the choice of the role."""
 
     @property
     def id(self) -> str:

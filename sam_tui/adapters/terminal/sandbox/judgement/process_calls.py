@@ -80,7 +80,7 @@ def _session(watch: Watch, call: Notification) -> None:
     """Add the session that a process is about to create to the run."""
     process = Target(call.thread, watch.memory).process
     since = watch.census.add(process)
-    # Before it can leave, so that whoever looks for it afterwards knows where.
+    # Reported before the call, so that later searches look in the new session, too.
     watch.report({"tell": "session", "session": process, "since": since})
     watch.proceed(call)
 

@@ -25,7 +25,7 @@ LEAST_ABI = 3
 """Before this, truncation cannot be refused (linux/landlock.h), so without a supervisor outside files
 could be emptied."""
 LEAST_SUPERVISED_ABI = 1
-"""With one: what is missing, it carries out itself."""
+"""The least version with a supervisor, which enforces the missing rules."""
 RENAME_ABI = 2
 NETWORK_ABI = 4
 DEVICE_ABI = 5

@@ -388,7 +388,7 @@ def passing() -> bytes:
 
 
 def sealing(machine: Machine) -> bytes:
-    """A second filter, for when the listener is handed over: nothing is sent unseen from then on."""
+    """A second filter, after the listener was handed over: no message leaves unsupervised from then on."""
     instructions: list[Instruction] = [
         (_LOAD, 0, 0, _NUMBER),
         (_EQUAL, 0, 3, machine.calls["sendmsg"]),

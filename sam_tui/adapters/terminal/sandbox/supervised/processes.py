@@ -223,7 +223,7 @@ def _environment(pid: int) -> list[bytes]:
                 break
             select.select([], [], [], _EXECUTION)
     except OSError:
-        pass  # it is gone, or somebody else's
+        pass  # the process ended or belongs to another user
     return []
 
 

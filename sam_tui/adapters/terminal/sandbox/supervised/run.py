@@ -118,7 +118,7 @@ class Watch:
         self.rights_changed = False
         """Whether any of its processes may act as somebody else than the supervisor."""
         self.reads = Reads()
-        """What it reads without a question."""
+        """Paths that the run reads without a question."""
         self.hosts: Hosts | None = None
         """Where its network is held to a list of hosts."""
         self.datagram_sockets: Set[int] = frozenset()
