@@ -1,4 +1,4 @@
-"""Facts about the process that this program runs in."""
+"""The id, memory, process group and command line of this process."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ def stop_group() -> None:
 
 
 def _group_without_children() -> list[int]:
-    """The other processes of this process group that do not descend from this one."""
+    """The processes of this process group that do not descend from this process."""
     parents: dict[int, int] = {}
     groups: dict[int, int] = {}
     for name in filter(str.isdecimal, os.listdir("/proc")):

@@ -22,7 +22,7 @@ def keep_own() -> None:
 
 
 def ignore(*numbers: int) -> None:
-    """Ignore signals in this process, but not in programs that it starts."""
+    """Ignore signals in this process alone; its children get the default disposition."""
     for number in numbers:
         signal.signal(number, _nothing)
 

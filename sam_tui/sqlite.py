@@ -1,11 +1,9 @@
-"""What each of our SQLite files needs: whole transactions, and one process that prepares it.
-
-It stands between the adapters, which do not know each other, and knows nothing but SQLite.
-"""
+"""Common parts of all our SQLite files: one connection, transactions, migrations, and errors in words."""
 
 import fcntl
 import os
 import sqlite3
+import stat
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -14,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from sam_tui.core.errors import StorageError
 from sam_tui.core.text.plain import printable
 
 _WRITE_LOCK = "120"
@@ -23,7 +22,7 @@ _COPYING = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class MigrationStep:
-    """One change of a schema: its name, which is recorded afterwards, and its statements."""
+    """One change of a schema: the name that is recorded, and the statements."""
 
     name: str
     statements: tuple[str, ...]
@@ -62,7 +61,7 @@ def alone(lock: Path) -> Generator[None, None, None]:
 
 
 def holder(path: Path) -> str:
-    """Who writes to a file just now, as Linux lists it: ``python (process 12)``; empty if unknown."""
+    """The process that writes to a file, as Linux lists it: ``python (process 12)``; empty if unknown."""
     with suppress(OSError, ValueError, IndexError):
         log = os.stat(f"{path}-shm")
         file = f"{os.major(log.st_dev):02x}:{os.minor(log.st_dev):02x}:{log.st_ino}"
@@ -82,13 +81,13 @@ def is_locked(error: sqlite3.Error) -> bool:
 
 
 def is_damaged(error: sqlite3.Error) -> bool:
-    """Whether the file is not what SQLite wrote."""
+    """Whether SQLite reports the file as damaged."""
     text = str(error).lower()
     return "malformed" in text or "not a database" in text or "no such table" in text
 
 
 def way_out(error: sqlite3.Error, path: Path) -> str:
-    """What a person can do about a file that cannot be used."""
+    """Advice for the person about an unusable file."""
     text = str(error).lower()
     if is_locked(error):
         writer = holder(path) or "Another program"
@@ -105,10 +104,97 @@ def way_out(error: sqlite3.Error, path: Path) -> str:
 
 def make_private(path: Path) -> None:
     """Make the file for its owner alone, before SQLite does; its log and index take its mode."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        if stat.S_IMODE(path.stat().st_mode) & 0o077 and path.stat().st_uid == os.geteuid():
+            path.chmod(0o600)
 
 
-def opened(
+def _make_folder(path: Path) -> None:
+    """Make the folder of a file for its owner alone; restrict one that holds the file or nothing."""
+    folder = path.parent
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    ours = path.exists() or not any(folder.iterdir())
+    status = folder.stat()
+    if ours and stat.S_IMODE(status.st_mode) != 0o700 and status.st_uid == os.geteuid():
+        folder.chmod(0o700)
+
+
+class SqliteFile:
+    """One file over one connection, migrated when it is made. Not for use from several threads.
+
+    ``flushed``: a commit that returned has reached the disk. ``repair`` is advice for a damaged file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        steps: Sequence[MigrationStep],
+        busy_seconds: float,
+        *,
+        flushed: bool = False,
+        decode: Callable[[bytes], str] = str,
+        repair: str = "",
+    ) -> None:
+        self.path = path
+        self._repair = repair
+        self._connection: sqlite3.Connection | None = None
+        with self.explained("opened"):
+            _make_folder(path)
+            make_private(path)
+            self._connection = _opened(path, steps, busy_seconds, flushed=flushed, decode=decode)
+
+    @property
+    def live(self) -> sqlite3.Connection:
+        """The open connection. Raises ``StorageError`` once it is closed."""
+        if self._connection is None:
+            raise StorageError(f"{self.path} was already closed.")
+        return self._connection
+
+    @contextmanager
+    def transaction(self) -> Generator[sqlite3.Connection, None, None]:
+        """A write transaction: committed when the block ends, undone when it raises.
+
+        Raises ``StorageError`` for what SQLite refuses, a lock held too long among it.
+        """
+        with self.explained("written"), transaction(self.live) as connection:
+            yield connection
+
+    @contextmanager
+    def explained(self, verb: str) -> Generator[None, None, None]:
+        """Turn errors of SQLite and the system into a ``StorageError`` that says what to do."""
+        try:
+            yield
+        except NewerDatabase as newer:
+            raise StorageError(
+                f"{self.path} was written by a newer sam-tui (it has the step “{newer}”).",
+                hint="Update sam-tui, or choose another folder with --data-dir.",
+            ) from newer
+        except sqlite3.IntegrityError as error:
+            raise StorageError(f"{self.path} refused the entry: {error}.") from error
+        except sqlite3.Error as error:
+            hint = (is_damaged(error) and self._repair) or way_out(error, self.path)
+            raise StorageError(f"{self.path} could not be {verb}: {error}.", hint=hint) from error
+        except OSError as error:
+            if (
+                error.filename is None and error.errno is None
+            ):  # a timeout, which the caller handles
+                raise
+            raise StorageError(
+                f"{error.filename or self.path} could not be {verb}: {error.strerror}.",
+                hint="Choose a folder that you can write to with --data-dir.",
+            ) from error
+
+    def close(self) -> None:
+        """Close the connection; closing again does nothing."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _opened(
     path: Path,
     steps: Sequence[MigrationStep],
     seconds: float,

@@ -97,7 +97,7 @@ _MOST_MEMORIES, _PREVIEW = 20, 100
 
 
 class MemoriesReminder:
-    """The memories of the last five minutes, of this conversation or those that share its topic."""
+    """Memories of the last five minutes, from the conversation or others of its topic."""
 
     name = "memories"
     trigger = "what is remembered changes"

@@ -98,7 +98,7 @@ class EditorAgent:
         }
 
     def connect(self, connection: Connection) -> None:
-        """What answers go through."""
+        """Set the connection for messages to the client."""
         self._connection = connection
 
     async def handle(self, method: str, params: object, is_notification: bool) -> BaseModel | None:
@@ -122,7 +122,7 @@ class EditorAgent:
             raise RequestError(_INTERNAL, f"{error.title}: {error.explain()}") from error
 
     async def close(self) -> None:
-        """End all sessions and what they started."""
+        """Close all sessions at the same time."""
         sessions, self._sessions = list(self._sessions.values()), {}
         await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
 

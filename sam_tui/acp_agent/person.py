@@ -1,4 +1,4 @@
-"""What a client's person sends, and what they are asked: prompts, approvals, questions.
+"""The client's person on the wire: their prompts, and the approvals and questions put to them.
 
 The host words every approval. An answer counts for the question that it was given to: the options of
 each carry its id, and anything but one of them denies.
@@ -168,6 +168,6 @@ def _option(inquiry: Inquiry, choice: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text from outside on one line, which Markdown leaves as it is."""
+    """Untrusted text on one line, as inline code in Markdown."""
     plain = one_line(text).replace("`", "'")
     return f"`{plain}`"

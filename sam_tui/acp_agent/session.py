@@ -1,4 +1,4 @@
-"""One conversation of a client: its turns, what is told of them, who is asked, and the client's files."""
+"""A conversation of a client: turns, updates to the client, approvals, and files as the editor has them."""
 
 import asyncio
 import concurrent.futures
@@ -84,7 +84,7 @@ class EditorSession:
     # ---- turns
 
     async def prompt(self, blocks: Blocks) -> schema.PromptResponse:
-        """Run one turn to its end. Nothing before its task exists waits, so no cancel overtakes it."""
+        """Run one turn to its end. The task starts before the first ``await``, so a cancel reaches it."""
         if self._turn is not None:
             raise UsageError("A turn is running.", hint="Wait for it, or cancel it.")
         turn = self._turn = _begin(
@@ -104,7 +104,7 @@ class EditorSession:
         return schema.PromptResponse(stop_reason=_stop_reason(finished), usage=_usage(finished))
 
     def cancel(self) -> None:
-        """End the running turn, whatever it waits for."""
+        """Cancel the running turn, also while it waits for an answer."""
         if self._turn is not None:
             self._turn.cancel()
 
@@ -286,7 +286,7 @@ class EditorSession:
 
 
 class ClientBuffers:
-    """The ``EditorBuffers`` of one client; made on the loop that speaks to it."""
+    """The ``EditorBuffers`` port over one client; create it on the connection's event loop."""
 
     def __init__(self, connection: Connection, client: schema.ClientCapabilities) -> None:
         self._connection = connection
@@ -296,12 +296,12 @@ class ClientBuffers:
         self._session = ""
 
     def begin(self, session: str) -> None:
-        """Ask for this session from now on."""
+        """Request files for this session from now on."""
         self._session = session
 
     @property
     def reachable(self) -> bool:
-        """Whether it can be asked, in this thread."""
+        """Whether this thread can request files of the client: any but the event loop's."""
         return self._offers and bool(self._session) and threading.get_ident() != self._thread
 
     def read(self, path: str) -> str | None:

@@ -100,7 +100,7 @@ _STATUSES: Final[Mapping[str, schema.PlanEntryStatus]] = {
 
 
 def kind_of(operation: str) -> schema.ToolKind:
-    """What an operation does."""
+    """The protocol's kind of an operation, ``other`` if none fits."""
     return KINDS.get(operation) or KINDS.get(operation.partition(".")[0]) or "other"
 
 
@@ -352,7 +352,7 @@ def diff_content(change: Diff, root: str) -> schema.FileEditToolCallContent:
 
 
 def _words(text: str) -> schema.ContentToolCallContent:
-    """Text as it is: clients draw Markdown, so it stands in a fence that nothing in it ends."""
+    """Text in a fence of backticks longer than any in it, as clients render Markdown."""
     cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\n[…]"
     plain = visible_text(cut)
     fence = "```"
@@ -362,7 +362,7 @@ def _words(text: str) -> schema.ContentToolCallContent:
 
 
 def _arguments(text: str) -> object:
-    """What a call was given: as JSON where it is that, else as the model wrote it."""
+    """A call's arguments parsed as JSON; the text itself if it is no JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

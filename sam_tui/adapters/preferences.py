@@ -19,7 +19,7 @@ class PreferenceFile:
         self._path = os.path.join(data_dir, PREFERENCES_FILE)
 
     def read(self, section: str) -> Mapping[str, object]:
-        """What was written there last; empty where nothing was."""
+        """The stored values of a section; empty if nothing is stored."""
         stored = self._sections().get(section)
         return cast("Mapping[str, object]", stored) if isinstance(stored, dict) else {}
 

@@ -161,7 +161,7 @@ class CommandRun:
                 released.set_result(None)
 
     async def end(self) -> None:
-        """End it and all it started; returns once it is over."""
+        """Cancel the command, and wait until all its processes have ended."""
         self._task.cancel()
         await asyncio.wait([self._task])
 

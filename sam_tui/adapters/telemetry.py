@@ -119,7 +119,7 @@ _NANO = 1_000_000_000
 
 @dataclass(slots=True)
 class _OpenTurn:
-    """A turn that runs, and what ended in it."""
+    """A running turn, with the spans and events that ended in it."""
 
     trace: str
     span: str
@@ -154,7 +154,7 @@ class TelemetryRecorder:
         self._since = clock.now()
 
     def take(self, event: Event) -> None:
-        """Hear one event."""
+        """Record an event of the bus."""
         match event:
             case TurnStarted(conversation=conversation):
                 self._begin(conversation)

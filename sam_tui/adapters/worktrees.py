@@ -91,7 +91,7 @@ class Worktrees:
         return os.path.normpath(os.path.join(path, below))
 
     def listed(self) -> list[Worktree]:
-        """Those that were made here, by name."""
+        """The worktrees that were created here, by name."""
         above = os.path.dirname(self._path("x"))
         names = sorted(os.listdir(above)) if os.path.isdir(above) else []
         return [
@@ -101,7 +101,8 @@ class Worktrees:
         ]
 
     def merge(self, name: str, message: str) -> str:
-        """Merge its branch into the one that is checked out, and remove it; says what came of it.
+        """Merge a worktree's branch into the one checked out here, and remove the worktree; says what
+        happened.
 
         With a ``message`` what is not committed there is committed first.
         """
@@ -125,7 +126,8 @@ class Worktrees:
         return output.splitlines()[-1] if output else ""
 
     def drop(self, name: str, *, force: bool) -> None:
-        """Remove it with its branch; with ``force`` also what is nowhere else."""
+        """Remove a worktree and its branch; ``force`` discards changes and commits that are nowhere
+        else."""
         standing = self._standing(name)
         if (standing.changed or standing.ahead) and not force:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""Options -> Runtime: the one place that knows every leaf.
+"""Options -> Runtime: the only package that imports every leaf.
 
 options  what a front end was asked for; configuration: the folders and files it works with
 stores   what is kept and read, each made when it is first asked for, and so below

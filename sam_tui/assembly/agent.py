@@ -48,7 +48,7 @@ _SAMPLING_TOKENS = 20_000
 
 
 class Agent(Providers):
-    """The parts of one runtime: the services of its tools, and those that answer a prompt."""
+    """The parts of one runtime that serve its tools and answer prompts."""
 
     def __init__(self, configuration: "Configuration") -> None:
         super().__init__(configuration)
@@ -88,7 +88,7 @@ class Agent(Providers):
     @property
     @once
     def hand_out(self) -> "StepQueues | None":
-        """Who hands out the steps of some roles; None where all are done here. Raises ``SamError``."""
+        """Hands out the steps of some roles; None if all steps run here. Raises ``SamError``."""
         options = self.configuration.options
         if not options.hand_out:
             return None
@@ -186,7 +186,7 @@ class Agent(Providers):
 
     @property
     def _notes_wanted(self) -> bool:
-        """Whether a model is asked for notes on what leaves its context; else rules alone decide."""
+        """Whether a model writes notes on messages that leave the context."""
         return self.environ.get("SAM_TUI_COMPACTION", "model") != "rules"
 
     @property

@@ -24,7 +24,7 @@ def adverts() -> Mapping[str, Advert]:
 
 
 def text_of(tools: Iterable[Tool]) -> str:
-    """What the file should hold for these tools."""
+    """The content of the catalogue for these tools."""
     rows = [
         {
             "name": advert.name,

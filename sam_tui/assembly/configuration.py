@@ -79,7 +79,7 @@ class Configuration:
 
     @property
     def has_hooks(self) -> bool:
-        """Whether there is a file that may configure hooks."""
+        """Whether a file that may configure hooks exists."""
         user = os.path.join(self.folders.config_dir, "hooks.json")
         project = f"{self.workspace.root}/.sam/hooks.json"
         return os.path.lexists(user) or os.path.lexists(project) or self.has_bundles

@@ -23,7 +23,7 @@ ASKED = "agent.own_call"
 """A call that it makes by itself, and asks leave for."""
 READ = "file_operations.read_file"
 _LARGEST = 16_000_000
-"""Bytes of one file that it may read."""
+"""Bytes of a file that the agent may read at once."""
 
 
 def open_agent(parts: "Agent", line: str) -> "Model":
@@ -50,7 +50,7 @@ def open_agent(parts: "Agent", line: str) -> "Model":
 
 
 class _Duties:
-    """What this program does for one foreign agent: its files, commands and permissions."""
+    """Serves one foreign agent: starts its program, reads files, and asks for permissions."""
 
     def __init__(self, parts: "Agent", words: tuple[str, ...]) -> None:
         self._parts = parts
@@ -59,7 +59,7 @@ class _Duties:
     async def start(
         self, conversation: ConversationId, on_error: Callable[[str], None]
     ) -> PipedProgram:
-        """Its program, judged like any command, in the sandbox. Raises ``ToolError``."""
+        """Start the agent's program in the sandbox, judged like any command. Raises ``ToolError``."""
         from sam_tui.adapters.policy.readable_paths import NamedReads
 
         parts, guard, line = self._parts, self._parts.guard, shlex.join(self._words)
@@ -86,7 +86,7 @@ class _Duties:
         )
 
     async def read(self, conversation: ConversationId, call: CallId, path: str) -> str:
-        """A file as the guard allows it, without secrets. Raises ``ToolError``."""
+        """Read a file as the guard allows it, redacted. Raises ``ToolError``."""
         parts, summary = self._parts, f"Reading: {path}"
         accesses = parts.guard.locate((Read(path, "path"),))
         decision = await parts.executor.decide(

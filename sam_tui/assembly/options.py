@@ -70,7 +70,7 @@ class Options:
     prompt_text: str = ""
     """The system prompt in words, in place of the one of that id."""
     prompt_appended: str = ""
-    """What is said behind it."""
+    """Text appended to the system prompt."""
     personality: str = ""
     topic: str = ""
     workflow_mode: bool = False
@@ -99,7 +99,7 @@ class Options:
     agent: str | None = None
     """The command line of another agent (ACP) that answers in place of a model."""
     program: str = "sam-tui"
-    """What other programs call this one where it writes to a conversation."""
+    """The name of this program in the lease of a conversation."""
     keeps_terminals: bool = False
     """Whether agents' terminal sessions outlive the program."""
     notes: tuple[str, ...] = ()

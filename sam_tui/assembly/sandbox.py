@@ -110,7 +110,7 @@ class Processes(Stores):
     @property
     @once
     def piped(self) -> "PipedCommands":
-        """Programs that are spoken to, such as MCP servers."""
+        """Programs with pipes for input and output, such as MCP servers."""
         from sam_tui.adapters.terminal.commands.piped import PipedCommands
 
         return PipedCommands(self.sandbox)

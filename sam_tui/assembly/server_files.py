@@ -28,7 +28,7 @@ class ServerFiles:
         return self._bundled or any(map(names_something, self._paths()))
 
     def files(self) -> "list[ServerFile]":
-        """All of them, in the order in which they count."""
+        """All files of servers; an earlier one precedes a later one."""
         from sam_tui.adapters.mcp_client import PROJECT_FILE, ServerFile, SettingsReader
         from sam_tui.adapters.terminal.processes.environment import PROVIDER_KEYS
 

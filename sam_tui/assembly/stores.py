@@ -143,7 +143,7 @@ class Stores(Lazy, ABC):
         )
 
     def bundles(self) -> "Sequence[BundleFolder]":
-        """The bundles that count now; what knows them is loaded where one was ever added."""
+        """The bundles in use; their modules are loaded only after one was added."""
         return self._bundles.counting() if self.configuration.has_bundles else ()
 
     @property

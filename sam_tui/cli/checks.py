@@ -33,7 +33,7 @@ def online_services(settings: str) -> tuple[Examination, ...]:
 
 
 def _search() -> DoctorCheck:
-    """Which engine is asked, and by which setting."""
+    """The search engine in use, and the setting that chose it."""
     from sam_tui.adapters.web.providers import CHOICE, NEEDED, engine_of
 
     name = engine_of(os.environ)

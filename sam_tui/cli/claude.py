@@ -43,7 +43,7 @@ NEEDLESS = (
     "--mcp-debug",
     "--no-chrome",
 )
-"""What says how it is here anyway."""
+"""Options that state what this program does anyway."""
 _LISTS = (
     *("--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools"),
     *("--tools", "--add-dir", "--mcp-config"),
@@ -215,7 +215,7 @@ RUN_ONLY = (
     "system_prompt_file",
     "append_system_prompt_file",
 )
-"""Those of them that make no sense in the workbench."""
+"""Options without a meaning in the workbench."""
 
 
 def claude_options(command: F) -> F:

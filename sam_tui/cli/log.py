@@ -26,7 +26,7 @@ class _Masking(logging.Formatter):
     """Formats log records without secrets."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, with a traceback if there is one."""
+        """The line without secrets, with a traceback if there is one."""
         return without_secrets(super().format(record))
 
 

@@ -55,7 +55,7 @@ def unwritten(error: OSError) -> int:
 
 
 def _in_output(fault: OSError) -> bool:
-    """Whether it was standard output that failed: what is raised in printing, and not below it."""
+    """Whether writing to standard output failed, and not a function below."""
     if isinstance(fault, BrokenPipeError):
         return True
     *_, (frame, _) = traceback.walk_tb(fault.__traceback__)
@@ -68,7 +68,7 @@ def _flush() -> None:
 
 
 def _explain(error: SamError) -> int:
-    """Print an error: title, what happened, what to do. Returns its exit code."""
+    """Print an error: title, cause and advice. Returns its exit code."""
     text = f"{error.title}: {error}"
     if error.hint:
         text += "\n  " + error.hint.replace("\n", "\n  ")

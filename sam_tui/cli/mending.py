@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 _ABANDONED = re.compile(r"\.(\d+)\.new$|^\.sam-tui-[A-Za-z0-9_]+$")
-"""Files that a program wrote beside the one that it was to replace."""
+"""Temporary files of replacements that a killed program left behind."""
 
 
 def mend(data_dir: str, config_dir: str) -> Iterator[str]:

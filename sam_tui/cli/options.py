@@ -1,4 +1,4 @@
-"""Options that commands share, and what they come to."""
+"""Options shared by commands, and their conversion to settings of a runtime."""
 
 import gc
 import os
@@ -312,8 +312,8 @@ def settings(
 def conversation_of(
     values: Values, store: "ConversationStore", workspace: str
 ) -> ConversationId | None:
-    """The conversation that the options name; None for a new one. Raises ``UsageError`` if there is none
-    such."""
+    """The conversation that the options name, None for a new one. Raises ``UsageError`` if it is
+    unknown."""
     resume, session = values.get("resume"), values.get("session_id")
     listed = "“sam-tui sessions list” shows them."
     if [bool(values.get("latest")), bool(resume), bool(session)].count(True) > 1:

@@ -78,7 +78,7 @@ class Program(click.Group):
         return [name for name in COMMANDS if name != "exec"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name, imported from its module."""
+        """Import and return the command of a name."""
         if cmd_name == workbench_command.name:
             return workbench_command
         if cmd_name not in COMMANDS:

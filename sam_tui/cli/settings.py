@@ -18,7 +18,7 @@ from sam_tui.settings.table import SETTINGS
 _OVERLAY = "sam_tui.settings"
 """Where the context of the command line keeps what ``--settings`` names."""
 _BEHIND = "sam_tui.settings.behind"
-"""Where it keeps the settings that its options ask for."""
+"""The key under which the context stores the settings behind the options."""
 F = TypeVar("F", bound=Callable[..., Any])
 _OPTIONS = {setting.option for setting in SETTINGS if setting.option}
 _TOLERANT = ("doctor", "config")

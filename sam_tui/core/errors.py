@@ -149,7 +149,7 @@ class ModelAuthError(ModelError):
 
 
 class ModelNotFound(ModelError):
-    """No such model at that address."""
+    """The provider knows no model of this name."""
 
     title = "No such model"
 

@@ -9,7 +9,7 @@ from sam_tui.core.ids import CallId, ConversationId, InquiryId
 from sam_tui.core.text.invisible import foreign_letters
 
 _MOST_LETTERS = 5
-"""Of one target; a name with more says by these what it is."""
+"""Foreign letters that a question names for one target."""
 
 ApprovalChoice = Literal["once", "timed", "deny", "scope", "rehearse", "amend"]
 """``scope`` takes one of the ``choices`` of the request, named by ``Approval.scope``; ``rehearse`` the
@@ -98,7 +98,7 @@ class ApprovalRequest:
 
     @property
     def difference(self) -> str:
-        """The changes of all files as one text, for those who draw none."""
+        """The diffs of all files as one text, for clients that draw no diffs."""
         return "\n".join(
             f"{diff.heading} (+{diff.added} -{diff.removed})\n{diff.unified}"
             for diff in self.preview
@@ -182,7 +182,7 @@ def _folded(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """One question that waits for exactly one answer."""
+    """A question that waits for exactly one answer."""
 
     id: InquiryId
     conversation: ConversationId

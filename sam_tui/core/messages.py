@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call as the model wrote it; ``arguments`` is its raw text, which may not be JSON."""
+    """A call as the model wrote it; ``arguments`` is raw text, possibly invalid JSON."""
 
     id: CallId
     name: str

@@ -129,7 +129,7 @@ class Runtime:
     plugins: "tuple[PluginReport, ...]" = ()
     _closed: bool = False
     _made: set[ConversationId] = field(default_factory=set[ConversationId])
-    """Conversations that began here; those in which nothing happened go at the end."""
+    """Conversations that began here; empty ones are deleted at the end."""
 
     @property
     def subagents(self) -> "Subagents":
@@ -333,7 +333,7 @@ class Runtime:
         return copy
 
     def open_runner(self, report: Callable[[str], None]) -> "Runner":
-        """A runner that works on one execution with this runtime's agent; ``report`` gets its progress.
+        """A runner that drives executions with this runtime's agent; ``report`` receives progress.
 
         Raises ``SamError`` where steps are to be handed out and no queue can be opened.
         """

@@ -41,7 +41,7 @@ API = 1
 
 @dataclass(frozen=True, slots=True)
 class PluginReport:
-    """One entry point: its distribution, what it provides, or why it provides nothing.
+    """An entry point: its distribution, and its tools or reminders, or its fault.
 
     ``group`` is ``sam_tui.tools`` or ``sam_tui.reminders``; ``names`` are of the tools or reminders
     it gave. ``api`` is the contract it was written to, None where it could not be asked.
@@ -80,7 +80,7 @@ class Online:
 
 
 class Services(Protocol):
-    """Handed to ``sam_tools.offers``, which gives each tool only what it needs.
+    """The parts that tools are built from; ``sam_tools.offers`` gives each tool its own.
 
     Each is made when it is first asked for: a run that reads no document imports no reader of them.
     """
@@ -136,7 +136,7 @@ class Services(Protocol):
 
     @property
     def has_skills(self) -> bool:
-        """Whether any folder for skills exists; without one nothing mentions skills."""
+        """Whether any folder for skills exists; without one no text mentions skills."""
         ...
 
     @property
@@ -149,5 +149,5 @@ class Services(Protocol):
     def workflows(self) -> LazyWorkflows: ...
     @property
     def default_model(self) -> str:
-        """The model that was asked for, for errands of calls that no turn makes; may be empty."""
+        """The configured model, for work outside of turns; may be empty."""
         ...

@@ -12,7 +12,7 @@ DecidedBy = Literal["user", "rule", "mode", "hook"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One decision about a call: who decided, by which rule, and why.
+    """A decision about a call: who decided, by which rule, and why.
 
     ``rule`` names what decided (``inside-workspace``, ``grant:…``, ``mode:plan``, ``unattended``, a
     hook's command);

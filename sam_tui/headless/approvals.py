@@ -66,7 +66,7 @@ class BlockedEntry:
 
 @dataclass(slots=True)
 class Approvals:
-    """The file of one run: ``entries`` of the run before, and what happens in this one."""
+    """The approvals file of one run: ``entries`` come from the run before, new inquiries are added."""
 
     path: str
     conversation: str = ""
@@ -101,7 +101,7 @@ class Approvals:
 
     @property
     def prompt(self) -> str:
-        """What is said to the agent where the person says nothing else."""
+        """The prompt for the agent if the person gives none."""
         lines = ["What you were refused for want of an answer was decided; approved calls follow."]
         refused = [entry for entry in self.entries if entry.reply.strip() and not entry.agreed]
         for entry in refused:
@@ -110,7 +110,7 @@ class Approvals:
         return "\n".join([*lines, "Go on."])
 
     def responder(self, before: Responder | None) -> Responder:
-        """Who answers for a call that is made again exactly what was asked of it before."""
+        """Answers an inquiry that a repeated call asks exactly as before; else asks ``before``."""
 
         def respond(inquiry: Inquiry) -> Answer | None:
             for entry in self._agreed.get(inquiry.call, ()):
@@ -121,7 +121,7 @@ class Approvals:
         return respond
 
     def take(self, event: Event) -> None:
-        """Hear of what is asked and has nobody to answer it."""
+        """Record inquiries that nobody answered."""
         match event:
             case Answered(message=message):
                 self._calls |= {call.id: call for call in message.calls}
@@ -133,7 +133,7 @@ class Approvals:
                 pass
 
     def ending(self, outcome: RunOutcome, conversation: ConversationId) -> RunOutcome:
-        """Write the file; how a run ended that says how it goes on with it, or that it cannot."""
+        """Write the file; the outcome then names the command that continues, or the failure to write."""
         try:
             count = self._write(conversation)
         except UnusableFile as error:
@@ -149,7 +149,7 @@ class Approvals:
         return replace(outcome, message=message)
 
     def _write(self, conversation: ConversationId) -> int:
-        """Write what the run needed, and what is undecided still; how many entries that are.
+        """Write the entries of this run and undecided older ones; returns their number.
 
         Raises ``UnusableFile``. Without any, a file is written only in place of one that was read.
         """
@@ -243,7 +243,7 @@ class ApprovedCalls:
 
     @property
     def name(self) -> str:
-        """That of the model."""
+        """The name of the wrapped model."""
         return self._model.name
 
     @property
@@ -253,7 +253,7 @@ class ApprovedCalls:
 
     @property
     def context_tokens(self) -> int | None:
-        """What it takes."""
+        """The context window of the wrapped model."""
         return self._model.context_tokens
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:

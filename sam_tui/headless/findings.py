@@ -145,7 +145,7 @@ def xml_attribute(text: str) -> str:
 
 
 def xml_text(text: str) -> str:
-    """A text as XML, what it cannot have replaced."""
+    """A text escaped for XML; characters that XML forbids are replaced."""
     return html.escape(_NO_XML.sub("\ufffd", text))
 
 

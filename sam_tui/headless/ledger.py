@@ -48,7 +48,7 @@ def tool_input(text: str) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class StartedSubagent:
-    """What a subagent was sent to do, and the call that sent it."""
+    """The task of a subagent, and the call that started it."""
 
     call: CallId
     task: str
@@ -89,7 +89,7 @@ class CallLedger:
         self.files_changed, self.denials = [], []
 
     def take(self, event: Event) -> None:
-        """Count one event."""
+        """Count an event of this run; ignore others."""
         if not self.concerns(event):
             return
         self._count(event)
@@ -97,7 +97,7 @@ class CallLedger:
             self._follow(event)
 
     def concerns(self, event: Event) -> bool:
-        """Whether it is of this run: of its conversation, of a subagent of it, or of none."""
+        """Whether an event belongs to this run: its conversation, its subagents, or no conversation."""
         whose = conversation_of(event)
         return whose is None or whose == self.conversation or whose in self._subagents
 
@@ -107,7 +107,7 @@ class CallLedger:
         return self._subagents.get(whose) if whose is not None else None
 
     def _count(self, event: Event) -> None:
-        """What adds up, whoever of the run did it."""
+        """Add usage, calls and decisions of the conversation and its subagents."""
         match event:
             case SubagentStarted(call=call, child=child, task=task):
                 self._subagents[child] = StartedSubagent(call, task)

@@ -110,7 +110,7 @@ class ClaudeOutput(HeadlessOutput):
     """Standard output, each line so."""
 
     def line(self, value: dict[str, Any]) -> None:
-        """Write one object."""
+        """Write one object as a line of JSON."""
         super().line(claude_line(value))
 
 

@@ -17,7 +17,7 @@ OUTPUT_FORMATS: tuple[OutputFormat, ...] = ("text", "json", "stream-json")
 
 @dataclass(frozen=True, slots=True)
 class HeadlessRequest:
-    """One prompt and how its outcome is told.
+    """One prompt, and the form of its output.
 
     ``conversation`` is continued, or made under that id; None makes a new one. ``opening`` says
     whether it is copied, or taken from another program. ``last_message`` is
@@ -48,7 +48,7 @@ class HeadlessRequest:
     permission_tool: "PermissionTool | None" = None
     """Who answers approvals."""
     approvals: "Approvals | None" = None
-    """What receives the questions that nobody answered."""
+    """The file for unanswered questions."""
     ephemeral: bool = False
     """Whether the conversation is removed at the end."""
     compat: bool = False

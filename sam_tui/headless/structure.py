@@ -45,7 +45,7 @@ def _text_of(path: str) -> str:
 
 
 def with_schema(prompt: str, schema: Schema) -> str:
-    """A prompt that asks for such an answer."""
+    """A prompt that demands an answer in JSON of the schema."""
     instruction = (
         "When you are done, answer with JSON of this schema alone, without any other text:"
     )

@@ -74,7 +74,7 @@ class HttpAccess:
         self._addresses = Addresses(port)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve an HTTP request, or refuse it."""
         if scope["type"] != "http":
             return
         refusal = self._refusal(scope)

@@ -38,7 +38,7 @@ class Call:
     asks: bool
     subscription: Subscription
     inquiries: deque[Inquiry] = field(default_factory=deque[Inquiry])
-    rung: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when a question came or the call ended."""
     unanswered: str = ""
     """Why the call was ended in place of an answer."""
@@ -46,7 +46,7 @@ class Call:
 
     @property
     def running(self) -> asyncio.Task[types.CallToolResult]:
-        """Its task."""
+        """The task of a call that was started."""
         assert self.task is not None
         return self.task
 
@@ -96,7 +96,7 @@ class Calls:
         return call
 
     def attends(self, inquiry: Inquiry) -> bool:
-        """Whether somebody will answer; if so, the call that asks is rung.
+        """Whether somebody will answer; if so, the call that asks is changed.
 
         The asking call is known by its id, else by the task that asks (a subagent's task descends
         from it), else by its conversation.
@@ -105,7 +105,7 @@ class Calls:
         if call is None or not call.asks or call.running.done():
             return False
         call.inquiries.append(inquiry)
-        call.rung.set()
+        call.changed.set()
         return True
 
     def waiting(self, inquiry: InquiryId) -> bool:
@@ -164,7 +164,7 @@ class Calls:
     def _ended(self, call: Call) -> None:
         self._running.pop(call.id, None)
         call.subscription.close()
-        call.rung.set()
+        call.changed.set()
         if not call.running.cancelled():
             call.running.exception()  # seen by whoever follows the call, if anybody still does
 

@@ -122,7 +122,7 @@ class SamResources:
         ]
 
     async def read(self, uri: str, client: Client) -> types.TextResourceContents:
-        """One resource. Raises ``NotFound``."""
+        """The redacted content of a resource. Raises ``NotFound``."""
         kind, text = self._read(uri, client)
         masked = sendable(self._runtime.executor.shield.redact(text))
         return types.TextResourceContents(uri=uri, mime_type=kind, text=masked)
@@ -156,7 +156,7 @@ class SamResources:
     def completions(
         self, template: str, argument: str, earlier: Mapping[str, str]
     ) -> Sequence[str]:
-        """Conversations of this workspace."""
+        """Ids of recent conversations of the workspace, for the argument ``id``."""
         if argument != "id":
             return ()
         recent = self._runtime.conversations.recent(self._runtime.workspace.root, 100)

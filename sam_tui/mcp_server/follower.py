@@ -38,7 +38,7 @@ _QUESTION = "question"
 
 
 class Follower:
-    """What one request sees of a call."""
+    """Relays the progress and the questions of a call to the request that waits for it."""
 
     def __init__(self, calls: Calls, call: Call, context: Context, client: Client) -> None:
         self._calls = calls
@@ -53,7 +53,7 @@ class Follower:
     async def follow(
         self, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """The result; or, where the protocol wants it so, a question for the person.
+        """The call's result; or, if the protocol demands it, a question for the person.
 
         Cancelling the request cancels the call, and so does a client that hangs up.
         """
@@ -68,8 +68,8 @@ class Follower:
         self, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         while True:
-            await self._call.rung.wait()
-            self._call.rung.clear()
+            await self._call.changed.wait()
+            self._call.changed.clear()
             while self._call.inquiries:
                 inquiry = self._call.inquiries.popleft()
                 if not self._calls.waiting(inquiry.id):
@@ -86,7 +86,7 @@ class Follower:
     # -- questions -----------------------------------------------------------------------------
 
     async def _ask(self, inquiry: Inquiry) -> None:
-        """Ask on the request's own stream, until it is answered or no longer open."""
+        """Ask on the request's own stream, until the inquiry closes."""
         form = form_of(inquiry, self._context.protocol_version)
         asking = asyncio.ensure_future(
             self._context.session.elicit_form(form.message, form.schema, self._context.request_id)
@@ -110,13 +110,13 @@ class Follower:
     async def _ends(self, inquiry: InquiryId) -> None:
         """Wait until a question is closed from elsewhere: an answer, an expiry, the call's end."""
         while inquiry not in self._closed and not self._call.running.done():
-            await self._call.rung.wait()
+            await self._call.changed.wait()
             if self._call.running.done() or inquiry in self._closed:
                 return
-            self._call.rung.clear()
+            self._call.changed.clear()
 
     def settle(self, inquiry: Inquiry, result: types.ElicitResult) -> None:
-        """Answer a question by what the client brought back."""
+        """Answer an inquiry with the client's reply."""
         answer = answer_of(inquiry, result)
         if answer is None:
             self._call.give_up("The person did not answer the question.")
@@ -132,7 +132,7 @@ class Follower:
     def _deferred(
         self, inquiry: Inquiry, params: types.CallToolRequestParams
     ) -> types.InputRequiredResult:
-        """The question as a result; the same request comes again with its answer."""
+        """The question as a result; the client repeats the request with the answer."""
         form = form_of(inquiry, self._context.protocol_version)
         self._call.inquiries.appendleft(inquiry)
         handle = self._calls.park(self._call, owner_of(self._client, params))
@@ -142,19 +142,19 @@ class Follower:
         return types.InputRequiredResult(input_requests={_QUESTION: request}, request_state=handle)
 
     def resume(self, params: types.CallToolRequestParams) -> None:
-        """Take the answer that a repeated request brings to the question it was asked."""
+        """Answer the open inquiry with the reply in a repeated request."""
         response: object = (params.input_responses or {}).get(_QUESTION)
         inquiry = self._call.inquiries[0] if self._call.inquiries else None
         if inquiry is not None and isinstance(response, types.ElicitResult):
             self._call.inquiries.popleft()
             self.settle(inquiry, response)
-        self._call.rung.set()
+        self._call.changed.set()
 
     # -- progress and log ----------------------------------------------------------------------
 
     @asynccontextmanager
     async def _listening(self) -> AsyncGenerator[None]:
-        """Relay what happens meanwhile; all of it has been sent when the block ends."""
+        """Relay events during a block; all of them are sent when it ends."""
         relay = asyncio.ensure_future(self._relay())
         hangup = asyncio.ensure_future(self._hang_up())
         try:
@@ -191,12 +191,12 @@ class Follower:
                 )
             case InquiryClosed(inquiry=inquiry):
                 self._closed.add(inquiry)
-                self._call.rung.set()
+                self._call.changed.set()
             case _:
                 await self._log(event)
 
     async def _log(self, event: Event) -> None:
-        """What the server does for this call, at the level that the client asked for."""
+        """Send log messages of this call at the level that the client set."""
         level, data = _entry(event, self._call)
         least = self._level()
         if level is None or least is None or _LEVELS.index(level) < _LEVELS.index(least):

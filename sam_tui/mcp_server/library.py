@@ -29,13 +29,13 @@ class Resources(Protocol):
     templates: tuple[types.ResourceTemplate, ...]
 
     def listed(self, client: Client) -> Sequence[types.Resource]:
-        """The resources that are there now."""
+        """The resources that exist now."""
         ...
 
     async def read(
         self, uri: str, client: Client
     ) -> types.TextResourceContents | types.BlobResourceContents:
-        """One resource. Raises ``NotFound``."""
+        """The content of a resource. Raises ``NotFound``."""
         ...
 
     def completions(
@@ -72,24 +72,24 @@ class Library:
     prompts: tuple[Prompts, ...] = ()
 
     def of(self, uri: str) -> Resources | None:
-        """Whose URI it is."""
+        """The resources whose scheme a URI has, None for an unknown scheme."""
         scheme = uri.partition("://")[0].lower()
-        return next((shelf for shelf in self.resources if shelf.scheme == scheme), None)
+        return next((source for source in self.resources if source.scheme == scheme), None)
 
     async def read(self, uri: str, context: Context, client: Client) -> types.ReadResourceResult:
         """One resource. Raises ``MCPError`` with the code that the protocol version has for it."""
-        shelf = self.of(uri)
+        source = self.of(uri)
         try:
-            if shelf is None:
+            if source is None:
                 raise NotFound(f"There is no resource {uri}")
-            return types.ReadResourceResult(contents=[await shelf.read(uri, client)])
+            return types.ReadResourceResult(contents=[await source.read(uri, client)])
         except NotFound as missing:
             code = types.INVALID_PARAMS if is_modern(context) else RESOURCE_NOT_FOUND
             raise MCPError(code, str(missing), {"uri": uri, **missing.data}) from None
 
     def get_prompt(self, name: str, arguments: Mapping[str, str]) -> types.GetPromptResult:
-        """One prompt. Raises ``MCPError`` for an unknown one."""
-        answers = (shelf.get(name, arguments) for shelf in self.prompts)
+        """The prompt of a name, filled in. Raises ``MCPError`` for an unknown name."""
+        answers = (source.get(name, arguments) for source in self.prompts)
         prompt = next((prompt for prompt in answers if prompt is not None), None)
         if prompt is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no prompt {name!r}")
@@ -102,8 +102,8 @@ class Library:
         matches: Sequence[str] = ()
         match params.ref:
             case types.ResourceTemplateReference(uri=uri):
-                shelf = self.of(uri)
-                matches = shelf.completions(uri, argument.name, arguments) if shelf else ()
+                source = self.of(uri)
+                matches = source.completions(uri, argument.name, arguments) if source else ()
             case types.PromptReference(name=name):
                 matches = [v for p in self.prompts for v in p.completions(name, argument.name)]
         typed = argument.value.lower()

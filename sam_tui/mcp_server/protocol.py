@@ -222,14 +222,14 @@ class SamServer(Server[Any]):
     ) -> types.ListResourcesResult:
         client = self._clients.of(context)
         self._subscriptions.meet(context, client)
-        listed = [r for shelf in self._offer.library.resources for r in shelf.listed(client)]
+        listed = [r for source in self._offer.library.resources for r in source.listed(client)]
         resources, following = page(listed, params, self._offer.page)
         return types.ListResourcesResult(resources=resources, next_cursor=following)
 
     async def _list_templates(
         self, _: Context, params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
-        listed = [t for shelf in self._offer.library.resources for t in shelf.templates]
+        listed = [t for source in self._offer.library.resources for t in source.templates]
         templates, following = page(listed, params, self._offer.page)
         return types.ListResourceTemplatesResult(
             resource_templates=templates, next_cursor=following
@@ -261,7 +261,7 @@ class SamServer(Server[Any]):
         self, _: Context, params: types.PaginatedRequestParams
     ) -> types.ListPromptsResult:
         listed: Sequence[types.Prompt] = [
-            prompt for shelf in self._offer.library.prompts for prompt in shelf.listed()
+            prompt for source in self._offer.library.prompts for prompt in source.listed()
         ]
         prompts, following = page(listed, params, self._offer.page)
         return types.ListPromptsResult(prompts=prompts, next_cursor=following)

@@ -72,7 +72,7 @@ async def opened(runtime: Runtime, calls: Calls, service: Service) -> AsyncGener
 
 def _offer(runtime: Runtime, service: Service) -> ProtocolOffer:
     boxes: list[Toolbox] = []
-    shelves: list[Resources] = []
+    sources: list[Resources] = []
     prompts: list[Prompts] = []
     words: list[str] = []
     offered = offered_names(runtime)
@@ -90,7 +90,7 @@ def _offer(runtime: Runtime, service: Service) -> ProtocolOffer:
     if service.profile in ("iron-manus", "all"):
         words.append(_IRON)
     if service.profile in ("sam", "all"):
-        shelves.append(SamResources(runtime))
+        sources.append(SamResources(runtime))
         prompts.append(SamPrompts(runtime.prompts))
         words.append(_SAM.format(root=runtime.workspace.root))
     if service.profile in ("midex", "all"):
@@ -101,7 +101,7 @@ def _offer(runtime: Runtime, service: Service) -> ProtocolOffer:
         claims = Claims(runtime.workflows)
         # First, because a name such as workflow.start is also an operation of our tool workflow.
         boxes.insert(0, MidexToolbox(runtime, claims, offered))
-        shelves.append(MidexResources(runtime.workflows.workflows, claims))
+        sources.append(MidexResources(runtime.workflows.workflows, claims))
         words.append(_MIDEX)
-    library = Library(tuple(shelves), tuple(prompts))
+    library = Library(tuple(sources), tuple(prompts))
     return ProtocolOffer(tuple(boxes), library, "\n\n".join(words), service.page)

@@ -111,7 +111,7 @@ def _encoded(message: types.JSONRPCMessage) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class WireFault:
-    """Something that is no message, and what JSON-RPC answers to it."""
+    """A line that is no message, and the JSON-RPC error to answer with."""
 
     answer: types.JSONRPCError
 

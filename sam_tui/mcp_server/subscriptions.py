@@ -78,8 +78,8 @@ _FREQUENT = (ToolProgressed, TextStreamed, ReasoningStreamed)
 
 
 @dataclass
-class Hearer:
-    """One connection that subscribed: to which URIs, and how it is told."""
+class Subscriber:
+    """A subscribed connection, its URIs, and the session that notifies it."""
 
     client: Client
     session: ServerSession | None
@@ -95,46 +95,46 @@ class Subscriptions:
         self._bus = bus
         self._stream = InMemorySubscriptionBus()
         self._listen = ListenHandler(self._stream, max_subscriptions=_CLIENTS)
-        self._hearers: dict[object, Hearer] = {}
+        self._subscribers: dict[object, Subscriber] = {}
         self._listed: dict[str, tuple[str, ...]] = {}
 
     def meet(self, context: Context, client: Client) -> None:
         """A client read the list of resources: from now on it is told when the list changes."""
         if not is_modern(context):
-            self._hearer(context, client)
+            self._subscriber(context, client)
         self._listed[client.key] = self._names(client)
 
     def add(self, context: Context, client: Client, uri: str) -> None:
         """Subscribe a client of the handshake protocols to a resource, which need not exist yet."""
-        hearer = self._hearer(context, client)
-        if len(hearer.uris) < MOST:
-            hearer.uris.add(uri)
+        subscriber = self._subscriber(context, client)
+        if len(subscriber.uris) < MOST:
+            subscriber.uris.add(uri)
 
     def remove(self, client: Client, uri: str) -> None:
-        """End a subscription; one that is not there is not missed."""
-        hearer = self._hearers.get(client.key)
-        if hearer is not None:
-            hearer.uris.discard(uri)
+        """End a subscription; without one nothing happens."""
+        subscriber = self._subscribers.get(client.key)
+        if subscriber is not None:
+            subscriber.uris.discard(uri)
 
     async def listen(
         self, context: Context, client: Client, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """Serve a listening stream until its client ends it."""
+        """Serve a listening stream until the client ends it."""
         key = object()
-        hearer = self._hearers[key] = Hearer(client, None)
-        hearer.uris.update(params.notifications.resource_subscriptions or ())
+        subscriber = self._subscribers[key] = Subscriber(client, None)
+        subscriber.uris.update(params.notifications.resource_subscriptions or ())
         self._listed.setdefault(client.key, self._names(client))
         try:
             return await self._listen(context, params)
         finally:
-            del self._hearers[key]
+            del self._subscribers[key]
 
     def has_subscribers(self) -> bool:
         """Whether anybody would hear of a change."""
-        return bool(self._hearers)
+        return bool(self._subscribers)
 
     async def run(self) -> None:
-        """Tell of what changes, until it is cancelled."""
+        """Notify subscribers of changes until cancelled."""
         subscription = self._bus.subscribe()
         try:
             while True:
@@ -147,50 +147,52 @@ class Subscriptions:
         if not events:
             return
         streamed: dict[ServerEvent, None] = {}
-        for hearer in list(self._hearers.values()):
-            news = self._news(hearer, events)
-            if hearer.session is None:
+        for subscriber in list(self._subscribers.values()):
+            news = self._news(subscriber, events)
+            if subscriber.session is None:
                 streamed.update(dict.fromkeys(news))
-            elif not await _told(hearer.session, news):
-                self._hearers.pop(hearer.client.key, None)
+            elif not await _told(subscriber.session, news):
+                self._subscribers.pop(subscriber.client.key, None)
         for event in streamed:
             await self._stream.publish(event)
 
-    def _news(self, hearer: Hearer, events: Sequence[Event]) -> list[ServerEvent]:
+    def _news(self, subscriber: Subscriber, events: Sequence[Event]) -> list[ServerEvent]:
         """What a client wants to hear: URIs it subscribed to, in its own spelling, and the list."""
         changed = {
             uri
-            for shelf in self._library.resources
+            for source in self._library.resources
             for event in events
-            for uri in shelf.touched(event, hearer.client)
+            for uri in source.touched(event, subscriber.client)
         }
         news: list[ServerEvent] = [
-            ResourceUpdated(uri) for uri in sorted(hearer.uris) if self._canonical(uri) in changed
+            ResourceUpdated(uri)
+            for uri in sorted(subscriber.uris)
+            if self._canonical(uri) in changed
         ]
-        names = self._names(hearer.client)
-        if self._listed.get(hearer.client.key, names) != names:
+        names = self._names(subscriber.client)
+        if self._listed.get(subscriber.client.key, names) != names:
             news.append(ResourcesListChanged())
-        self._listed[hearer.client.key] = names
+        self._listed[subscriber.client.key] = names
         return news
 
     def _canonical(self, uri: str) -> str:
-        shelf = self._library.of(uri)
-        return shelf.canonical(uri) if shelf is not None else uri
+        source = self._library.of(uri)
+        return source.canonical(uri) if source is not None else uri
 
     def _names(self, client: Client) -> tuple[str, ...]:
-        return tuple(r.uri for shelf in self._library.resources for r in shelf.listed(client))
+        return tuple(r.uri for source in self._library.resources for r in source.listed(client))
 
-    def _hearer(self, context: Context, client: Client) -> Hearer:
-        hearer = self._hearers.get(client.key)
-        if hearer is None:
-            hearer = self._hearers[client.key] = Hearer(client, context.session)
-            if len(self._hearers) > _CLIENTS:
-                self._hearers.pop(next(iter(self._hearers)))
-        return hearer
+    def _subscriber(self, context: Context, client: Client) -> Subscriber:
+        subscriber = self._subscribers.get(client.key)
+        if subscriber is None:
+            subscriber = self._subscribers[client.key] = Subscriber(client, context.session)
+            if len(self._subscribers) > _CLIENTS:
+                self._subscribers.pop(next(iter(self._subscribers)))
+        return subscriber
 
 
 async def _told(session: ServerSession, news: Sequence[ServerEvent]) -> bool:
-    """Tell one client. False for one that does not take it: the others do not wait for it."""
+    """Notify one client; false if it does not read in time, so that the others need not wait."""
     try:
         async with asyncio.timeout(_PATIENCE):
             for event in news:

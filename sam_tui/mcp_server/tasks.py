@@ -58,7 +58,7 @@ class UpdateTaskParams(types.GetTaskRequestParams):
 
 @dataclass
 class ServerTask:
-    """A call with its handle; ``owner`` is the client that began it."""
+    """A call with its task id; ``owner`` is the client that started it."""
 
     id: str
     call: Call
@@ -83,7 +83,7 @@ class ServerTasks:
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._grace):
-                    await call.rung.wait()
+                    await call.changed.wait()
         except BaseException:
             call.running.cancel()
             raise
@@ -103,7 +103,8 @@ class ServerTasks:
         )
 
     def state(self, task_id: str, context: Context, client: Client) -> TaskState:
-        """How a task stands: its questions while it waits, its result once it is over."""
+        """The state of a task, with open questions or the result. Raises ``MCPError`` for an unknown
+        task."""
         task = self._owned(task_id, context, client)
         questions = self._questions(task)
         running = task.call.running
@@ -148,7 +149,7 @@ class ServerTasks:
                 self._calls.answer(inquiry.id, answer)
 
     def cancel(self, task_id: str, context: Context, client: Client) -> None:
-        """End a task; one that is over stays as it is."""
+        """Cancel a task; a finished one stays as it is."""
         self._owned(task_id, context, client).call.running.cancel()
 
     def _questions(self, task: ServerTask) -> dict[str, Inquiry]:

@@ -32,7 +32,7 @@ _IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".w
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """One call as a client made it."""
+    """A call of a tool as the client sent it."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -103,7 +103,7 @@ class GuardedToolbox:
         return self._executor.registry.knows(name)
 
     async def run(self, request: ToolRequest) -> types.CallToolResult:
-        """Run one call. One that is cancelled still has its one event, as in a turn."""
+        """Run one call. A cancelled call publishes its one event, too, as in a turn."""
         conversation = request.call.conversation
         try:
             self._runtime.conversations.claim(conversation)
@@ -113,7 +113,7 @@ class GuardedToolbox:
         plan = self._executor.plan(ToolCall(request.call.id, request.name, arguments_json))
         try:
             async with self._turn(plan, conversation):
-                with self._sponsored(plan, conversation):
+                with self._budgeted(plan, conversation):
                     executed = await self._executor.run(plan, conversation)
         except asyncio.CancelledError:
             self._executor.cancelled(plan, conversation, "The call was cancelled.")
@@ -132,7 +132,7 @@ class GuardedToolbox:
             yield
 
     @contextmanager
-    def _sponsored(self, plan: CallPlan, conversation: ConversationId) -> Generator[None]:
+    def _budgeted(self, plan: CallPlan, conversation: ConversationId) -> Generator[None]:
         """A subagent takes its model and budget from the turn around it: here from the call."""
         model, budgets = self._runtime.model, self._runtime.engine.budgets
         if plan.key != "run_subagent" or model is None or budgets.get(conversation) is not None:
@@ -143,7 +143,8 @@ class GuardedToolbox:
             yield
 
     def _result(self, executed: Executed, request: ToolRequest) -> types.CallToolResult:
-        """The text, once: a client that finds data beside it may send its model those instead."""
+        """The result as text; data beside it only on request, as clients may send a model the data
+        instead."""
         finished, decision = executed.finished, executed.decision
         text = sendable(finished.text)
         blocks: list[types.ContentBlock] = [types.TextContent(text=text)]

@@ -69,7 +69,7 @@ class ReplyRequest(_Form):
 
 
 def plan_app(tasks: ServedTasks, version: str) -> Starlette:
-    """The application. Who may call it is checked before."""
+    """The application; ``HttpAccess`` checks its callers."""
     routes = PlanRoutes(tasks, version)
     return Starlette(
         routes=[
@@ -148,7 +148,7 @@ class PlanRoutes:
         return {**self._tasks.planned.result(id), "running": self._tasks.running(id)}
 
     def _ended(self, served: ServedTask) -> Response:
-        """200 for what was reached, 409 for what was cancelled, 500 for what failed."""
+        """200 for a reached goal, 409 for a cancelled task, 500 for a failed one."""
         state = self._state(served.id)
         if state["success"]:
             return JSONResponse(state)

@@ -27,7 +27,7 @@ class TooMany(Exception):
 
 @dataclass(slots=True)
 class ServedTask:
-    """One task while the server drives it, and its progress."""
+    """A task that the server drives, and its progress."""
 
     id: str
     work: "asyncio.Task[None]"

@@ -26,7 +26,7 @@ _CHANGE = "“sam-tui config edit” opens your own file."
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """What one file sets, by key, and on which lines."""
+    """The values of one file by key, with their lines."""
 
     path: str
     values: Mapping[str, Value] = field(default_factory=dict[str, Value])
@@ -34,7 +34,7 @@ class SettingsFile:
     exists: bool = False
 
     def location(self, key: str) -> str:
-        """Where it sets a key: the file, with the line where that is known."""
+        """The file and, if known, the line that sets a key."""
         return f"{self.path}:{self.lines[key]}" if key in self.lines else self.path
 
 

@@ -141,7 +141,7 @@ class KeyStore:
             )
         keyring, entry = system_keyring(), {"in": "file", "key": key}
         if keyring is not None:
-            with suppress(*_REFUSALS):  # one that refuses is as none
+            with suppress(*_REFUSALS):  # a keyring that refuses counts as none
                 keyring.set_password(SERVICE, name, key)
                 entry = {"in": "keyring"}
         self._write(name, entry)

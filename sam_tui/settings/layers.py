@@ -91,7 +91,7 @@ class Settings:
         return None if value == setting.default else value
 
     def joined(self, layer: str, file: SettingsFile) -> "Settings":
-        """These settings with those of a file above them."""
+        """A copy with the values of ``file`` above the present ones."""
         added = {
             key: (value, SettingOrigin(layer, file.location(key)))
             for key, value in file.values.items()
@@ -133,7 +133,7 @@ def _with_environment(settings: Settings, environ: Mapping[str, str]) -> Setting
     for setting in SETTINGS:
         text = environ.get(setting.env, "").strip() if setting.env else ""
         if text:
-            with suppress(WrongValue):  # who uses the variable says what is wrong with it
+            with suppress(WrongValue):  # the code that uses the variable reports a wrong value
                 values[setting.key] = (
                     from_text(setting, text),
                     SettingOrigin("environment", setting.env),

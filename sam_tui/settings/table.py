@@ -10,7 +10,7 @@ Kind = Literal["text", "whole", "number", "switch", "words"]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting.
+    """A setting: its key, kind, bounds, and the places that may set it.
 
     ``key`` is its section and its name, ``env`` the variable that sets it, ``option`` the parameter
     of the command line. An empty default means that it is not set. ``most`` 0 is no limit.

@@ -41,7 +41,7 @@ def setting_of(key: str) -> Setting:
 
 
 def _meant(key: str, name: str) -> str | None:
-    """The setting whose key is most like this one, or which is called the same elsewhere."""
+    """The setting with the most similar key, or of the same name in another section."""
     near = difflib.get_close_matches(key, _KEYS, 1, 0.6)
     return next(chain(near, (k for k in _KEYS if k.endswith(f".{name or key}"))), None)
 

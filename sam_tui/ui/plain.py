@@ -15,20 +15,20 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c in _KEPT or not _unseen(c) else _spelled(c) for c in text)
+    return "".join(c if c in _KEPT or not _is_invisible(c) else _spelled(c) for c in text)
 
 
 def visible_line(text: str) -> str:
     """As ``visible``, on one line: line breaks and tabs are spelled out too."""
     if text.isprintable():
         return text
-    return "".join(_spelled(c) if _unseen(c) else c for c in text)
+    return "".join(_spelled(c) if _is_invisible(c) else c for c in text)
 
 
 def one_line(text: str, limit: int = 200) -> str:
-    """The text on one line of at most ``limit`` characters, for titles: unseen characters go."""
+    """One line of at most ``limit`` characters, for titles, without invisible characters."""
     head = text[: limit * 4]
-    spaced = "".join(" " if c.isspace() else c for c in head if c.isspace() or not _unseen(c))
+    spaced = "".join(" " if c.isspace() else c for c in head if c.isspace() or not _is_invisible(c))
     line = " ".join(spaced.split())
     return line if len(line) <= limit and len(head) == len(text) else line[: limit - 1] + "…"
 
@@ -45,7 +45,7 @@ def short_path(path: str, home: str, limit: int = 32) -> str:
     return f"…/{tail}" if len(tail) + 2 <= limit else "…" + tail[-(limit - 1) :]
 
 
-def _unseen(character: str) -> bool:
+def _is_invisible(character: str) -> bool:
     """Controls, formats (bidirectional marks), surrogates, separators but the space, blank letters."""
     if character == " ":
         return False

@@ -1,4 +1,4 @@
-"""What the person set about the screen, and where it is kept what they chose while working."""
+"""Settings of the screen, and the store for choices made while working."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class NoPreferences:
 
 @dataclass(frozen=True, slots=True)
 class ScreenTerms:
-    """What the person set about the screen. No project has a say in any of it."""
+    """The person's settings of the screen. Projects cannot change them."""
 
     preferences: Preferences = field(default_factory=NoPreferences)
     notify: str = "auto"
@@ -61,7 +61,7 @@ class ModelWishes:
 
     @classmethod
     def read(cls, preferences: Preferences) -> "ModelWishes":
-        """What was kept; what is no such thing is left out."""
+        """The stored wishes; malformed entries are left out."""
         section = preferences.read(_MODELS)
         favourites, folders = section.get("favourites"), section.get("folders")
         wishes = cls()

@@ -1,4 +1,4 @@
-"""Slash commands: telling them from prompts, and completing them."""
+"""Slash commands: parsing and completion."""
 
 import re
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ def argument(text: str, more: Sequence[WorkbenchAction] = ()) -> tuple[Workbench
 
 
 def literal_values(action: WorkbenchAction) -> list[str]:
-    """The words that its argument may begin with, as the table has them: ``auto|show|hide|PERCENT``."""
+    """The fixed values of a command's argument, from the table: ``auto|show|hide|…``."""
     heads = [part.split()[0] for part in action.argument.split("|") if part]
     return [head for head in heads if head.islower()]
 

@@ -172,7 +172,7 @@ ANSI_LIGHT = TerminalTheme(
 
 
 def theme_of(name: str, ground: "Ground | None") -> str:
-    """The look of a setting: one by its name, or that which fits the ground of the terminal."""
+    """The theme of a setting: by name, or the one for the terminal's background."""
     if name in LOOKS:
         return name
     return LIGHT.name if ground == "light" else DARK.name

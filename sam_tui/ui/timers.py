@@ -22,7 +22,7 @@ def still_cursors() -> None:
 
 
 class Workers(WorkerManager):
-    """Ends those that were cancelled before they began, too."""
+    """A worker manager that also ends workers cancelled before their start."""
 
     def _remove_worker(self, worker: Worker[Any]) -> None:
         super()._remove_worker(worker)  # pyright: ignore[reportUnknownMemberType]

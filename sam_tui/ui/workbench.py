@@ -91,7 +91,7 @@ class Workbench:
         self._actions = front.actions.table | self._own_actions()
 
     def _own_actions(self) -> dict[str, Callable[[str], object]]:
-        """The actions that need a runtime, and those that do more with one."""
+        """The actions that need a runtime, by name."""
         screen_actions, conversations = self._front.actions, self.conversations
         authorization, about = self._authorization, self._about
         rewind, exports = self._rewind, Exports(self._context, self.current)

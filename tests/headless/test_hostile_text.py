@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.text.invisible import UNSEEN
+from sam_tui.core.text.invisible import INVISIBLE
 from tests.headless.conftest import Program, call
 
 EVIL = "\x1b]0;owned\x07\x1b[31m\x9b2J\u202e\u200b\u3164"
 """A title, a colour, a cleared screen by a C1 control, text that runs backwards, and blanks."""
-CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f]|{UNSEEN}")
+CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f]|{INVISIBLE}")
 SHOWN = (
     ("sessions", "list"),
     ("edits", "list"),

@@ -90,8 +90,8 @@ async def test_a_shell_that_starts_while_its_program_is_killed_still_reads_what_
     await session.activity.settled(within=20)
     assert not made
     (kept,) = await holders.all()
-    assert kept.born.snippet
-    assert not await asyncio.to_thread(os.path.exists, kept.born.snippet)  # it holds a secret
+    assert kept.origin.snippet
+    assert not await asyncio.to_thread(os.path.exists, kept.origin.snippet)  # it holds a secret
     await terminals.close(session.id)
 
 
@@ -112,7 +112,7 @@ async def test_leaving_keeps_a_session_and_closing_ends_it(
     assert lives(pid)
     before = descriptors()
     (kept,) = await holders.all()
-    assert (kept.attached, kept.pid, kept.born.cwd) == (False, pid, str(workspace))
+    assert (kept.attached, kept.pid, kept.origin.cwd) == (False, pid, str(workspace))
     assert descriptors() == before
     second = PtyTerminals(sandbox, holders)
     again = await second.resume(ME)

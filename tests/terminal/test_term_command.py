@@ -17,7 +17,7 @@ from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.adapters.terminal.holders.client import Holders
 from sam_tui.adapters.terminal.person_input.redaction import PLACEHOLDER
 from sam_tui.adapters.terminal.recordings.asciicast import Recorder, Recording, Stage, play
-from sam_tui.adapters.terminal.sessions.attachment import Tame
+from sam_tui.adapters.terminal.sessions.attachment import SafeOutput
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.screens import KeyPress, MouseInput
@@ -323,9 +323,9 @@ async def test_a_recording_is_played_with_its_pauses_cut(tmp_path: Path) -> None
 def test_a_recording_cannot_reach_the_clipboard_of_the_terminal_it_is_played_in() -> None:
     data = b"a\x1b]52;c;Zm9v\x07b\x1bP+q544e\x1b\\c\x1b]0;title\x1b\\d\x1b[31me"
     for size in range(1, len(data)):
-        tame = Tame()
+        safe = SafeOutput()
         pieces = [data[at : at + size] for at in range(0, len(data), size)]
-        assert b"".join(map(tame, pieces)) == b"abcd\x1b[31me"
+        assert b"".join(map(safe, pieces)) == b"abcd\x1b[31me"
 
 
 @pytest.mark.requirement("terminal:term-play")

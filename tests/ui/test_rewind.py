@@ -8,7 +8,7 @@ from sam_tui.ui.screens.dialogs import Picker
 from sam_tui.ui.screens.reader import Reader
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Stage, app_over, driven
-from tests.ui.test_shelf import choose_first
+from tests.ui.test_shown_conversation import choose_first
 
 
 @pytest.mark.requirement("ui:rewind")

@@ -196,7 +196,7 @@ class Collaboration(Arguments):
 
 
 class UserCollaboration:
-    """user_collaboration: one question and its answer, or leave for what was refused.
+    """``user_collaboration``: a question to the person, or a grant for a refused call.
 
     In the seed a yes to this question granted whatever operation the model named. Here the host knows
     what of it this conversation was refused, asks about that in its own words beside the model's, and a

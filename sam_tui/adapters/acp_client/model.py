@@ -114,7 +114,7 @@ class AgentModel:
             await self._end(session, turn, answer)
 
     async def close(self) -> None:
-        """End the agent and what runs for it."""
+        """End the agent's program, its connection and its commands."""
         await self._requests.close()
         if self._connection is not None and self._listening is not None:
             self._listening.cancel()

@@ -27,7 +27,7 @@ _NAMES = {method: name for name, method in CLIENT_METHODS.items()}
 
 @dataclass(frozen=True, slots=True)
 class AgentHost:
-    """What this side does for the agent.
+    """The functions of this program that an external agent may use.
 
     ``start`` starts its program, held and asked for; ``conversation`` is the one whose turn a model
     runs; ``read`` reads a file as the guard allows; ``confirm`` asks the person for one call of the
@@ -86,7 +86,7 @@ class AgentRequests:
                 raise RequestError.method_not_found(method[:100])
 
     async def close(self) -> None:
-        """End the commands that run for it."""
+        """Cancel the agent's commands and wait for their end."""
         tasks = [terminal.task for terminal in self._terminals.values()]
         self._terminals.clear()
         for task in tasks:
@@ -186,7 +186,7 @@ class AgentRequests:
 
 @dataclass(frozen=True, slots=True)
 class _AgentTerminal:
-    """A command that runs for the agent; what it printed is there once it has ended."""
+    """A command that the agent runs as a terminal; its output is available after its end."""
 
     call: str
     session: str
@@ -194,7 +194,7 @@ class _AgentTerminal:
 
     @property
     def output(self) -> schema.TerminalOutputResponse:
-        """What it printed, and how it ended."""
+        """The command's output and exit status; empty while it runs."""
         if not self.task.done():
             return schema.TerminalOutputResponse(output="", truncated=False)
         if self.task.cancelled():

@@ -24,7 +24,7 @@ class BundleFile:
 
     @property
     def digest(self) -> str:
-        """Its mode to run and SHA-256, in one text."""
+        """The executable bit and the SHA-256 of the content as one text."""
         return f"{'x' if self.runs else '-'}:{hashlib.sha256(self.data).hexdigest()}"
 
 

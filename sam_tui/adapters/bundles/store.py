@@ -69,7 +69,7 @@ class BundleStore:
         return self._read.get(self._path, lambda: tuple(self._records(strict=False)))
 
     def counting(self) -> tuple[BundleFolder, ...]:
-        """Those that count here, by name; of two of one name the one that the folder names."""
+        """The bundles in use here, by name; one pinned by the folder precedes one installed for all."""
         pinned = self._pinned()
         counting: dict[str, Bundle] = {}
         for bundle in sorted(self.bundles(), key=lambda b: b.digest in pinned):
@@ -78,7 +78,7 @@ class BundleStore:
         return tuple(self._folder(counting[name]) for name in sorted(counting))
 
     def folder(self, bundle: Bundle) -> BundleFolder:
-        """One of them, whether it counts here or not."""
+        """The folder of a bundle, in use or not."""
         return self._folder(bundle)
 
     def staged(self, content: BundleContent) -> str:
@@ -173,7 +173,7 @@ class BundleStore:
 
 
 def _stands_for(bundle: Bundle, other: Bundle) -> bool:
-    """Whether one takes another's place: of one digest, or everywhere under one name."""
+    """Whether ``bundle`` replaces ``other``: of the same digest, or both for all folders under one name."""
     same = other.name == bundle.name
     return other.digest == bundle.digest or (same and other.everywhere and bundle.everywhere)
 

@@ -51,7 +51,7 @@ class GitFailed(CheckpointError):
 
 
 def git_program(search_path: str, folders: Collection[str]) -> str | None:
-    """The git of the machine; none that lies in one of these folders, nor a relative one."""
+    """The absolute path of git on ``search_path``; programs inside ``folders`` are not used."""
     safe = [
         part
         for part in search_path.split(os.pathsep)
@@ -110,7 +110,7 @@ class GitStore:
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Hold the store alone. A git that outlives this process holds it until it ends, too."""
+        """Hold the store's lock. Git processes inherit it, so it lasts until the last of them ends."""
         self._prepare()
         self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

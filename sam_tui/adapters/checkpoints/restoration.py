@@ -112,7 +112,7 @@ def current_of(files: EditableFiles, where: Location, entry: Entry) -> Snapshot:
 
 
 def blob_name(data: bytes) -> str:
-    """The object that holds these bytes."""
+    """The name of the git object for a file's content."""
     head = b"blob %d\0" % len(data)
     return sha1(head + data, usedforsecurity=False).hexdigest()
 
@@ -129,7 +129,7 @@ class Restoration:
         self._modes = modes
 
     def run(self, changes: Mapping[str, Difference]) -> None:
-        """Make them as they were. What cannot be is left as it is, and named at the end.
+        """Restore the older side of each difference; files that cannot be restored stay as they are.
 
         Raises ``CheckpointError`` with the names.
         """
@@ -167,7 +167,7 @@ class Restoration:
                 raise CheckpointError(f"Nothing was restored: {error}") from error
 
     def _apply(self, paths: Sequence[str], changes: Mapping[str, Difference]) -> list[str]:
-        """What failed, in words."""
+        """Restore files in batches; returns a sentence for each failure."""
         failed: list[str] = []
         steps: list[EditStep] = []
         size = 0

@@ -107,7 +107,7 @@ class GitCheckpoints:
         self._thread.submit(self._after, checkpoint)
 
     async def checkpoints(self) -> Sequence[Checkpoint]:
-        """Those before calls that changed files, oldest first."""
+        """The checkpoints before calls that changed files, oldest first."""
         return await self._work(self._list)
 
     async def plan(self, checkpoint: int, conversations: Collection[ConversationId]) -> RewindPlan:

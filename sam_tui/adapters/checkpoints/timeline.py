@@ -1,4 +1,4 @@
-"""The snapshots of a workspace in order: one before each call that changed files, one after it.
+"""The snapshots of a workspace in order: before and after each call that changed files.
 
 A reference names a commit whose message is one line of JSON; it is written last and at once, so that a
 snapshot is there whole or not at all.
@@ -96,7 +96,7 @@ class Timeline:
                     yield self.moment(number)
 
     def moment(self, number: int) -> Moment:
-        """One of them. Raises ``CheckpointError`` for one that is not there."""
+        """The snapshot of a number. Raises ``CheckpointError`` if there is none."""
         if number not in self._read:
             try:
                 name = (self._refs / str(number)).read_text("ascii").strip()

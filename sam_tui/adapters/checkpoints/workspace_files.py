@@ -245,7 +245,7 @@ class WorkspaceFiles:
         return [os.path.relpath(entry.path, self._root) for entry in files]
 
     def _chosen(self, paths: Iterable[bytes]) -> tuple[dict[bytes, int], list[bytes]]:
-        """What of it git is to read, with sizes, and what it is to forget."""
+        """The files that git has to read, with sizes, and the paths to remove from its index."""
         chosen: dict[bytes, int] = {}
         forgotten: list[bytes] = []
         reachable: dict[bytes, bool] = {}

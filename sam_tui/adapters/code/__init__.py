@@ -1,4 +1,4 @@
-"""The code of a workspace: its index, its symbols, its checkers, and edits that can be undone."""
+"""Code of a workspace: search index, symbols, checkers, and a journal of edits for undo."""
 
 from pathlib import Path
 

@@ -89,8 +89,7 @@ class WorkspaceCheckers:
         self._root = root
 
     def plan(self, paths: Sequence[str]) -> CheckPlan:
-        """The checks that fit these paths (as arguments name them); without paths those of the whole
-        workspace."""
+        """The checks for files, given as call arguments; without paths for the whole workspace."""
         files = tuple(self._real_paths(paths))
         checks: list[Check] = []
         missing: dict[str, None] = {}

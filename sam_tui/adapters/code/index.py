@@ -281,7 +281,7 @@ def _batches(
 
 
 def _boosted(hits: Sequence[PassageHit], words: Sequence[str]) -> list[PassageHit]:
-    """The hits with passages that define a word of the query ahead of those that mention it."""
+    """The hits by score, raised for passages that define a word of the query."""
     query_words = set(words)
     ranked = [
         PassageHit(

@@ -1,4 +1,4 @@
-"""The ``EditJournal`` port: what edits replaced, in one SQLite file that never grows beyond its cap."""
+"""The ``EditJournal`` port: the content before each edit, in one SQLite file of bounded size."""
 
 import hashlib
 import sqlite3

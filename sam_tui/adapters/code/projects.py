@@ -33,7 +33,7 @@ class Kind:
     report: reports.Report
     program: str = ""
     instead_of: str = ""
-    """The checker that makes this one needless where it can run."""
+    """The checker that replaces this one if its program is installed."""
     bare: bool = False
     """Whether it is of use for single files without any project."""
 

@@ -298,7 +298,7 @@ def _is_assigned(node: "Node") -> bool:
 
 
 def _within(node: "Node") -> str:
-    """The names of what encloses it, outermost first, such as ``Class.method``."""
+    """The names of the enclosing definitions, outermost first, such as ``Class.method``."""
     names: list[str] = []
     below, above = node, node.parent
     while above is not None:

@@ -44,7 +44,7 @@ def masked(document: ConversationDocument, redact: Callable[[str], str]) -> Conv
 
 
 def adopted(document: ConversationDocument, redact: Callable[[str], str]) -> ConversationDocument:
-    """A document from outside as this program may keep it, with a reminder of what it is at its end."""
+    """An imported document, redacted and within limits, ending with a reminder of its origin."""
     ids: dict[CallId, CallId] = {}
 
     def clean(text: str) -> str:

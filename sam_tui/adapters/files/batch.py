@@ -199,7 +199,7 @@ def _missing_above(where: Location) -> list[Location]:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """Which content a file has, by what the system says of it."""
+    """Inode, size and modification time, which tell a changed file."""
     return Stamp(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
@@ -224,7 +224,7 @@ def _mode_after(step: Put, old: os.stat_result | None) -> int | None:
     if step.executable is None or old is None:
         return None
     bits = stat.S_IMODE(old.st_mode)
-    # Whoever may read it may run it.
+    # Every class of users that may read the file may execute it.
     return bits | (bits & 0o444) >> 2 if step.executable else bits & ~0o111
 
 

@@ -114,7 +114,7 @@ class LocalFiles:
             os.unlink(entry.name, dir_fd=entry.folder)
 
     def apply(self, steps: Sequence[EditStep]) -> None:
-        """Make all changes in order. If one fails, those before it are undone."""
+        """Apply all steps in order; if one fails, the earlier ones are undone."""
         Batch(self.rename, alone=len(steps) == 1).run(steps)
 
     def remove_directory(self, where: Location) -> None:

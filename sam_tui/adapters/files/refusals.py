@@ -1,4 +1,4 @@
-"""System errors as sentences: what happened, to what, and what to do next."""
+"""Errors of the operating system as sentences: cause, file, and the next thing to do."""
 
 import errno
 import os

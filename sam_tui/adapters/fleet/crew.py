@@ -1,4 +1,4 @@
-"""The worker processes that a driver starts on its own machine, and what they are started with."""
+"""The worker processes that a driver starts on its own machine, with their command line."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ _STOP_SECONDS = 10.0
 
 
 def start_detached(command: Sequence[str]) -> None:
-    """Start a program that goes on when this one has ended, and says nothing here."""
+    """Start a program in a session of its own with no output here; it outlives this process."""
     subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -26,7 +26,7 @@ def start_detached(command: Sequence[str]) -> None:
 
 @dataclass(slots=True)
 class WorkerCrew:
-    """Some workers; one that ends is replaced, and where they keep ending, no longer."""
+    """A number of worker processes. A worker that ends is replaced, unless workers keep ending."""
 
     size: int
     options: Sequence[str]
@@ -37,7 +37,7 @@ class WorkerCrew:
     _started: int = 0
 
     def start(self) -> None:
-        """Start them all."""
+        """Start ``size`` workers."""
         for _ in range(self.size):
             self._start()
 
@@ -51,7 +51,7 @@ class WorkerCrew:
         return names
 
     def stop(self) -> None:
-        """End them all."""
+        """End all workers: SIGTERM, then SIGKILL after ``_STOP_SECONDS``."""
         for process in self._running.values():
             process.send_signal(signal.SIGTERM)
         for process in self._running.values():

@@ -56,7 +56,7 @@ def database_url(environment: Mapping[str, str], data_dir: str) -> str:
 
 
 class Json:
-    """What dbos writes values with: JSON, never its pickles."""
+    """The serializer of dbos: JSON, never pickles."""
 
     def serialize(self, data: Any) -> str:
         return json.dumps(data)
@@ -69,7 +69,7 @@ class Json:
 
 
 def load() -> Any:
-    """dbos, quiet and without its console. It reads its variables when it is imported."""
+    """Import dbos with an environment free of ``DBOS`` variables, without console logging or pickles."""
     for name in [name for name in os.environ if name.startswith("DBOS")]:
         del os.environ[name]
     import dbos
@@ -96,7 +96,7 @@ def _sqlite_file(url: str) -> Path:
 
 
 def _alone(url: str) -> "contextlib.AbstractContextManager[None]":
-    """Be the one process that prepares a file; PostgreSQL sees to that itself."""
+    """Lock an SQLite file while one process prepares it; PostgreSQL does its own locking."""
     if not url.startswith("sqlite"):
         return contextlib.nullcontext()
     file = _sqlite_file(url)
@@ -124,7 +124,7 @@ def _engine(url: str) -> "sqlalchemy.Engine | None":
 
 
 class QueueDatabase:
-    """The database that carries messages, migrated. Its methods wait for it: call them in a thread."""
+    """The migrated database of the queue. Its methods block: call them in a thread."""
 
     def __init__(self, url: str, seal: Seal) -> None:
         dbos = load()

@@ -41,10 +41,10 @@ Apply = Callable[[str], Awaitable[str]]
 
 
 class Crew(Protocol):
-    """The workers that this driver started itself."""
+    """The workers that the driver itself started."""
 
     def dead(self) -> Sequence[str]:
-        """Names of those that ended since the last look; others take their place."""
+        """The names of workers that ended since the last call; new workers replace them."""
         ...
 
 

@@ -43,7 +43,7 @@ _SECRETS = ("SAM_TUI_DATABASE_URL", "SAM_TUI_FLEET_KEY")
 
 @dataclass(frozen=True, slots=True)
 class WorkerAllowance:
-    """What a worker lets tasks have on its machine, whatever they ask for."""
+    """What a worker permits tasks on its machine, whatever a task requests."""
 
     name: str
     options: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class HeadlessRuns:
             child.hold.give_back(FLEET_ROLE)
 
     def perform(self, task: SubTaskMessage, hold: WorkHold) -> SubTaskResult:
-        """Run one prompt. Raises ``SamError`` where it cannot begin."""
+        """Run one prompt. Raises ``SamError`` if the run cannot start."""
         try:
             wish = HeadlessInput.model_validate(task.sub_task_input)
         except ValidationError as error:

@@ -23,7 +23,7 @@ NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}"
 Name = Annotated[str, Field(pattern=f"^{NAME}$")]
 Mode = Literal["plan", "ask-all", "ask", "accept-edits", "auto", "bypass"]
 MODES: tuple[Mode, ...] = ("plan", "ask-all", "ask", "accept-edits", "auto", "bypass")
-"""Each allows what the ones before it allow."""
+"""From the strictest; each mode also allows what the modes before it allow."""
 
 
 class UntrustedMessage(SamError):
@@ -60,7 +60,7 @@ class ErrorDetails(_Message):
 
 
 class SubTaskResult(_Message):
-    """Spec C5: what came of it."""
+    """Spec C5: the outcome of a sub-task."""
 
     sub_task_id: Name
     parent_task_id: Name

@@ -40,7 +40,7 @@ _STATES: Mapping[str, State] = {
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One sub-task in the queue, as it stands."""
+    """The state of one sub-task in the queue."""
 
     id: str
     state: State
@@ -80,7 +80,7 @@ class SubTaskQueue:
         self._database = database
 
     def put(self, tasks: Sequence[SubTaskMessage]) -> None:
-        """Enqueue sub-tasks; one whose id is there already is not enqueued again."""
+        """Enqueue sub-tasks; an id that is in the queue already is skipped."""
         client, seal = self._database.client, self._database.seal
         for task in tasks:
             options: Any = {
@@ -166,7 +166,7 @@ _ENDED = ("SUCCESS", "ERROR", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
 
 
 class Takes:
-    """One worker: takes sub-tasks of its roles, one at a time, as long as its process lives."""
+    """A worker: takes sub-tasks of its roles, one at a time, until its process ends."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class Takes:
 
 
 class WorkHold:
-    """A worker's hold on one sub-task: tells that it lives, and hears what was said to it."""
+    """A worker's claim on one sub-task: reports progress and questions, receives answers."""
 
     def __init__(self, database: QueueDatabase, id: str, worker: str) -> None:
         self.database, self.id, self._worker, self._count = database, id, worker, 0

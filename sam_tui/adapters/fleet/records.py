@@ -36,7 +36,7 @@ class FleetBusy(SamError):
 
 
 class TaskRecord(BaseModel):
-    """How one task stands."""
+    """The stored state of one task."""
 
     model_config = ConfigDict(extra="ignore")
     id: str
@@ -76,7 +76,7 @@ class FleetQuestion(BaseModel):
 
 @dataclass(slots=True)
 class FleetFolder:
-    """One fleet on disk."""
+    """The folder of one fleet: settings, tasks, their states, patches, logs and questions."""
 
     path: Path
     settings: FleetSettings
@@ -88,13 +88,13 @@ class FleetFolder:
         replace_file(str(self.path / "tasks" / f"{record.id}.json"), record.model_dump_json())
 
     def keep(self, kind: Literal["patches", "logs"], name: str, text: str) -> Path:
-        """Write what came home with a result."""
+        """Write a patch or a log that a worker returned."""
         path = self.path / kind / name
         replace_file(str(path), text, errors="surrogateescape")
         return path
 
     def post(self, questions: Sequence[FleetQuestion]) -> None:
-        """Write the inbox."""
+        """Write the open questions."""
         text = json.dumps([question.model_dump() for question in questions], indent=1)
         replace_file(str(self.path / "inbox.json"), text)
 
@@ -107,14 +107,14 @@ class FleetFolder:
         return [FleetQuestion.model_validate(value) for value in values]
 
     def answer(self, question: FleetQuestion, reply: str) -> None:
-        """Leave an answer for the process that drives."""
+        """Write an answer for the driving process."""
         answer = AnswerMessage(work=question.work, ask=question.ask.id, reply=reply)
         replace_file(
             str(self.path / "answers" / f"{question.ask.id}.json"), answer.model_dump_json()
         )
 
     def answers(self) -> list[AnswerMessage]:
-        """Take the answers that were left."""
+        """Read and delete the answers for the driving process."""
         answers: list[AnswerMessage] = []
         for path in sorted((self.path / "answers").glob("*.json")):
             with contextlib.suppress(ValidationError):
@@ -128,11 +128,11 @@ class FleetFolder:
 
     @property
     def cancelled(self) -> bool:
-        """Whether that was asked."""
+        """Whether somebody asked the driving process to end."""
         return (self.path / "cancel").exists()
 
     def reopen(self) -> int:
-        """Set what failed, stopped or did not fit to be done again; how many."""
+        """Set tasks that failed, stopped or conflicted to be done again; returns their number."""
         (self.path / "cancel").unlink(missing_ok=True)
         again = [r for r in self.records.values() if r.state in ("failed", "cancelled", "conflict")]
         for record in again:
@@ -142,7 +142,7 @@ class FleetFolder:
 
     @contextmanager
     def driving(self) -> Generator[None]:
-        """Be the one process that drives. Raises ``FleetBusy``."""
+        """Hold the lock of the driving process. Raises ``FleetBusy`` if another process holds it."""
         with _locked(self.path / "lock") as mine:
             if not mine:
                 raise FleetBusy(f"Another process drives the fleet {self.settings.id}.")

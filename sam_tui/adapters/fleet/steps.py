@@ -68,7 +68,7 @@ class StepQueues:
     origin: str
     """What tells this data folder from others that use the same database."""
     inquiries: Inquiries
-    """Who is asked here what a worker asks."""
+    """Where questions of workers are asked."""
     leases: Leases = field(default_factory=Leases)
 
     def carrier(self, ticket: Ticket) -> Carrier | None:
@@ -166,7 +166,7 @@ class StepQueues:
 
 @dataclass(slots=True)
 class _Questions:
-    """What the worker of one step asks: put to who is there, withdrawn when it asks no longer."""
+    """The open questions of a step's worker: each is an inquiry here until the worker withdraws it."""
 
     inquiries: Inquiries
     queue: SubTaskQueue
@@ -176,7 +176,7 @@ class _Questions:
     _asked: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
 
     def follow(self, asks: Sequence[Ask], worker: str) -> None:
-        """Ask what is new, and withdraw the rest."""
+        """Ask questions that are new; withdraw inquiries whose question is gone."""
         waiting = {ask.id: ask for ask in asks}
         for id in self._asked.keys() - waiting.keys():
             self._asked.pop(id).cancel()
@@ -243,7 +243,7 @@ class StepRuns:
     """Performs sub-tasks of plan roles: one call of a tool each, through the guard of its program."""
 
     tools: Mapping[str, Collection[str]]
-    """What each role may call here."""
+    """The tools of each role on this worker."""
     calls: StepCalls
     _holds: dict[WorkHold, str] = field(default_factory=dict[WorkHold, str])
 
@@ -252,7 +252,7 @@ class StepRuns:
         role = task.assigned_agent_role
         if task.tool_name not in self.tools.get(role, ()):
             raise UntrustedMessage(f"{role} has no tool {task.tool_name!r} on this worker.")
-        self._holds[hold] = role  # before it begins: who is ended meanwhile gives it back
+        self._holds[hold] = role  # first, so that a worker that is ended meanwhile returns the work
         try:
             conversation = mint_conversation()
             arguments = json.dumps(task.sub_task_input)

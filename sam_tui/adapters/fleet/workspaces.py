@@ -108,7 +108,7 @@ def open_bundle(text: str, commit: str, folder: Path) -> TaskFolder:
 
 
 def clone(address: str, commit: str, folder: Path, allowed: Sequence[str]) -> TaskFolder:
-    """Clone an address that this worker allows. Raises ``WorkspaceTravel``."""
+    """Clone a commit from an address that the worker allows. Raises ``WorkspaceTravel``."""
     if not _ADDRESS.fullmatch(address) or not any(_below(address, prefix) for prefix in allowed):
         raise WorkspaceTravel(
             "This worker does not clone from there.", hint="Start it with --clone-from ADDRESS."
@@ -165,7 +165,7 @@ def _git(
     extra: dict[str, str] | None = None,
     text: bytes = b"",
 ) -> bytes:
-    """Run git; the bytes it printed. Raises ``WorkspaceTravel`` with what it said."""
+    """Run git and return its output. Raises ``WorkspaceTravel`` with git's error output."""
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": "/nonexistent",

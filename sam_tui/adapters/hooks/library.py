@@ -40,7 +40,7 @@ _SILENT = "it gave no reason"
 
 
 def read_answer(hook: Hook, result: CommandResult) -> HookAnswer:
-    """What a hook says by the way it ended."""
+    """The answer of a hook by its exit code and output."""
     answer = HookAnswer(hook, seconds=result.seconds)
     if result.timed_out:
         return _with(answer, warning=f"took longer than {hook.timeout:g} seconds and was ended")
@@ -145,21 +145,21 @@ _CHANGED = "is not what was trusted, so its hooks do not run: remove it, or add 
 
 @dataclass(slots=True)
 class _File:
-    """One file and what was last read of it."""
+    """A file of hooks, and the hooks that were last read from it."""
 
     path: str
     source: HookSource
     root: str | None
     """The folder below which no link is followed; None for the person's own file."""
     trusts: Callable[[], bool] = lambda: True
-    """Whether what it names runs now."""
+    """Whether the hooks of the file may run now."""
     vouches: Callable[[str, bytes], bool] = lambda _, __: True
     bundle: BundleFolder | None = None
     signature: Signature | None = None
     hooks: tuple[Hook, ...] = ()
 
     def forget(self) -> None:
-        """Nothing of it runs until it is read again."""
+        """Drop the hooks until the file is read again."""
         self.signature, self.hooks = None, ()
 
 
@@ -240,7 +240,7 @@ class FileHooks:
         return HookListing(tuple(hooks), left_out)
 
     async def run(self, hook: Hook, occasion: Occasion, confinement: HookConfinement) -> HookAnswer:
-        """Run one and read what it says."""
+        """Run a hook with the event as JSON on standard input, and read its answer."""
         event_data = {
             "session_id": occasion.session,
             "cwd": self._workspace,
@@ -307,7 +307,7 @@ class FileHooks:
                 yield from file.hooks
 
     def _reread(self, file: _File) -> None:
-        """Read a file that changed; one that broke is told of once, and stays as it was."""
+        """Read a file again if it changed; a faulty one is reported once, and its old hooks stay."""
         if file.signature == signature_of(file.path):
             return
         try:
@@ -342,7 +342,7 @@ class FileHooks:
 
 
 def _of_bundle(folder: str) -> dict[str, str]:
-    """What a bundle's program is told: where it lies, and that nothing is written there."""
+    """Variables for a bundle's programs: its folder, and no bytecode written there."""
     return {"CLAUDE_PLUGIN_ROOT": folder, "PYTHONDONTWRITEBYTECODE": "1"}
 
 

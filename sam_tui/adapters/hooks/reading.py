@@ -41,7 +41,7 @@ def matches(hook: Hook, subject: str) -> bool:
 
 
 class _Reader:
-    """Reads one file and knows where it is in it."""
+    """Reads one file of hooks; a fault is reported with its path in the JSON."""
 
     def __init__(self, path: str, source: HookSource) -> None:
         self._path = path

@@ -79,7 +79,7 @@ _MAGIC = (
 
 
 class EndpointImages:
-    """Images of one configured endpoint, through a URL guard that allows its address."""
+    """Generates images at the configured endpoint, through a URL guard that allows its address."""
 
     def __init__(self, web: Web, settings: ImageSettings) -> None:
         self._web = web

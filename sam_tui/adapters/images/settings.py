@@ -39,7 +39,7 @@ class ImageSettings:
 
 
 def image_settings(environ: Mapping[str, str]) -> ImageSettings | None:
-    """The endpoint that the environment names; None without one.
+    """The image endpoint of the environment; None if no variable names one.
 
     Raises ``ConfigurationError`` for a base that is no http or https address.
     """

@@ -70,7 +70,7 @@ class FileInstructions:
     def standing(
         self, touched: Callable[[], Collection[str]], delivered: Collection[str]
     ) -> Sequence[Instruction]:
-        """Those that hold now, the widest first."""
+        """The instructions in force, from the widest to the narrowest."""
         instructions = [self._instruction(self._own, "")]
         if self._trusted():
             names = [self._first(""), FURTHER, *self._below(lambda: {*touched(), *delivered})]
@@ -130,7 +130,7 @@ class FileInstructions:
         return os.path.join(self._workspace, name)
 
     def _instruction(self, path: str, name: str) -> Instruction | None:
-        """What a file says; None where there is none, or it is not what was trusted.
+        """The text of a file; None if it is missing or differs from what was trusted.
 
         A refusal is not kept: the person may trust the very same file later.
         """

@@ -1,4 +1,4 @@
-"""From what the person asked for to a model: which adapter, which address, which key."""
+"""The choice of a model: adapter, address and key from the person's settings and environment."""
 
 import threading
 from collections.abc import Mapping

@@ -24,7 +24,7 @@ _TRUNCATED = frozenset({
     *("length", "max_tokens", "max_output_tokens", "model_length"),
     "model_context_window_exceeded",
 })
-"""Finish reasons that mean that there would be more."""
+"""Finish reasons of an answer that was cut off."""
 _WITHHELD = frozenset({"content_filter", "safety", "refusal"})
 
 

@@ -52,7 +52,7 @@ class DirectModel:
 
     @property
     def context_tokens(self) -> int | None:
-        """Not known: such endpoints tell it only when it was exceeded."""
+        """None: such endpoints tell their limit only when a request exceeds it."""
         return None
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
@@ -188,7 +188,7 @@ class _Answer:
         self._fields_only = kind == "text/event-stream"
 
     def feed(self, data: bytes) -> list[Delta]:
-        """The deltas that these bytes complete."""
+        """The deltas in the lines that ``data`` completes."""
         if len(self._start) < BEGINNING:
             self._start += data[:BEGINNING]
         lines = self._intake.take(data)

@@ -23,7 +23,7 @@ _LONGEST_LIST = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One model at one address.
+    """The address of a model, with the key, the limits in seconds and the dialect of its requests.
 
     ``model`` is the name the server knows, ``name`` the one people see. ``base`` ends before
     ``/chat/completions`` and has no slash at its end. ``timeout`` is in seconds between bytes.

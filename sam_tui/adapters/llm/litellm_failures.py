@@ -1,4 +1,4 @@
-"""Whatever litellm raises as one of our errors: it goes by the response, where there was one."""
+"""Exceptions of litellm as our errors, judged by the provider's response if there is one."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from sam_tui.adapters.llm.litellm_wire import LiteLLMWire
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected, ModelUnavailable
 
 _INTERNAL = re.compile(r"Traceback \(most recent|Error parsing chunk")
-"""What litellm says of an answer that it stumbled over."""
+"""Messages of litellm about a response that it failed to parse."""
 _AFTERWORD = re.compile(r"\.? Handle with `litellm\.\w+`\.?$")
 _PREAMBLE = re.compile(
     r"^(?:(?:litellm\.)?(?:\w+Error|Timeout|Timeout Error): |\w+(?:Exception|Error) - )+"

@@ -89,12 +89,12 @@ def load() -> Any:
             if enabled:
                 gc.enable()
         gc.freeze()
-        _tame(litellm)
+        _configure(litellm)
         _ready.append(litellm)
         return litellm
 
 
-def _tame(litellm: Any) -> None:
+def _configure(litellm: Any) -> None:
     litellm.suppress_debug_info = True
     litellm.set_verbose = False
     litellm.telemetry = False
@@ -216,7 +216,7 @@ class LiteLLMModel:
                 for delta in answer.read(chunk):
                     yield delta
                 _forget(stream)
-        except Exception as error:  # litellm raises whatever it likes, bugs of its own included
+        except Exception as error:  # litellm raises exceptions of any class, its own bugs included
             failed = wire.error or self._failures.error_of(
                 litellm, error, wire, started=answer.started
             )

@@ -239,7 +239,7 @@ def _portions(lines: bytes) -> Iterator[bytes]:
 
 
 def _notable(lines: bytes) -> Iterator[Mapping[str, object]]:
-    """The events on these lines that end an answer or break it off."""
+    """The server-sent events among these lines that end an answer or report an error."""
     if b'"error"' not in lines and b'"message_delta"' not in lines:
         return
     for line in lines.splitlines():

@@ -1,4 +1,4 @@
-"""Which providers there are, where they are, and which variable holds their key."""
+"""The table of providers: model prefixes, addresses, and the variables that hold keys."""
 
 import re
 from collections.abc import Mapping

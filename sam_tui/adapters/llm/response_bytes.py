@@ -107,7 +107,7 @@ class Intake:
         self._last = b""
 
     def take(self, data: bytes) -> bytes:
-        """The lines that these bytes complete. Raises ``AnswerTooLarge``."""
+        """The complete lines received so far. Raises ``AnswerTooLarge``."""
         self._size += len(data)
         most = self._limits.size * WIRE_FACTOR
         if self._size > most:

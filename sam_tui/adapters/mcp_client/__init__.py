@@ -1,4 +1,4 @@
-"""MCP servers whose tools the agent may call: named in files, held by the sandbox, asked for.
+"""MCP servers whose tools the agent may call: named in files, confined by the sandbox, guarded per call.
 
 settings             what the files name
 pool, connection, lifetime         all servers, one server, one run of it

@@ -36,7 +36,7 @@ _NOBODY = Caller(ConversationId("mcp"), CallId("mcp"))
 
 
 class Connection:
-    """The ``Host`` of a server's tools. Nothing runs before ``begin`` or a call."""
+    """The ``Host`` of a server's tools. Starts the server on ``begin`` or a call."""
 
     def __init__(self, settings: ServerSettings, around: ServerSurroundings) -> None:
         self.settings = settings
@@ -73,38 +73,39 @@ class Connection:
 
     @property
     def url(self) -> str:
-        """The site it is on, over HTTP; else empty. What follows may hold a token."""
+        """The scheme, host and port of a server over HTTP; else empty. The rest of a URL may hold a
+        token."""
         return self.settings.site
 
     @property
     def usable(self) -> bool:
-        """Whether there is anything that can be started."""
+        """Whether the settings are without fault and do not disable the server."""
         return not (self.settings.disabled or self.settings.fault)
 
     @property
     def busy(self) -> bool:
-        """Whether it works on a call."""
+        """Whether a call is running."""
         return bool(self._calls)
 
     @property
     def started(self) -> bool:
-        """Whether there is something to end."""
+        """Whether a task runs or ran that ``close`` has to end."""
         return self._task is not None
 
     @property
     def offered(self) -> FittedServer:
-        """Its tools, also while it starts; none where it does not come up."""
+        """The server's tools, also while it starts; none after a first start that failed."""
         lost = self._standing == "failed" and not self._came_once
         return FittedServer() if lost or not self.usable else self.fitted
 
     @property
     def tool_names(self) -> frozenset[str]:
-        """Its tools by its own names for them; none before they are known."""
+        """The server's tools by the names that it gives them; empty before it listed them."""
         return frozenset(tool.raw for tool in self.offered.tools)
 
     @property
     def due(self) -> bool:
-        """Whether it is to be started: for the first time, or again a while after it failed to."""
+        """Whether to start the server: for the first time, or again some time after a failed start."""
         if not self.usable or self._standing not in ("waiting", "failed"):
             return False
         pause = min(AGAIN_AFTER * 2 ** max(0, self._failures - 1), AT_MOST)
@@ -112,7 +113,7 @@ class Connection:
 
     @property
     def report(self) -> ServerReport:
-        """How it stands."""
+        """The server's state, tools, log and last error for lists of servers."""
         standing = "disabled" if self.settings.disabled else self._standing
         report = report_of(self.settings, standing, fitted=self.offered, error=self._error)
         return replace(
@@ -120,7 +121,7 @@ class Connection:
         )
 
     def begin(self) -> None:
-        """Start it in the background, unless it lives already or cannot."""
+        """Start the server in the background unless it runs, is disabled or its settings are faulty."""
         if not self.usable or (self._task is not None and not self._task.done()):
             return
         self._over, self._settled = asyncio.Event(), asyncio.Event()
@@ -130,17 +131,17 @@ class Connection:
         self._task = asyncio.get_running_loop().create_task(self._live())
 
     async def settled(self) -> None:
-        """Return once it is not starting any more."""
+        """Wait until the server is no longer starting."""
         if self._task is not None:
             await self._settled.wait()
 
     async def introduced(self) -> None:
-        """Return once its tools are known, or it is clear that they will not be soon."""
+        """Wait for the server's tools, unless they are known or its start failed twice."""
         if not self.tools_known and len(self._starts) < 2:
             await self.settled()
 
     async def refresh(self) -> None:
-        """Ask for its tools anew where it said that they changed, however often it did."""
+        """Request the list of tools again if the server announced a change since the last one."""
         if not self._stale or self._life is None:
             return
         self._stale = False
@@ -177,17 +178,18 @@ class Connection:
             self._calls.remove(caller)
 
     async def names(self) -> ServerNames:
-        """What messages may name of it; nothing unless it is there."""
+        """The resources and prompts that a message may name; empty while the server does not run."""
         life = self._life if self._around.believes(self.settings) else None
         return (await life.names() if life is not None else None) or ServerNames()
 
     async def complete(self, typed: TypedValue) -> Sequence[str]:
-        """What it proposes for a value; nothing unless it is there."""
+        """The server's proposals for a half-typed value; empty while it does not run."""
         life = self._life if self._around.believes(self.settings) else None
         return (await life.complete(typed) if life is not None else None) or ()
 
     async def _insist_unchanged(self, tool: str, context: ToolContext) -> None:
-        """Ask where a tool is no longer what it was when it was first allowed. Raises ``ToolError``."""
+        """Ask the person if a tool's description changed since it was first allowed. Raises
+        ``ToolError``."""
         await self.refresh()
         now = next((t.digest for t in self.fitted.tools if t.raw == tool), "")
         before = self._approved.get(tool, now)
@@ -211,7 +213,7 @@ class Connection:
             self._around.remembered.approve(self.settings, self._approved)
 
     async def close(self) -> None:
-        """End it, with all that it started."""
+        """End the server and every process that it started."""
         task = self._task
         if task is None:
             return
@@ -224,7 +226,7 @@ class Connection:
             await asyncio.wait([task])
 
     async def _alive(self) -> "Life":
-        """Its life; a new one, within bounds, where it has died."""
+        """The running server, started again after its end at most ``STARTS`` times in ``WITHIN``."""
         await self.settled()
         if self._free and self._around.confines():
             self._over.set()  # it was started when nothing was held
@@ -245,12 +247,13 @@ class Connection:
         return self._life
 
     async def _gone(self) -> None:
-        """Wait until what is ending has ended."""
+        """Wait for the end of the task that serves."""
         if self._task is not None:
             await asyncio.wait([self._task])
 
     async def _live(self) -> None:
-        """One life, in one task: the SDK has to leave where it entered."""
+        """Start, serve and end the server in one task: the SDK's contexts end in the task that entered
+        them."""
         ready, program = False, None
         try:
             terms = await self._around.admit(self.settings, self._caller)
@@ -278,9 +281,9 @@ class Connection:
             self._settled.set()
 
     async def _lived(self, mode: str, program: PipedProgram | None) -> bool:
-        """One life; whether the server ended before it was there."""
+        """Serve from start to end; true if the server ended before it answered."""
         module = await asyncio.to_thread(_load)
-        voices = module.speech.Voices(
+        handlers = module.mcp_session.ClientHandlers(
             self.name,
             self._around.roots,
             self._changed,
@@ -292,7 +295,7 @@ class Connection:
         self._life = life = module.Life(
             self.settings,
             self._around,
-            voices,
+            handlers,
             self._over,
             program,
             mode=mode,
@@ -309,7 +312,7 @@ class Connection:
         self._settled.set()
 
     def _take(self, tools: Sequence[RawTool]) -> None:
-        """Its list as it is now; where it is what was known, all that was made of it stays."""
+        """Take a list of tools; the fitted tools are replaced only if the list differs."""
         self._stale, self.tools_known = False, True
         tools_fitted = fitted(self.name, tools)
         if tools_fitted != self.fitted:
@@ -317,11 +320,11 @@ class Connection:
         self._around.remembered.keep(self.settings, tools)
 
     def _changed(self) -> None:
-        """It said that its tools changed: they are asked for when somebody wants to know."""
+        """Note that the server announced a change; the next use requests the tools again."""
         self._stale = True
 
     def _request(self, terms: ServerTerms) -> PipedRequest:
-        """The program of a server, as it may be started."""
+        """The program of the server with its sandbox, environment and network."""
         settings, self._log = self.settings, ""
         return PipedRequest(
             (settings.command, *settings.args),
@@ -339,15 +342,15 @@ class Connection:
         self._log = (self._log + text)[-_LOG:]
 
     def _caller(self) -> Caller:
-        """On whose behalf it works: of several calls at once the last is as good a guess as any."""
+        """The conversation for which the server acts: of several calls at once, the latest."""
         return self._calls[-1] if self._calls else self.caller
 
     async def _ask(self, question: Question) -> str | None:
-        """What it may ask while it works on a call, and at no other time."""
+        """Put a question of the server to the person; None while no call is running."""
         return await self._around.ask(self._calls[-1], question) if self._calls else None
 
     async def _sample(self, sampling: SamplingRequest) -> Sampled:
-        """Have the model answer it, while it works on a call. Raises ``SamError``."""
+        """Have the model answer the server while a call is running. Raises ``SamError``."""
         if not self._calls or self._around.sample is None:
             raise ToolError("No call waits for this server.")
         caller = self._calls[-1]
@@ -361,7 +364,7 @@ def report_of(
     fitted: FittedServer | None = None,
     error: str = "",
 ) -> ServerReport:
-    """A server as people are told of it."""
+    """A server's state as lists of servers show it."""
     current = fitted or FittedServer()
     return ServerReport(
         settings.name,
@@ -377,7 +380,8 @@ def report_of(
 
 
 def _load() -> ModuleType:
-    """The SDK and what uses it: half a second, so on a thread, without pauses for garbage."""
+    """Import the SDK and the modules over it: half a second, so on a thread, with garbage collection
+    off."""
     import gc
 
     enabled = gc.isenabled()

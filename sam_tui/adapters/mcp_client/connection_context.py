@@ -1,4 +1,4 @@
-"""What a connection is given: how servers are started, reached and asked for, all of it guarded."""
+"""What a connection needs of the program: ways to start and reach servers, to ask, and to store logins."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from sam_tui.core.ports.web import UrlGuard
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """On whose behalf a server does what it does."""
+    """The conversation and the call for which a server acts."""
 
     conversation: ConversationId
     call: CallId
@@ -42,7 +42,7 @@ class ServerTerms:
 
 
 class LoginTexts(Protocol):
-    """Keeps private texts by the path of a file. Each call may wait for the system."""
+    """Stores private texts by file path. Each call may block on the keyring."""
 
     def read(self, path: str, most: int) -> str: ...
     def write(self, path: str, text: str) -> None: ...
@@ -51,7 +51,7 @@ class LoginTexts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Logins:
-    """Where logins at servers are kept: a private folder.
+    """Logins at servers, each in a file of a private folder.
 
     ``browse`` opens a page for the person; None where nobody may log in now. ``learn`` is told every
     token, so that none is shown; ``texts`` keeps one text for each file.
@@ -68,11 +68,11 @@ class Logins:
         return os.path.join(self.folder, f"{hashlib.sha256(names.encode()).hexdigest()[:32]}.json")
 
     def has(self, settings: ServerSettings) -> bool:
-        """Whether there is one."""
+        """Whether a login of this server is stored."""
         return bool(settings.url) and os.path.exists(self.path(settings))
 
     def forget(self, settings: ServerSettings) -> bool:
-        """Delete one; whether there was one. Raises ``OSError``."""
+        """Delete the login of a server; true if one was stored. Raises ``OSError``."""
         return self.texts.remove(self.path(settings))
 
 

@@ -36,13 +36,13 @@ class LibraryRequest(Arguments):
 
 
 def named_by_variable(url: str) -> tuple[ServerSettings, ...]:
-    """The server as the person's environment names it."""
+    """The server that the person's environment variables describe."""
     entry = {"mcpServers": {SERVER: {"url": url}}}
     return SettingsReader("user", {}).parse(json.dumps(entry).encode(), VARIABLE)
 
 
 def documentation_offer(host: "Callable[[], OfferHost | None]") -> Offer:
-    """The tool; ``host`` is the connection to the server, None where it is not named any more."""
+    """The offer of the tool; ``host`` is the connection, None once no file names the server."""
     return Offer.of(_DocumentationTool(host).tool())
 
 
@@ -96,7 +96,7 @@ class _DocumentationTool:
     async def _resolved(
         self, host: "OfferHost", name: str, topic: str, context: ToolContext
     ) -> str:
-        """The id of the library of that name: the one whose title it is, else the first."""
+        """The id of the library titled ``name``, or of the first match. Raises ``ToolError``."""
         request: dict[str, object] = {"libraryName": name}
         request |= {"query": topic.strip() or name} if _is_newer(host) else {}
         text = await _called(host, RESOLVE, request, context)

@@ -1,4 +1,4 @@
-"""What a server asks for in the middle of a call: a form, field by field, or an answer of the model."""
+"""Requests of a server during a call: forms for the person field by field, and answers of the model."""
 
 import json
 import math
@@ -36,7 +36,7 @@ Filled = dict[str, Value | None]
 
 
 class Declined(Exception):  # an answer, not an error
-    """The person does not want to answer; ``dismissed`` where nobody said so."""
+    """The person declined to answer; ``dismissed`` if nobody answered at all."""
 
     def __init__(self, *, dismissed: bool = False) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Declined(Exception):  # an answer, not an error
 
 
 async def fill(server: str, message: str, schema: Mapping[str, Any], ask: Asks) -> Filled:
-    """A form, field by field. Raises ``Declined``; what a person typed is what is handed over."""
+    """Ask for the fields of a form in order, and return the values. Raises ``Declined``."""
     prompt = f"The MCP server {server} asks: {_line(message)}"
     fields = _mapping(schema.get("properties"))
     if len(fields) > MOST_FIELDS:
@@ -65,7 +65,7 @@ async def fill(server: str, message: str, schema: Mapping[str, Any], ask: Asks) 
 
 
 async def visit(server: str, message: str, url: str, ask: Asks) -> None:
-    """A page that the person is to open themselves. Raises ``Declined``."""
+    """Show a URL that the person is asked to open. Raises ``Declined``."""
     prompt = f"The MCP server {server} asks you to open a page: {_line(message)}"
     await _choice(prompt, f"{_line(url)}\nNothing is opened for you. Done?", ("done",), ask)
 
@@ -92,7 +92,7 @@ async def _field(
 
 
 def _instead(usual: Value | None, *, needed: bool) -> dict[str, Value | None]:
-    """What may be answered in place of a value, and what it comes to."""
+    """The buttons beside a text field, each with the value that it stands for."""
     extra: dict[str, Value | None] = {} if usual is None else {DEFAULT: usual}
     return extra if needed else extra | {_LEFT_OUT: None}
 
@@ -104,7 +104,7 @@ async def _text(
     extra: Mapping[str, Value | None],
     ask: Asks,
 ) -> Value | None:
-    """What is typed, asked for again where it does not fit."""
+    """Ask for a text field until the answer is valid. Raises ``Declined`` after ``TRIES``."""
     words = {DEFAULT: "takes the default", _LEFT_OUT: "leaves it out"}
     more = "".join(f" “{word}” {words[word]}." for word in extra)
     hint = f"{expected}. “{DECLINE}” answers nothing.{more}"
@@ -122,7 +122,7 @@ async def _text(
 
 
 def _default(field: Mapping[str, Any]) -> Value | None:
-    """What the server proposes, where that is a value a form can hold."""
+    """The default of a field, if its type is one that an answer may have."""
     value = field.get("default")
     if isinstance(value, list):
         items = cast("list[Any]", value)
@@ -131,7 +131,7 @@ def _default(field: Mapping[str, Any]) -> Value | None:
 
 
 def _expected(field: Mapping[str, Any], choices: Sequence[str]) -> str:
-    """What may be typed, in words."""
+    """A description of the valid input."""
     if field.get("type") == "array":
         return f"any of: {', '.join(choices)}; with commas between them{_bounds(field, 'Items')}"
     kind = _line(str(field.get("format") or field.get("type", "text")))
@@ -170,7 +170,7 @@ def _choices(field: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What may be chosen: in words, and as the server wants it."""
+    """The options of a field: labels, and the values that they stand for."""
     if field.get("type") == "array":
         field = _mapping(field.get("items"))
     if values := [str(value) for value in _listed(field, "enum")]:
@@ -195,7 +195,7 @@ def _meant(field: Mapping[str, Any], chosen: str) -> str | bool:
 
 
 def _typed(field: Mapping[str, Any], text: str) -> Value:
-    """What was typed as the form wants it. Raises ``ValueError`` saying what it has to be."""
+    """Convert a typed answer to the type of its field. Raises ``ValueError`` naming what is wrong."""
     match field.get("type"):
         case "integer":
             value: Value = int(text)
@@ -255,7 +255,7 @@ def _number(value: object) -> bool:
 
 
 def _line(text: str) -> str:
-    """Words of a server on one line, so that they cannot draw a question of their own."""
+    """A server's text on one line, so that it cannot imitate a question."""
     return " ".join(plain(text, LONGEST_WORDS).split())
 
 
@@ -273,7 +273,7 @@ _DECLINED = -1
 async def sampled(
     server: str, params: types.CreateMessageRequestParams, sample: Samples
 ) -> types.CreateMessageResult | types.ErrorData:
-    """What a server is answered: the model's words, or why there are none."""
+    """The model's answer to a server's sampling request, or the reason why it is refused."""
     try:
         answer = await sample(request_of(server, params))
     except ValueError as error:
@@ -291,8 +291,8 @@ async def sampled(
 
 
 def request_of(server: str, params: types.CreateMessageRequestParams) -> SamplingRequest:
-    """The request, bounded. Raises ``ValueError`` for what is not offered: other content than text,
-    tools, and more than a person reads."""
+    """A sampling request within bounds. Raises ``ValueError`` for tools, other content than text, and
+    more than a person reads."""
     if params.tools or params.tool_choice:
         raise ValueError("Tools are not offered to servers that have the model answer.")
     if params.max_tokens < 1:
@@ -319,7 +319,7 @@ def request_of(server: str, params: types.CreateMessageRequestParams) -> Samplin
 
 
 def _words(message: types.SamplingMessage) -> str:
-    """The words of a message, visible and without our own tags. Raises ``ValueError``."""
+    """The text of a message without invisible characters and our own tags. Raises ``ValueError``."""
     blocks = message.content_as_list
     words = [block.text for block in blocks if block.type == "text"]
     if len(words) != len(blocks) or not "".join(words).strip():

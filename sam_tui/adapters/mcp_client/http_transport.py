@@ -1,4 +1,4 @@
-"""Streamable HTTP through the guarded url_guard: every request goes to an address that was checked."""
+"""Streamable HTTP through the URL guard: every request goes to an address that was checked."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ _WITHDRAW_SECONDS = 3.0
 
 
 class CheckedTransport(httpx2.AsyncBaseTransport):
-    """Connects to where the URL guard says, under the name that was asked for; redirects come here, too."""
+    """Connects each request, redirects included, to the address that the URL guard resolved."""
 
     def __init__(self, url_guard: UrlGuard, inner: httpx2.AsyncBaseTransport) -> None:
         self._url_guard = url_guard
@@ -34,7 +34,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         """Why the last request could not be sent, in words."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request. Raises ``httpx2.ConnectError`` where the URL guard refuses."""
+        """Send one request. Raises ``httpx2.ConnectError`` if the URL guard refuses."""
         try:
             passage = await self._url_guard.passage(str(request.url))
         except ToolError as error:
@@ -80,7 +80,7 @@ def _said(response: httpx2.Response) -> str:
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A body that ends with an error when it is too large."""
+    """A response body that raises an error beyond its limit of bytes."""
 
     def __init__(self, inner: httpx2.AsyncByteStream) -> None:
         self._inner = inner
@@ -133,7 +133,7 @@ async def http_streams(
 
 @dataclass(slots=True)
 class _Registration:
-    """A client registered for a login: given up, it is deleted where that is offered (RFC 7592)."""
+    """A client registration of a login in progress; deleted at the end if unused (RFC 7592)."""
 
     settings: ServerSettings
     logins: Logins
@@ -142,7 +142,7 @@ class _Registration:
     token: str = ""
 
     async def read_response(self, response: httpx2.Response) -> None:
-        """Look whether an answer is that of a registration; it manages itself at its own server alone."""
+        """Note the management URL of a registration response, if it is on the same server."""
         if response.request.method != "POST" or response.status_code != 201:
             return
         try:
@@ -159,7 +159,7 @@ class _Registration:
 
     @asynccontextmanager
     async def withdrawn(self, http: httpx2.AsyncClient) -> AsyncGenerator[None]:
-        """Delete it at the end, unless a login is kept with it."""
+        """Delete the registration at the end unless a login was stored with it."""
         try:
             yield
         finally:
@@ -175,11 +175,11 @@ class _Registration:
             async with asyncio.timeout(_WITHDRAW_SECONDS):
                 await http.delete(self.page, headers=bearer, auth=httpx2.Auth())
         except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError):
-            return  # it stays there, unused
+            return  # the registration stays on the server, unused
 
 
 def origin_of(url: str) -> str:
-    """``host:port`` of a URL, the port always there; empty where it has none that can be used."""
+    """``host:port`` of a URL, with the default port filled in; empty if the URL has no usable host."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -190,6 +190,6 @@ def origin_of(url: str) -> str:
 
 
 def names_address(url: str) -> bool:
-    """Whether a URL names an address, or this machine, and no name that somebody else resolves."""
+    """Whether a URL's host is an IP address or this machine, so that no DNS server decides where it is."""
     host = origin_of(url).rpartition(":")[0].strip("[]")
     return f".{host}".endswith(".localhost") or address_of(host) is not None

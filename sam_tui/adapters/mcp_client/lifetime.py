@@ -1,4 +1,4 @@
-"""One lifetime of a server, from its start to its end, and its answers as our results."""
+"""One run of a server from start to end, and the conversion of its answers to results."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx2
 
 from sam_tui.adapters.mcp_client import resources
-from sam_tui.adapters.mcp_client import session as speech
+from sam_tui.adapters.mcp_client import session as mcp_session
 from sam_tui.adapters.mcp_client.connection_context import NO_OUTPUT, ServerSurroundings
 from sam_tui.adapters.mcp_client.http_transport import CheckedTransport, http_streams
 from sam_tui.adapters.mcp_client.login import LOGIN_SECONDS
@@ -49,7 +49,8 @@ MOST_IMAGE = 8_000_000
 def result_of(
     answer: "CallToolResult", refused: Sequence[OutsideAccess], *, server: str
 ) -> ToolResult:
-    """The result. Images and sound are named; ``refused`` is what the sandbox kept it from."""
+    """An answer as a result. Images and sound are named; ``refused`` is what the sandbox denied
+    meanwhile."""
     parts = [_in_words(block) for block in answer.content]
     structured = answer.structured_content
     spoken = any(block.type in ("text", "resource") for block in answer.content)
@@ -71,7 +72,7 @@ def result_of(
 
 
 def _bounded(text: str) -> str:
-    """As much of a text as is taken, with how much more there was."""
+    """A text cut to ``MOST_CHARACTERS``, with the number of dropped characters."""
     dropped = len(text) - MOST_CHARACTERS
     return f"{text[:-dropped]}\n[{dropped} more characters dropped]" if dropped > 0 else text
 
@@ -92,7 +93,7 @@ def _in_words(block: "ContentBlock") -> str:
 
 
 def _embedded(resource: "TextResourceContents | BlobResourceContents") -> str:
-    """A resource that came within an answer: its text, or what kind and size it is."""
+    """An embedded resource as text; of a binary resource its type and size."""
     if (text := getattr(resource, "text", None)) is not None:
         return f"[resource {resource.uri}]\n{text}"
     blob = getattr(resource, "blob", "")
@@ -100,7 +101,7 @@ def _embedded(resource: "TextResourceContents | BlobResourceContents") -> str:
 
 
 def _images(answer: "CallToolResult") -> Iterator[Image]:
-    """Those of an answer that are what their bytes say."""
+    """The images of an answer whose bytes are an image; others are left out."""
     for block in answer.content:
         if block.type == "image" and len(block.data) <= MOST_IMAGE:
             with suppress(ValueError):
@@ -141,7 +142,7 @@ class Lost(Exception):  # what a caller deals with, in no message of its own
 
 
 class Life:
-    """``program`` is a server's that was started, None for one over HTTP; ``over`` ends it.
+    """One run of a server. ``program`` is a started program, None over HTTP; setting ``over`` ends the run.
 
     ``mode`` is how it is spoken to: ``auto`` tries discovery, ``legacy`` the older handshake alone.
     """
@@ -150,7 +151,7 @@ class Life:
         self,
         settings: ServerSettings,
         around: ServerSurroundings,
-        voices: speech.Voices,
+        handlers: mcp_session.ClientHandlers,
         over: asyncio.Event,
         program: PipedProgram | None,
         *,
@@ -160,10 +161,10 @@ class Life:
         self._mode: ConnectMode = mode
         self._around = around
         self._program = program
-        self._voices = replace(
-            voices, ask=self._ask, sample=self._sample if voices.sample is not None else None
+        self._timed_handlers = replace(
+            handlers, ask=self._ask, sample=self._sample if handlers.sample is not None else None
         )
-        self._handlers = voices
+        self._handlers = handlers
         self._asked = 0.0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -171,36 +172,36 @@ class Life:
         self._waiting = 0
         self._over = over
         self._died = False
-        self._strange = ""
+        self._protocol_fault = ""
         self._client: Client | None = None
         self._transport: CheckedTransport | None = None
 
     @property
     def greeting(self) -> tuple[str, str]:
-        """The version of the protocol that is spoken, and what the server says of itself."""
+        """The protocol version, and the server's instructions."""
         client = self._client
         return ("", "") if client is None else (client.protocol_version, client.instructions or "")
 
     @property
     def died(self) -> bool:
-        """Whether it went away by itself."""
-        return self._died and not self._strange
+        """Whether the server ended without being asked to."""
+        return self._died and not self._protocol_fault
 
     @property
     def ready(self) -> bool:
-        """Whether it can be called."""
+        """Whether the server can be called."""
         return self._client is not None
 
     async def run(self, came: Callable[[Sequence[RawTool]], None]) -> str:
-        """Live. ``came`` hears its tools once it is there; returns why it ended, empty if it was to."""
+        """Serve until the end; returns the cause, empty if asked for. ``came`` receives the tools."""
         watch: asyncio.Task[None] | None = None
         why = ""
         try:
             streams = await self._streams()
             async with asyncio.timeout(None) as limit:
                 watch = asyncio.get_running_loop().create_task(self._limit(limit))
-                async with speech.opened(streams, self._voices, self._mode) as client:
-                    tools = await speech.listed(client, self._settings.name)
+                async with mcp_session.opened(streams, self._timed_handlers, self._mode) as client:
+                    tools = await mcp_session.listed(client, self._settings.name)
                     watch.cancel()
                     self._client = client
                     came(tools)
@@ -208,17 +209,17 @@ class Life:
                     self._client = None
         except TimeoutError:
             why = f"it did not come up within {self._settings.start_seconds:g} s"
-        except speech.FAULTS as error:
-            why = speech.fault_of(error)
+        except mcp_session.FAULTS as error:
+            why = mcp_session.fault_of(error)
         finally:
             self._client = None
             await self._end(watch)
         return self._in_words(why)
 
     async def _stay(self, client: "Client") -> None:
-        """Wait until it is over, hearing of changes meanwhile."""
+        """Wait for the end; announcements of changed tools are taken meanwhile."""
         listener = asyncio.get_running_loop().create_task(
-            speech.watched(client, self._voices.changed)
+            mcp_session.watched(client, self._timed_handlers.changed)
         )
         try:
             await self._over.wait()
@@ -227,22 +228,22 @@ class Life:
             await asyncio.wait([listener])
 
     async def listed(self) -> list[RawTool] | None:
-        """Its tools as they are now; None where it does not say."""
-        return await self._soon(lambda client: speech.listed(client, self._settings.name))
+        """The server's tools, requested now; None if it does not answer."""
+        return await self._soon(lambda client: mcp_session.listed(client, self._settings.name))
 
     async def names(self) -> ServerNames | None:
-        """What messages may name of it; None where it does not say."""
+        """The resources and prompts that a message may name; None if the server does not answer."""
         return await self._soon(lambda client: resources.names(client, self._settings.name))
 
     async def complete(self, typed: TypedValue) -> list[str] | None:
-        """What it proposes for a value; None where it does not."""
+        """The server's proposals for a half-typed value; None if it does not answer."""
         return await self._soon(lambda client: resources.completed(client, typed))
 
     async def _soon(self, ask: "Callable[[Client], Awaitable[Result]]") -> Result | None:
-        """What it answers while a person waits; None for nothing, or too late."""
+        """An answer within ``_LIST_SECONDS``; None if the server fails or takes longer."""
         if self._client is None:
             return None
-        with suppress(TimeoutError, *speech.FAULTS):
+        with suppress(TimeoutError, *mcp_session.FAULTS):
             async with asyncio.timeout(_LIST_SECONDS):
                 return await ask(self._client)
         return None
@@ -276,14 +277,14 @@ class Life:
             raise Lost
         before = len(self._refused)
         try:
-            answer = await speech.call(self._client, tool, arguments, _progress(emit))
-        except speech.FAULTS as error:
-            if speech.lost(error):
+            answer = await mcp_session.call(self._client, tool, arguments, _progress(emit))
+        except mcp_session.FAULTS as error:
+            if mcp_session.lost(error):
                 self._died = True
                 self._over.set()
                 raise Lost from None
             fault = self._transport.fault if self._transport is not None else ""
-            fault = fault or speech.fault_of(error)
+            fault = fault or mcp_session.fault_of(error)
             raise ToolError(f"The MCP server {self._settings.name}: {fault}") from None
         return result_of(answer, self._refused[before:], server=self._settings.name)
 
@@ -297,8 +298,8 @@ class Life:
         return piped_streams(self._program, self._silent)
 
     def _silent(self, why: str) -> None:
-        """There will be no more messages."""
-        self._strange, self._died = why, True
+        """End the run: the server's output can no longer be read."""
+        self._protocol_fault, self._died = why, True
         self._over.set()
 
     @property
@@ -311,7 +312,7 @@ class Life:
         limit.reschedule(asyncio.get_running_loop().time())
 
     async def _overdue(self, seconds: float) -> None:
-        """Return once so much time has passed, the time apart in which a person was asked."""
+        """Wait so many seconds; time in which the person is asked does not count."""
         program = self._program
         while seconds > 0:
             before = self._asked
@@ -320,7 +321,7 @@ class Life:
             seconds = self._asked - before
 
     async def _ask(self, question: Question) -> str | None:
-        """Put a question of the server's; None where too many wait."""
+        """Put a question of the server to the person; None if too many wait."""
         return await self._apart(lambda: self._handlers.ask(question))
 
     async def _sample(self, sampling: SamplingRequest) -> Sampled:
@@ -333,7 +334,7 @@ class Life:
         return answer
 
     async def _apart(self, work: Callable[[], Awaitable[Result]]) -> Result | None:
-        """What a person may be asked for, one at a time: its time is no time of the server's."""
+        """Run one question at a time, off the server's clock; None if ``_MOST_WAITING`` wait."""
         if self._waiting == _MOST_WAITING:
             return None
         loop = asyncio.get_running_loop()
@@ -358,23 +359,23 @@ class Life:
             await self._program.stop()
 
     def _in_words(self, why: str) -> str:
-        """Why it ended. A program says it best itself: by its exit code and its last words."""
-        if self._strange:
-            return f"{self._strange}, so it was ended"
+        """The cause of the end for people, with a program's exit code and last output."""
+        if self._protocol_fault:
+            return f"{self._protocol_fault}, so it was ended"
         if not (why or self._died):
             return ""
         if self._transport is not None:
             return self._transport.fault or why
         if self._program is None:
             return why
-        words = plain(self._voices.last().strip()[-_LAST_WORDS:], _LAST_WORDS)
+        words = plain(self._timed_handlers.last().strip()[-_LAST_WORDS:], _LAST_WORDS)
         if self._died:
             why = f"it ended ({self._program.ended})"
         return f"{why}; it said: {words}" if words else why
 
 
-def _progress(emit: Callable[[str], None]) -> speech.ProgressFnT:
-    """Tells how far a call is, up to a number of times."""
+def _progress(emit: Callable[[str], None]) -> mcp_session.ProgressFnT:
+    """A callback that reports the progress of a call, at most ``_MOST_PROGRESS`` times."""
     reports = 0
 
     async def tell(progress: float, total: float | None, message: str | None) -> None:

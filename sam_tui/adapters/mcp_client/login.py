@@ -55,7 +55,7 @@ class StoredLogin(BaseModel):
 
 
 async def stored(path: str, texts: LoginTexts) -> StoredLogin:
-    """The login that is kept for a file, empty where there is none that can be read."""
+    """The login in a file, empty if the file is missing or unreadable."""
     text = await asyncio.to_thread(texts.read, path, MOST_BYTES)  # a keyring may be locked
     try:
         return StoredLogin.model_validate_json(text)
@@ -64,7 +64,7 @@ async def stored(path: str, texts: LoginTexts) -> StoredLogin:
 
 
 class LoginFile:
-    """The ``TokenStorage`` of one server; what it is given is written at once. It is read by ``reread``."""
+    """The SDK's ``TokenStorage`` for one server: writes each change at once, reads by ``reread``."""
 
     def __init__(self, settings: ServerSettings, logins: Logins) -> None:
         self._path = logins.path(settings)
@@ -75,24 +75,24 @@ class LoginFile:
         self._context: OAuthContext | None = None
 
     def serve(self, provider: OAuthClientProvider) -> OAuthClientProvider:
-        """Keep what this provider learns of the authorization server: a refresh goes there."""
+        """Store the metadata of the authorization server that the provider discovers, for refreshes."""
         self._context = provider.context
         self._context.oauth_metadata = self.login.server
         return provider
 
     @property
     def changed(self) -> bool:
-        """Whether another program wrote it since it was read."""
+        """Whether another process wrote the file since the last read."""
         return signature_of(self._path) != self._read_as
 
     async def reread(self) -> None:
-        """Take what is kept by now: another program may have got it."""
+        """Read the file again: another process may have refreshed the tokens."""
         self._read_as = signature_of(self._path)
         self.login = await stored(self._path, self._texts)
         self._learn(self._secrets())
 
     def lock(self) -> int:
-        """Wait until no other program refreshes this login; closing the descriptor lets the next one."""
+        """Wait for the lock on refreshing this login; closing the returned descriptor releases it."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(f"{self._path}.lock", flags, 0o600)
@@ -100,7 +100,7 @@ class LoginFile:
         return descriptor
 
     async def get_tokens(self) -> OAuthToken | None:
-        """The tokens; one that has ended is empty, so that it is refreshed first."""
+        """The stored tokens; an expired access token is emptied so that the SDK refreshes it."""
         login = self.login
         if login.tokens is None:
             return None
@@ -112,7 +112,7 @@ class LoginFile:
         return login.tokens.model_copy(update=update)
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Keep new tokens."""
+        """Store new tokens."""
         lasting = tokens.expires_in
         self.login.tokens = tokens
         if self._context is not None:
@@ -122,11 +122,11 @@ class LoginFile:
         await self._write()
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        """What the authorization server knows us as."""
+        """The client registration at the authorization server."""
         return self.login.client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        """Remember a registration; it is kept with its first tokens, one given up leaves nothing."""
+        """Remember a registration. It is written with its first tokens; an unused one is never written."""
         self.login.client = client_info
         self._learn(self._secrets())
 
@@ -146,8 +146,8 @@ class LoginFile:
 
 
 class SharedLogin(OAuthClientProvider):
-    """A stored login that several programs use: one at a time refreshes it, for its token may be good
-    for one refresh alone, and the others take what came of it."""
+    """A stored login that several processes use. One at a time refreshes it, as a refresh token may be
+    valid only once; the others read the new tokens."""
 
     def __init__(self, url: str, metadata: OAuthClientMetadata, file: LoginFile) -> None:
         super().__init__(url, metadata, file, _nobody, _nobody_answers)
@@ -156,7 +156,7 @@ class SharedLogin(OAuthClientProvider):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Sign a request; the lock is held while the token is refreshed, and not for the request."""
+        """Sign a request; the lock is held for the refresh alone, not for the request."""
         descriptor = await self._prepared()
         flow = super().async_auth_flow(request)
         try:
@@ -175,7 +175,7 @@ class SharedLogin(OAuthClientProvider):
             await flow.aclose()
 
     async def _prepared(self) -> int | None:
-        """Read the tokens again where they changed; the lock where they have to be refreshed."""
+        """Read changed tokens again; returns the lock's descriptor if they need a refresh."""
         if self._file.changed:
             await self._take()
         if not self._initialized:
@@ -193,7 +193,7 @@ class SharedLogin(OAuthClientProvider):
 
 
 class Callback:
-    """The address of this machine that a browser is sent back to."""
+    """The loopback address to which the browser is redirected."""
 
     def __init__(self, server: asyncio.Server, answers: "asyncio.Queue[str]") -> None:
         self._server = server
@@ -201,11 +201,11 @@ class Callback:
 
     @property
     def url(self) -> str:
-        """What an authorization server is told."""
+        """The redirect URI for the authorization server."""
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{PATH}"
 
     async def answer(self) -> AuthorizationCodeResult:
-        """What the browser brought. Raises ``OAuthFlowError``."""
+        """The code and state of the redirect. Raises ``OAuthFlowError``."""
         try:
             async with asyncio.timeout(LOGIN_SECONDS):
                 query = parse_qs(await self._answers.get())
@@ -222,7 +222,7 @@ class Callback:
 
 @asynccontextmanager
 async def callback(port: int) -> AsyncGenerator[Callback]:
-    """Listen on this machine alone, at that port where it is free; any path but ours is refused."""
+    """Listen on loopback, at ``port`` if it is free; requests of any other path are refused."""
     answers: asyncio.Queue[str] = asyncio.Queue(8)
 
     async def serve(reads: asyncio.StreamReader, writes: asyncio.StreamWriter) -> None:
@@ -256,7 +256,7 @@ async def callback(port: int) -> AsyncGenerator[Callback]:
 async def authorized(
     settings: ServerSettings, logins: Logins
 ) -> AsyncGenerator[httpx2.Auth | None]:
-    """What signs the requests of a session; None where there is no login and nobody to make one."""
+    """The authentication of a session's requests; None without a login or a person to make one."""
     if any(name.lower() == "authorization" for name in settings.headers):
         yield None
         return
@@ -286,7 +286,7 @@ async def _nobody_answers() -> AuthorizationCodeResult:
 
 
 def _by_itself(settings: ServerSettings, file: LoginFile) -> OAuthClientProvider:
-    """A program that logs in without a person, by a secret or by a key."""
+    """Authentication of a program without a person, by a client secret or a key."""
     oauth, issuer = settings.oauth, settings.oauth.issuer or None
     if not oauth.private_key:
         return ClientCredentialsOAuthProvider(
@@ -307,7 +307,7 @@ def _by_itself(settings: ServerSettings, file: LoginFile) -> OAuthClientProvider
 def _by_a_person(
     settings: ServerSettings, file: LoginFile, listening: Callback, browse: Callable[[str], None]
 ) -> OAuthClientProvider:
-    """The flow with a page; a registration for another address than ours is made anew."""
+    """Authentication through a browser; a registration for another redirect URI is made anew."""
     oauth, client = settings.oauth, file.login.client
     if oauth.client_id:
         file.login.client = _registered(oauth, listening.url)
@@ -330,7 +330,7 @@ def _by_a_person(
 
 
 def _registered(oauth: OAuthSettings, url: str) -> OAuthClientInformationFull:
-    """A client that the person registered by hand."""
+    """The registration that the settings give, for a client that the person registered by hand."""
     return OAuthClientInformationFull(
         client_id=oauth.client_id,
         client_secret=oauth.client_secret or None,
@@ -341,7 +341,7 @@ def _registered(oauth: OAuthSettings, url: str) -> OAuthClientInformationFull:
 
 
 class _FixedScope(OAuthClientMetadata):
-    """With the scope that a person set: the library would take over what the server asks for."""
+    """Requests the scope that the person set; the SDK would take the server's instead."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name != "scope":
@@ -349,7 +349,7 @@ class _FixedScope(OAuthClientMetadata):
 
 
 def _with_set_scope(provider: OAuthClientProvider, scope: str) -> OAuthClientProvider:
-    """The same, asking for this scope alone; for whatever the server asks for where it is empty."""
+    """The provider with a fixed scope; with an empty ``scope`` the SDK chooses."""
     if scope:
         metadata = provider.context.client_metadata.model_dump()
         provider.context.client_metadata = _FixedScope.model_validate({**metadata, "scope": scope})
@@ -366,6 +366,6 @@ def _metadata(url: str) -> OAuthClientMetadata:
 
 
 def _port(client: OAuthClientInformationFull | None) -> int:
-    """The port that a registration names; 0 for any."""
+    """The port of a registration's redirect URI; 0 if any port will do."""
     urls = client.redirect_uris or () if client is not None else ()
     return next((url.port or 0 for url in urls), 0)

@@ -1,4 +1,4 @@
-"""All servers of a runtime: what the files name, started together, their tools gathered."""
+"""All servers of a runtime: read from files, started together, their tools collected."""
 
 import asyncio
 import os
@@ -36,11 +36,11 @@ class ServerFile:
     text: str = ""
 
     def data(self) -> bytes | None:
-        """What it holds, None where there is none. Raises ``ConfigurationError``."""
+        """The content of the file, None without a file. Raises ``ConfigurationError``."""
         return self.text.encode() if self.text else data_of(self.path, root=self.root)
 
     def read(self) -> tuple[Sequence[ServerSettings], bool]:
-        """Its servers, and whether they count. Raises ``ConfigurationError``."""
+        """The servers of the file, and whether it is trusted. Raises ``ConfigurationError``."""
         data = self.data()
         servers = () if data is None else self.reader.parse(data, self.path)
         if data is None or not servers:
@@ -50,7 +50,7 @@ class ServerFile:
 
 
 class ServerPool:
-    """The ``McpServers`` port. ``files`` come in the order in which they count, ``named`` after them."""
+    """The ``McpServers`` port. An earlier file's entry wins; ``named`` come after the files."""
 
     def __init__(
         self,
@@ -70,11 +70,11 @@ class ServerPool:
 
     @property
     def settings(self) -> Sequence[ServerSettings]:
-        """What the files say of servers that count."""
+        """The settings of all servers from trusted files."""
         return tuple(connection.settings for connection in self._connections.values())
 
     def look(self) -> None:
-        """Read the files again where they changed, or a project is trusted since, or no longer."""
+        """Read the files again if they or the trust in their project changed."""
         seen = [(_identity(file.path), file.trusted()) for file in self._files]
         if seen == self._seen:
             return
@@ -97,20 +97,20 @@ class ServerPool:
         self._settle_on(servers)
 
     def connection(self, name: str) -> Connection | None:
-        """The server of that name, where one may be used."""
+        """The connection of a server that may be used, by its name."""
         self.look()
         connection = self._connections.get(name)
         return connection if connection is not None and connection.usable else None
 
     def begin(self, name: str = "") -> None:
-        """Start all that may and do not run, or the one of that name, in the background."""
+        """Start the idle servers that may run, or the named one, in the background."""
         self.look()
         for connection in self._connections.values():
             if name in ("", connection.name) and connection.due:
                 connection.begin()
 
     async def log_in(self, name: str, browse: Callable[[str], None]) -> None:
-        """Make a login by a connection of its own, then connect anew with it. Raises ``ToolError``.
+        """Log in over a separate connection, then reconnect with the login. Raises ``ToolError``.
 
         One that stays has nobody to ask: no page comes up in the middle of a turn.
         """
@@ -138,7 +138,8 @@ class ServerPool:
         again.begin()
 
     async def settled(self, seconds: float, *, unknown: bool = False) -> bool:
-        """Wait until none is starting, or none whose tools are ``unknown``; False: out of time."""
+        """Wait until no server is starting; False on timeout. ``unknown``: only for servers with unknown
+        tools."""
         try:
             async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
                 for connection in self._connections.values():
@@ -148,7 +149,7 @@ class ServerPool:
         return True
 
     async def offers(self, conversation: ConversationId) -> tuple[Offer, ...]:
-        """The tools of all servers that have come so far, before a message of a conversation."""
+        """The tools of all servers known so far, collected before a message of a conversation."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_REFRESH_SECONDS), asyncio.TaskGroup() as group:
                 for connection in self._connections.values():
@@ -157,7 +158,7 @@ class ServerPool:
         return tuple(offer for name in sorted(self._connections) for offer in self._offers_of(name))
 
     async def names(self) -> ServerNames:
-        """What messages may name of the servers that are there."""
+        """The resources and prompts of all running servers that a message may name."""
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(c.names()) for c in self._connections.values()]
         answers = [task.result() for task in tasks]
@@ -168,19 +169,19 @@ class ServerPool:
         )
 
     async def complete(self, typed: TypedValue) -> Sequence[str]:
-        """What the server of a value proposes for it."""
+        """The proposals of a value's server for its completion."""
         connection = self._connections.get(typed.server)
         return await connection.complete(typed) if connection is not None else ()
 
     def reports(self) -> Sequence[ServerReport]:
-        """All that any file names, in the order of their names; unreadable files first."""
+        """The states of all servers in any file by name; unreadable files first."""
         rows = [connection.report for connection in self._connections.values()]
         rows += [report_of(settings, "untrusted") for settings in self._untrusted]
         faulty = [report_of(settings, "failed", error=settings.fault) for settings in self._faults]
         return (*faulty, *sorted(rows, key=lambda report: report.name))
 
     async def close(self) -> None:
-        """End all, at the same time."""
+        """End all servers at the same time."""
         connections, self._connections = self._connections, {}
         async with asyncio.TaskGroup() as group:
             for connection in connections.values():
@@ -189,7 +190,7 @@ class ServerPool:
                 group.create_task(_awaited(task))
 
     def _offers_of(self, name: str) -> tuple[Offer, ...]:
-        """The same offers for as long as the server's list stays the same."""
+        """The offers of a server; the same objects as long as its list of tools is the same."""
         connection = self._connections[name]
         cached = self._offers.get(name)
         fitted = connection.offered
@@ -201,7 +202,7 @@ class ServerPool:
         return cached[1]
 
     def _settle_on(self, servers: dict[str, ServerSettings]) -> None:
-        """Keep what stays the same, end what goes, and take in what is new."""
+        """Keep unchanged servers, end removed ones, and add new ones."""
         connections: dict[str, Connection] = {}
         for name, connection in self._connections.items():
             if servers.get(name) == connection.settings:

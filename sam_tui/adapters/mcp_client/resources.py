@@ -1,4 +1,4 @@
-"""Resources of a server as two tools of it: a list of what there is, and reading one by its URI.
+"""Two tools for the resources of a server: one lists them, one reads a resource by its URI.
 
 A third one, which no model is told of, hands out the prompt that a message names.
 """
@@ -29,7 +29,7 @@ _URI, _NAME = re.compile(r"[^\s\"`)\]]+"), re.compile(r"[\w./-]+")
 
 
 async def tools_for(client: Client, server: str) -> list[RawTool]:
-    """The tools; none of those for what a server has not."""
+    """The tools that fit the server: none for resources or prompts that it does not have."""
     return [*await _resource_tools(client, server), *await _prompt_tools(client, server)]
 
 
@@ -66,7 +66,7 @@ async def _resource_tools(client: Client, server: str) -> list[RawTool]:
 
 
 async def answer(client: Client, tool: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
-    """What a call of one of them comes to. Raises what the session raises."""
+    """Run one of these tools. Raises the errors of the SDK's session."""
     if tool == PROMPT:
         return await _prompt(client, str(arguments["name"]), str(arguments.get("words", "")))
     if tool == READ:
@@ -98,7 +98,7 @@ async def _prompt(client: Client, name: str, words: str) -> types.CallToolResult
 
 
 def _filled(prompt: types.Prompt, words: str) -> dict[str, str]:
-    """What of the words is which argument; the last one in order takes all that is left."""
+    """The words as arguments of a prompt, by name or in order; the last argument takes the rest."""
     names = [argument.name for argument in prompt.arguments or ()]
     try:
         parts = shlex.split(words)
@@ -123,7 +123,7 @@ def _text_block(text: str) -> types.TextContent:
 
 
 async def names(client: Client, server: str) -> ServerNames:
-    """What messages may name of a server. What a message could not name is left out."""
+    """The resources and prompts of a server; names that a message cannot hold are left out."""
     capabilities = client.server_capabilities
     listed: list[types.Resource] = []
     prompts: list[types.Prompt] = []
@@ -152,7 +152,7 @@ async def names(client: Client, server: str) -> ServerNames:
 
 
 async def completed(client: Client, typed: TypedValue) -> list[str]:
-    """The values that a server proposes for what is typed."""
+    """The server's proposals for a half-typed value."""
     if client.server_capabilities.completions is None:
         return []
     reference = (
@@ -167,7 +167,7 @@ async def completed(client: Client, typed: TypedValue) -> list[str]:
 
 
 def _plain(form: re.Pattern[str], name: str) -> bool:
-    """Whether a message can name it, by characters that everybody sees."""
+    """Whether a message can hold the name: visible characters alone."""
     return len(name) <= LONGEST and name.isprintable() and form.fullmatch(name) is not None
 
 
@@ -195,7 +195,7 @@ async def _resources(client: Client, *, pages: int) -> list[types.Resource]:
 
 
 async def _templates(client: Client) -> list[types.ResourceTemplate]:
-    """The first page; many servers know of none."""
+    """The resource templates of the first page; empty if the server has none."""
     with suppress(MCPError):
         page = await client.list_resource_templates()
         return page.resource_templates[:MOST_LISTED]

@@ -1,4 +1,4 @@
-"""Tools of servers as tools of ours: arguments checked against their schema, run like every other."""
+"""Tools of servers as tools of ours: arguments checked by their schema, calls run by the executor."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class ServerArguments(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _accept_spellings(cls, data: Any, info: ValidationInfo) -> Any:
-        """Whatever fits the schema. A list or object given as JSON text is taken for what it says."""
+        """Accept arguments that fit the schema, and lists or objects given as JSON text."""
         if not isinstance(data, dict):
             return data
         fields = cls.checked.get("properties", {})
@@ -51,7 +51,7 @@ class ServerArguments(Arguments):
 
     @model_serializer
     def _as_given(self) -> dict[str, Any]:
-        """What hooks are told: the arguments themselves."""
+        """The arguments as the model wrote them, for hooks."""
         return self.values
 
     @classmethod
@@ -65,7 +65,7 @@ class ServerArguments(Arguments):
 
 
 def arguments_for(schema: Mapping[str, Any]) -> type[ServerArguments]:
-    """The arguments of one tool."""
+    """The arguments class of one tool."""
 
     class FittedArguments(ServerArguments):
         checked: ClassVar[Mapping[str, Any]] = checkable(schema)
@@ -74,7 +74,7 @@ def arguments_for(schema: Mapping[str, Any]) -> type[ServerArguments]:
 
 
 def checkable(schema: Any, depth: int = 0) -> dict[str, Any]:
-    """The keywords that ``value_faults`` knows, where they are well formed; the server judges the rest."""
+    """The well-formed keywords that ``value_faults`` checks; the server checks the rest."""
     if not isinstance(schema, dict) or depth > _DEEPEST or "$ref" in schema:
         return {}
     node = cast("dict[str, Any]", schema)
@@ -92,7 +92,7 @@ def checkable(schema: Any, depth: int = 0) -> dict[str, Any]:
 
 
 def _scalar_keywords(node: dict[str, Any]) -> dict[str, Any]:
-    """Type, choices and bounds, where they are well formed."""
+    """Type, choices and bounds, if well formed."""
     checked: dict[str, Any] = {}
     if kinds := [kind for kind in _listed(node.get("type")) if kind in _TYPES]:
         checked["type"] = kinds
@@ -115,7 +115,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _sketch(field: Mapping[str, Any]) -> dict[str, Any]:
-    """One argument, plainly enough to write an example of it."""
+    """A simplified schema of one argument, enough to write an example."""
     kinds = [kind for kind in field.get("type", ()) if kind != "null"]
     shape: dict[str, Any] = {"type": kinds[0]} if kinds else {}
     return shape | ({"enum": field["enum"]} if field.get("enum") else {})
@@ -137,7 +137,7 @@ _PREVIEW_LINES = 400
 
 
 class OfferHost(Protocol):
-    """The connection that a tool's calls go to."""
+    """The connection that runs a tool's calls."""
 
     @property
     def name(self) -> str:
@@ -146,12 +146,12 @@ class OfferHost(Protocol):
 
     @property
     def url(self) -> str:
-        """Where it is, over HTTP; else empty."""
+        """The address of a server over HTTP; else empty."""
         ...
 
     @property
     def tool_names(self) -> frozenset[str]:
-        """Its tools by the server's own names; none before they are known."""
+        """The server's tools by the server's own names; empty before it listed them."""
         ...
 
     async def call(
@@ -162,7 +162,7 @@ class OfferHost(Protocol):
 
 
 def offer_of(host: OfferHost, fitted: FittedTool) -> Offer:
-    """The tool as it stands among ours."""
+    """A server's tool as an offer."""
     listed = fitted.raw != PROMPT  # a person asks for it by name
     advert = Advert(fitted.name, (fitted.name,), fitted.text, consolidated=False, listed=listed)
     return Offer(advert, lambda: _made(host, fitted))
@@ -199,7 +199,7 @@ def _made(host: OfferHost, fitted: FittedTool) -> Tool:
 
 
 def _sent(server: str, arguments: Mapping[str, Any]) -> Diff:
-    """All that the server will be told, for whoever is asked."""
+    """The request to the server as an approval shows it, at most ``_PREVIEW_LINES`` lines."""
     lines = json.dumps(arguments, ensure_ascii=False, indent=2).splitlines()
     visible = lines[:_PREVIEW_LINES]
     body = [f"@@ -0,0 +1,{len(visible)} @@", *(f"+{line}" for line in visible)]

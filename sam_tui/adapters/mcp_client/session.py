@@ -1,4 +1,4 @@
-"""One session with a server: handshake, tools, calls, questions, and how fast it may speak."""
+"""One session with a server: handshake, tools, calls, questions, and a limit on its messages."""
 
 import asyncio
 import json
@@ -48,7 +48,8 @@ Streams = AbstractAsyncContextManager[tuple[Any, Any]]
 
 
 class Paced:
-    """The stream of a server's messages, read no faster than that. Answers to requests of ours are free."""
+    """A stream of a server's messages with a limit on their rate; responses to our requests do not
+    count."""
 
     def __init__(self, arriving: Arriving) -> None:
         self._arriving = arriving
@@ -95,7 +96,7 @@ class Paced:
 
 
 def _without_output_schemas(message: object) -> None:
-    """What a tool's results are to be is the server's own promise: a pattern in it could take for ever."""
+    """Drop output schemas: checking a server's pattern against its own result could take for ever."""
     result: Any = getattr(message, "result", None)
     fields = cast("dict[str, object]", result) if isinstance(result, dict) else {}
     tools = fields.get("tools")
@@ -126,8 +127,8 @@ FAULTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Voices:
-    """Who hears what a server says by itself. ``roots`` are the folders it is told of.
+class ClientHandlers:
+    """Handlers for what the server requests or announces. ``roots`` are the folders it may list.
 
     ``sample`` is None for a server that is offered no answers of the model.
     ``last`` gives what it said last on standard error and in its log.
@@ -143,34 +144,37 @@ class Voices:
 
 
 @asynccontextmanager
-async def opened(streams: Streams, voices: Voices, mode: ConnectMode) -> AsyncGenerator[Client]:
-    """A connected client of the SDK: discovery first, the older handshake where that is not known."""
+async def opened(
+    streams: Streams, handlers: ClientHandlers, mode: ConnectMode
+) -> AsyncGenerator[Client]:
+    """A connected client of the SDK: discovery first, the older handshake if the server knows no
+    discovery."""
 
     async def received(message: object) -> None:
         if getattr(message, "method", "") == _CHANGED:
-            voices.changed()
+            handlers.changed()
 
     async def logged(params: types.LoggingMessageNotificationParams) -> None:
         text = params.data if isinstance(params.data, str) else json.dumps(params.data, default=str)
-        voices.log(f"[{params.level}] {plain(text, LONGEST_WORDS)}\n")
+        handlers.log(f"[{params.level}] {plain(text, LONGEST_WORDS)}\n")
 
     async def roots(context: object) -> types.ListRootsResult:
-        roots = [{"uri": Path(root).as_uri()} for root in voices.roots]
+        roots = [{"uri": Path(root).as_uri()} for root in handlers.roots]
         return types.ListRootsResult.model_validate({"roots": roots})
 
     async def requested(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
-        return await _answered(voices, params)
+        return await _answered(handlers, params)
 
     async def sampling(
         context: object, params: types.CreateMessageRequestParams
     ) -> types.CreateMessageResult | types.ErrorData:
-        assert voices.sample is not None
-        return await sampled(voices.server, params, voices.sample)
+        assert handlers.sample is not None
+        return await sampled(handlers.server, params, handlers.sample)
 
     async with Client(
         _paced(streams),
         mode=mode,
-        sampling_callback=sampling if voices.sample is not None else None,
+        sampling_callback=sampling if handlers.sample is not None else None,
         elicitation_callback=requested,
         list_roots_callback=roots,
         logging_callback=logged,
@@ -191,7 +195,8 @@ async def _paced(
 
 
 async def watched(client: Client, changed: Callable[[], None]) -> None:
-    """Hear of changed tools from a server of 2026, which says so only to whoever listens."""
+    """Subscribe to changes of the tools, as servers of the 2026 revision announce them to subscribers
+    alone."""
     tools = client.server_capabilities.tools
     if client.protocol_version < _LISTENED_TO or tools is None or not tools.list_changed:
         return
@@ -202,7 +207,7 @@ async def watched(client: Client, changed: Callable[[], None]) -> None:
 
 
 async def listed(client: Client, server: str) -> list[RawTool]:
-    """All tools of the server, and those that its resources make."""
+    """The server's tools, and the tools that are made for its resources and prompts."""
     return [*await _tools(client), *await resources.tools_for(client, server)]
 
 
@@ -228,14 +233,14 @@ async def call(
     arguments: Mapping[str, Any],
     on_progress: ProgressFnT,
 ) -> types.CallToolResult:
-    """Call a tool; what it asks for on the way is answered by ``Voices``."""
+    """Call a tool; requests of the server during the call go to ``ClientHandlers``."""
     if tool in (resources.LIST, resources.READ, resources.PROMPT):
         return await resources.answer(client, tool, arguments)
     return await client.call_tool(tool, dict(arguments), progress_callback=on_progress)
 
 
 def lost(error: BaseException) -> bool:
-    """Whether an error says that there is no connection any more."""
+    """Whether an error means that the connection is gone."""
     match error:
         case MCPError():
             terminated = "Session terminated" in error.error.message
@@ -249,7 +254,7 @@ def lost(error: BaseException) -> bool:
 
 
 def fault_of(error: BaseException) -> str:
-    """What went wrong, in words for people, whatever group it came in."""
+    """An error as a sentence for people; of a group its first error."""
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     match error:
@@ -265,14 +270,16 @@ def fault_of(error: BaseException) -> str:
             return plain(str(error), _LONGEST_FAULT) or f"it failed ({type(error).__name__})"
 
 
-async def _answered(voices: Voices, params: types.ElicitRequestParams) -> types.ElicitResult:
+async def _answered(
+    handlers: ClientHandlers, params: types.ElicitRequestParams
+) -> types.ElicitResult:
     message = plain(params.message, _LONGEST_FAULT)
     try:
         if isinstance(params, types.ElicitRequestURLParams):
-            await visit(voices.server, message, plain(params.url, _LONGEST_FAULT), voices.ask)
+            await visit(handlers.server, message, plain(params.url, _LONGEST_FAULT), handlers.ask)
             return types.ElicitResult(action="accept")
         schema = params.requested_schema
-        content = await fill(voices.server, message, schema, voices.ask)
+        content = await fill(handlers.server, message, schema, handlers.ask)
     except Declined as no:
         return types.ElicitResult(action="cancel" if no.dismissed else "decline")
     return types.ElicitResult(action="accept", content=content)

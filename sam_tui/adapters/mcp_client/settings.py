@@ -1,4 +1,4 @@
-"""Which servers the files name: ``mcpServers`` as other clients have it, read, checked and edited."""
+"""Servers that files name: ``mcpServers`` as other clients have it, read, checked and edited."""
 
 import json
 import os
@@ -39,7 +39,7 @@ _TOP = ("mcpServers", "$schema")
 
 @dataclass(frozen=True, slots=True)
 class OAuthSettings:
-    """How a person is known to the authorization server; all empty for one that registers by itself.
+    """The client at the authorization server; all fields empty: register dynamically.
 
     ``metadata_url`` is an ``https`` address of a client's own description; ``private_key`` is in PEM.
     """
@@ -56,7 +56,7 @@ class OAuthSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """One server as a file names it, variables filled in; ``fault`` says why it cannot be used.
+    """One server of a file, variables filled in; ``fault`` says why it cannot be used.
 
     ``summary`` is its command line or URL as the file has it, before variables.
     """
@@ -90,12 +90,12 @@ class ServerSettings:
 
     @property
     def line(self) -> str:
-        """Its command line, as commands are written."""
+        """The command line as a shell would quote it."""
         return shlex.join((self.command, *self.args))
 
 
 def _outline(value: object) -> tuple[bool, str]:
-    """Of an entry that cannot be used whether it wants a URL, and that URL or its command line."""
+    """Of an unusable entry: whether it names a URL, and that URL or its command line."""
     entry = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
     args = cast("list[object]", entry["args"] if isinstance(entry.get("args"), list) else [])
     words = [entry.get("url", entry.get("command")), *args]
@@ -105,7 +105,7 @@ def _outline(value: object) -> tuple[bool, str]:
 
 @dataclass(frozen=True, slots=True)
 class SettingsReader:
-    """Reads files of one source. Variables named in ``withheld`` are not filled in.
+    """Reads the files of one source. Variables named in ``withheld`` are not filled in.
 
     ``shaped`` brings a file of another form into this one.
     """
@@ -116,7 +116,7 @@ class SettingsReader:
     shaped: Callable[[dict[str, object], str], dict[str, object]] = lambda table, _: table
 
     def read(self, path: str) -> tuple[ServerSettings, ...]:
-        """The servers of a file; none where there is no file. Raises as ``parse`` does."""
+        """The servers of a file; none without a file. Raises as ``parse`` does."""
         data = data_of(path)
         return () if data is None else self.parse(data, path)
 
@@ -186,7 +186,7 @@ class SettingsReader:
         )
 
     def _patience(self, variable: str, usual: float) -> float:
-        """What the environment says of all servers, in milliseconds; else the usual."""
+        """The start time limit in seconds, from the environment's milliseconds or the default."""
         text = self.environ.get(variable, "")
         return int(text) / 1000 if text.isdecimal() and int(text) else usual
 
@@ -252,7 +252,7 @@ class SettingsReader:
         return {name: self._filled(text, f"{where}.{key}.{name}") for name, text in texts.items()}
 
     def _filled(self, text: str, where: str) -> str:
-        """``${VAR}`` and ``${VAR:-default}`` from the environment. Raises for one that is not set."""
+        """A text with ``${VAR}`` and ``${VAR:-default}`` replaced. Raises if a variable is not set."""
 
         def value(match: re.Match[str]) -> str:
             name, default = match[1], match[2]
@@ -275,7 +275,7 @@ def _site(url: str) -> str:
 
 
 def merged(files: Sequence[Sequence[ServerSettings]]) -> tuple[ServerSettings, ...]:
-    """Each name once, as the first file has it, in the order of the names."""
+    """The servers of several files, sorted by name; of one name the first file's."""
     servers_by_name: dict[str, ServerSettings] = {}
     for servers in files:
         for server in servers:
@@ -284,7 +284,7 @@ def merged(files: Sequence[Sequence[ServerSettings]]) -> tuple[ServerSettings, .
 
 
 def secrets_of(servers: Sequence[ServerSettings]) -> Iterator[tuple[str, str]]:
-    """Names and values that the files give to servers, for the shield to judge."""
+    """Names and values in server settings that may be secrets, for the shield to judge."""
     for server in servers:
         yield from server.env.items()
         yield f"{server.name}_CLIENT_SECRET", server.oauth.client_secret
@@ -295,7 +295,7 @@ def secrets_of(servers: Sequence[ServerSettings]) -> Iterator[tuple[str, str]]:
 
 
 def data_of(path: str, *, root: str = "") -> bytes | None:
-    """What a file of servers holds, None where there is none; of a project below its ``root``.
+    """The bytes of a file of servers, None without a file; a project's file is opened below its ``root``.
 
     Raises ``ConfigurationError``.
     """
@@ -308,7 +308,7 @@ def data_of(path: str, *, root: str = "") -> bytes | None:
 
 
 def table_of(data: bytes, path: str) -> dict[str, object]:
-    """The object that a file holds. Raises ``ConfigurationError``, naming the file."""
+    """The JSON object of a file. Raises ``ConfigurationError``, naming the file."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -330,7 +330,7 @@ def _text(fields: Mapping[str, object], key: str, where: str) -> str:
 
 
 def _seconds(fields: Mapping[str, object], where: str) -> float | None:
-    """``timeout`` is in milliseconds, as other clients have it."""
+    """``timeout`` converted from milliseconds, the unit of other clients."""
     if "timeout" not in fields:
         return None
     value = fields["timeout"]
@@ -340,7 +340,7 @@ def _seconds(fields: Mapping[str, object], where: str) -> float | None:
 
 
 def _brief(text: str) -> str:
-    """Part of a name from outside, safe to show."""
+    """An excerpt of a name from outside, safe to show."""
     return ascii(text if len(text) <= 40 else f"{text[:40]}…")
 
 
@@ -352,7 +352,7 @@ def server_files(config_dir: str, root: str) -> tuple[str, str]:
 def with_server(
     data: bytes, path: str, name: str, entry: Mapping[str, object], *, replace: bool = False
 ) -> str:
-    """The text with one more server. What could not be read again is not written. Raises ``SamError``."""
+    """The text with one more server. Raises ``SamError`` if the result could not be read again."""
     table, servers = _parts(data, path)
     if name in servers and not replace:
         raise UsageError(
@@ -367,7 +367,7 @@ def with_server(
 
 
 def without_server(data: bytes, path: str, name: str) -> str:
-    """The text without a server. Raises ``UsageError`` where it is not named."""
+    """The text without a server. Raises ``UsageError`` if the text does not name it."""
     table, servers = _parts(data, path)
     if name not in servers:
         names = ", ".join(sorted(servers)) or "none"
@@ -377,7 +377,7 @@ def without_server(data: bytes, path: str, name: str) -> str:
 
 
 def _parts(data: bytes, path: str) -> tuple[dict[str, object], dict[str, object]]:
-    """The whole, and the servers in it. Raises ``ConfigurationError`` for a file that is damaged."""
+    """The whole object, and the servers in it. Raises ``ConfigurationError`` for a damaged file."""
     SettingsReader("user", _Anything()).parse(data or b"{}", path)
     table = table_of(data or b"{}", path)
     return table, cast("dict[str, object]", table.setdefault("mcpServers", {}))
@@ -388,8 +388,8 @@ def _toml_or_json(table: Mapping[str, object]) -> str:
 
 
 class _Anything(dict[str, str]):
-    """An environment in which every variable is set: what counts is how the file is written."""
+    """An environment in which every variable is set, to check a file's syntax alone."""
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Something."""
+        """A value for any variable."""
         return super().get(key, default) or "set"

@@ -1,4 +1,4 @@
-"""The stdio transport over a program that the sandbox holds: a message a line, and little patience."""
+"""The stdio transport over a confined program: one message a line, within limits."""
 
 import asyncio
 import json
@@ -39,14 +39,14 @@ Streams = tuple[
 
 
 class NotSpoken(Exception):  # a state of affairs, in words for people
-    """What comes out of the program is not the protocol."""
+    """The program's output is not the protocol."""
 
 
 @asynccontextmanager
 async def piped_streams(
     program: PipedProgram, over: Callable[[str], None]
 ) -> AsyncGenerator[Streams]:
-    """The two streams of a session. ``over`` hears why there will be no more messages."""
+    """The two streams of a session. ``over`` receives the reason when the output ends."""
     arriving, received = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     sending, leaving = anyio.create_memory_object_stream[SessionMessage](0)
 
@@ -85,7 +85,7 @@ async def piped_streams(
 
 
 async def _messages(program: PipedProgram) -> AsyncIterator[SessionMessage]:
-    """Every message; lines that are none are passed over, up to a number."""
+    """The messages of the output; up to a number of other lines are skipped."""
     stray = 0
     async for line in _lines(program):
         message = message_of(line)
@@ -98,7 +98,7 @@ async def _messages(program: PipedProgram) -> AsyncIterator[SessionMessage]:
 
 
 def message_of(line: bytes) -> JSONRPCMessage | None:
-    """The message of a line; None where it is none.
+    """The message of a line; None if it is no message.
 
     Half a character, as programs leave one that cut texts, is replaced, and so are bytes that are no
     UTF-8. An answer that does not fit the protocol becomes an error of its request, which would wait

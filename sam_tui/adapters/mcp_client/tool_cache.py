@@ -1,4 +1,4 @@
-"""The tools a server had last time: so that a message need not wait until it has started again."""
+"""The tools that each server listed last, so that a message need not wait for the server's start."""
 
 import contextlib
 import hashlib
@@ -18,12 +18,12 @@ _APPROVED = "approved-"
 
 @dataclass(frozen=True, slots=True)
 class RememberedTools:
-    """A file a server in a private folder, named by how its file names it; no secret goes into that."""
+    """One file for each server in a private folder, named by a hash of its settings without secrets."""
 
     folder: str
 
     def recall(self, settings: ServerSettings) -> list[RawTool] | None:
-        """What a server of exactly these settings listed last; None where that is not known."""
+        """The last list of a server of exactly these settings; None if none is stored."""
         try:
             with open(self._path(settings), "rb") as file:
                 data = file.read(MOST_BYTES + 1)
@@ -39,12 +39,12 @@ class RememberedTools:
         ]
 
     def keep(self, settings: ServerSettings, tools: Sequence[RawTool]) -> None:
-        """Remember a list. Where that cannot be written the next start waits, and that is all."""
+        """Store a list. A failure to write is ignored: the next start waits instead."""
         text = json.dumps([asdict(tool) for tool in tools], ensure_ascii=False)
         self._write(self._path(settings), text)
 
     def approved(self, settings: ServerSettings) -> dict[str, str]:
-        """What each tool of a server was when it was first called, or the person agreed to its change.
+        """The digest of each tool description at its first call or its last approved change.
 
         By the server's name for it; a digest of what the model is told. A server is who the same file
         gives the same name, whatever else that file says of it by now: so are its permissions.
@@ -58,7 +58,7 @@ class RememberedTools:
         return {str(tool): str(digest) for tool, digest in rows_by_tool.items()}
 
     def approve(self, settings: ServerSettings, digests: dict[str, str]) -> None:
-        """Remember what its tools are approved as."""
+        """Store the digests of the tool descriptions that the person approved."""
         self._write(self._approved_path(settings), json.dumps(digests))
 
     def _approved_path(self, settings: ServerSettings) -> str:
@@ -81,7 +81,7 @@ class RememberedTools:
         return os.path.join(self.folder, f"{digest[:32]}.json")
 
     def _make_room(self) -> None:
-        """The oldest go."""
+        """Delete the oldest files beyond the limit."""
         entries = [
             entry
             for entry in os.scandir(self.folder)

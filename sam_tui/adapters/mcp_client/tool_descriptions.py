@@ -1,4 +1,4 @@
-"""Tools as servers describe them -> what the model is told: plain words, bounded, always the same bytes."""
+"""Tools as servers describe them, converted to bounded plain text that is always the same bytes."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ class RawTool:
 
 @dataclass(frozen=True, slots=True)
 class FittedTool:
-    """A tool as it is offered: ``name`` is ours, ``raw`` the server's, ``text`` the whole advert."""
+    """A tool as it is offered: ``name`` is ours, ``raw`` the server's, ``text`` the whole description."""
 
     name: str
     raw: str
@@ -48,20 +48,20 @@ class FittedTool:
 
     @property
     def digest(self) -> str:
-        """What the model is told of it, as a digest."""
+        """A digest of the description and schema that the model receives."""
         return hashlib.sha256(self.text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class FittedServer:
-    """The tools of a server that are offered, and why others are not."""
+    """The offered tools of a server, and the reasons why others are not offered."""
 
     tools: tuple[FittedTool, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
 def fitted(server: str, raw: Sequence[RawTool]) -> FittedServer:
-    """What of a server's list is offered, in the order of the names."""
+    """The tools of a server's list that can be offered, by name."""
     tools_by_name: dict[str, FittedTool] = {}
     left_out: list[str] = []
     size = 0
@@ -86,7 +86,8 @@ def fitted(server: str, raw: Sequence[RawTool]) -> FittedServer:
 
 
 def tool_name(server: str, tool: str) -> str:
-    """``mcp__server__tool``, in characters that every provider takes, cut with a mark of its own."""
+    """``mcp__server__tool`` in characters that every provider accepts; a long name is cut and ends in a
+    hash."""
     name = f"{SERVERS}{server}__{_UNNAMEABLE.sub('_', tool)}"
     if len(name) <= LONGEST_NAME:
         return name
@@ -95,14 +96,14 @@ def tool_name(server: str, tool: str) -> str:
 
 
 def plain(text: str, most: int) -> str:
-    """Words of a server that cannot pass for anything else: short, visible, no turn and no reminder."""
+    """A server's text made safe: short, visible, without the tags of turns and reminders."""
     visible = show_invisible(text[:most])[0]
     visible = neutralise("".join(c if c.isprintable() or c == "\n" else " " for c in visible))
     return visible if len(text) <= most else f"{visible}…"
 
 
 def _fit(server: str, name: str, tool: RawTool) -> FittedTool:
-    """One tool. Raises ``ValueError`` saying why it cannot be offered."""
+    """One tool as it is offered. Raises ``ValueError`` saying why it cannot be."""
     if not tool.name:
         raise ValueError("it has no name")
     if tool.schema.get("type", "object") != "object":
@@ -130,7 +131,7 @@ def _cleaned(schema: Mapping[str, Any], *, words: bool) -> dict[str, Any]:
 
 
 def _clean(value: Any, key: str, *, words: bool, depth: int) -> Any:
-    """A part of a schema with its texts made plain. Raises ``ValueError`` where it is too deep."""
+    """A part of a schema with plain texts. Raises ``ValueError`` if it is nested too deeply."""
     if depth > DEEPEST:
         raise ValueError("its schema is nested too deep")
     if isinstance(value, str):
@@ -163,7 +164,7 @@ def _key(name: str) -> str:
 
 
 def _value(text: str, most: int) -> str:
-    """A text that programs read, such as one of an enumeration: it stays as it is, or the tool goes."""
+    """A value that programs read, such as an enumeration's. Raises ``ValueError`` unless it is plain."""
     if plain(text, most) != text:
         raise ValueError("its schema holds text that is not plain")
     return text

@@ -74,7 +74,7 @@ def prepare(kind: str) -> None:
 
 
 def main(folder: str, kind: str, columns: int, rows: int) -> None:
-    """Decode what comes in."""
+    """Decode the image on standard input for a number of cells, and write its raster."""
     sys.path.append(folder)
     prepare(kind)
     limit()

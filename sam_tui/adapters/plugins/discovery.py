@@ -40,14 +40,14 @@ class Plugins:
 
 
 class ContainedReminder:
-    """A stranger's reminder whose faults end with it: it says nothing then."""
+    """A plugin's reminder. An exception in it is logged, and the reminder stays empty."""
 
     def __init__(self, reminder: Reminder) -> None:
         self.name = f"plugin:{reminder.name}"
         self._reminder = reminder
 
     def content(self, view: TurnView) -> str | None:
-        """What it says, made unable to pass for another reminder; None when it fails."""
+        """The reminder's text, neutralised so that it cannot imitate another; None if it fails."""
         try:
             text = self._reminder.content(view)
             return neutralise(str(text)) if text else None

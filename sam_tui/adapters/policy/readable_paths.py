@@ -63,7 +63,7 @@ _VARIABLES = (
 _PROGRAM = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 """This package, in which the shell integration of terminals lies."""
 PROGRAMS = ("bin", "sbin", "shims")
-"""Folders of programs, beside which lies what these need."""
+"""Folders of programs; the files that these need lie beside them."""
 
 
 def free_reads(home: str, environ: Mapping[str, str]) -> tuple[str, ...]:

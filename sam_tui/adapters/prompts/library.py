@@ -111,7 +111,7 @@ class FilePrompts:
         return self._listing("mini")
 
     def enabled_mini(self, conversation: ConversationId) -> Sequence[Prompt]:
-        """Those that are on: what the person chose for this conversation, else what the file says."""
+        """The enabled prompts: by the conversation's choice, else by their files."""
         chosen = self._choices.chosen(conversation)
         return [
             prompt
@@ -133,7 +133,7 @@ class FilePrompts:
         self._choices.choose(conversation, prompt.id, enabled)
 
     def get(self, prompt_id: str) -> Prompt | None:
-        """The prompt of that id, or of that bare name where exactly one has it."""
+        """The prompt of an id, or of a bare name that exactly one prompt has."""
         bare: list[Prompt] = []
         for listed in (self.list_system, self.list_personalities, self.list_mini):
             for prompt in listed().prompts:

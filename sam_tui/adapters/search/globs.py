@@ -30,7 +30,7 @@ class Glob:
         self.hidden = any(part.startswith(".") for parts in self._alternatives for part in parts)
         """Whether it names something that begins with a dot."""
         self.everything = ["**"] in self._alternatives
-        """Whether there is nothing that it does not match."""
+        """Whether the glob matches every path."""
 
     def matches(self, path: str) -> bool:
         """Whether a path relative to the searched folder matches as a whole."""
@@ -38,7 +38,7 @@ class Glob:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Simple globs that every matching file name fits, for a first sieve; empty for none."""
+        """Simple globs that every matching file name fits, for a first filter; empty if there are none."""
         names = {parts[-1] for parts in self._alternatives}
         simple = all(name.strip("*") and _PLAIN_NAME.match(name) for name in names)
         return tuple(sorted(names)) if simple else ()

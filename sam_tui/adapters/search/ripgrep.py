@@ -34,7 +34,7 @@ def _everything(_: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Grep:
-    """One running grep."""
+    """The state of one running grep."""
 
     request: GrepRequest
     opening: OpenedPlace

@@ -1,4 +1,4 @@
-"""One run of ripgrep: its folder held open, its output as it comes and as hits, its end certain."""
+"""One run of ripgrep over an opened folder, with its output as hits; its end is waited for."""
 
 import asyncio
 import base64
@@ -157,7 +157,7 @@ class RipgrepRecords:
         """Whether the closing summary came: the search began and was not cut."""
 
     def feed(self, chunk: bytes) -> Iterator[GrepHit]:
-        """The hits whose lines this chunk completes."""
+        """The hits in the lines that ``chunk`` completes."""
         *lines, partial = chunk.split(b"\n")
         for line in lines:
             hit = self._pass_by(line, ends=True) if self._skipping else self._read(line)

@@ -54,7 +54,7 @@ class BashParser:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a node stands: the redirections around it, what feeds it, and how deep it lies."""
+    """The surroundings of a node: its redirections, the command that feeds its input, its depth."""
 
     redirections: tuple[Redirection, ...] = ()
     fed_by: int | None = None

@@ -94,7 +94,7 @@ BUNDLE_ROOT = "${CLAUDE_PLUGIN_ROOT}"
 
 @dataclass(frozen=True, slots=True)
 class FileOrigin:
-    """Whose files they are: the person's, read as they are, or those below a ``root``, without links.
+    """The owner of skill files: the person, or a trusted folder ``root`` in which no link is followed.
 
     ``vouches`` says whether a file, by its name below the root, holds what was trusted.
     """
@@ -106,11 +106,11 @@ class FileOrigin:
 
     @classmethod
     def of_bundle(cls, bundle: BundleFolder) -> "FileOrigin":
-        """A bundle's: its name stands before the names of what is in it."""
+        """The origin of a bundle's files; their names begin with the bundle's."""
         return cls("bundle", bundle.folder, f"{bundle.name}:", bundle.vouches)
 
     def where(self, path: str) -> Location:
-        """How a path is opened."""
+        """The location from which a path is opened."""
         return Location(path, path, self.root or None)
 
     def read(self, files: Files, path: str, limit: int) -> str:

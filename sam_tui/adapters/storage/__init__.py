@@ -1,4 +1,4 @@
-"""Conversations, what they leave behind, and what is remembered, in one SQLite file.
+"""One SQLite file for conversations, todos, results, decisions, memories and documents.
 
 ``open_storage(data_dir)`` gives every store over one connection. Use it from one thread.
 """

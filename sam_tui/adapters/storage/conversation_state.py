@@ -149,7 +149,7 @@ class SqliteTodos:
             return ()
 
     def save_edits(self, conversation: ConversationId, spans: Sequence[EditSpan]) -> None:
-        """Keep these in place of those that waited, beside a list that was saved."""
+        """Replace the edits of the todo list that the model is still to be told of."""
         with self._writers.writing(conversation) as connection:
             connection.execute(
                 "UPDATE todos SET edits = ? WHERE conversation = ?",

@@ -1,4 +1,4 @@
-"""Conversations: one row each, one row per message, totals kept beside them."""
+"""Conversations in SQLite: a row for each conversation with its totals, a row for each message."""
 
 import json
 import time
@@ -282,7 +282,7 @@ class SqliteConversations:
         return self._texts(conversation, "pins")
 
     def keep_pins(self, conversation: ConversationId, texts: Sequence[str]) -> None:
-        """Keep these, and no others, as what is pinned."""
+        """Replace the pinned texts of a conversation."""
         self._keep_texts(conversation, "pins", texts)
 
     def _texts(self, conversation: ConversationId, column: str) -> list[str]:
@@ -334,7 +334,7 @@ class SqliteConversations:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A message of a history; ``has_row`` is false where a compaction put it there."""
+    """A message of a history; ``has_row`` is false for messages that a compaction inserted."""
 
     position: int
     at: float
@@ -343,7 +343,8 @@ class _Entry:
 
 
 def _opening(body: str) -> list[Message]:
-    """The messages that a compaction put in place of those it dropped; a note if they cannot be read."""
+    """The messages that a compaction inserted in place of the dropped ones; a note if they are
+    unreadable."""
     try:
         return [load_message(json_text(item)) for item in json_value(body)]
     except ValueError:
@@ -351,13 +352,13 @@ def _opening(body: str) -> list[Message]:
 
 
 def _columns(message: Message) -> tuple[str, str, str, str]:
-    """Kind, call and name stand beside the body so that a damaged body can still be placed."""
+    """The columns of a message; kind, call and name place it even if its body is damaged."""
     call, name = (message.call_id, message.name) if isinstance(message, ToolMessage) else ("", "")
     return message.kind, storable(call), storable(name), storable(dump_message(message))
 
 
 def _message(row: Row) -> Message:
-    """The stored message, or a marker where it was."""
+    """The stored message, or a marker if its body is unreadable."""
     _, call, name, body = row
     try:
         return load_message(body)

@@ -4,17 +4,14 @@ Write-ahead log with ``synchronous=NORMAL``: a commit that returned survives the
 process, at any moment; only a power cut may take the last ones back, never leaving a broken file.
 """
 
-import os
 import sqlite3
-import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sam_tui import sqlite
 from sam_tui.adapters.storage.migrations import STEPS
-from sam_tui.core.errors import StorageError
+from sam_tui.sqlite import SqliteFile, is_locked
 
 FILE_NAME = "sam.db"
 BUSY_SECONDS = 3.0
@@ -28,23 +25,19 @@ SqlValue = str | int | float | bytes | None
 Row = tuple[Any, ...]
 
 
-class Database:
-    """One SQLite file, one connection. Not for use from several threads."""
+class Database(SqliteFile):
+    """The database of conversations. A writer that waited in vain waits no more until a write succeeds."""
 
     def __init__(self, folder: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
-        self.path = folder.expanduser().absolute() / FILE_NAME
         self._busy_seconds = busy_seconds
-        self._connection: sqlite3.Connection | None = None
         self._locked = False
-        with self._explained("opened"):
-            _prepare_folder(self.path.parent)
-            _prepare_file(self.path)
-            self._connection = self._open()
+        path = folder.expanduser().absolute() / FILE_NAME
+        super().__init__(path, STEPS, busy_seconds, decode=_decode, repair=_REPAIR)
 
     def query(self, sql: str, *values: SqlValue) -> list[Row]:
         """The rows of a SELECT. Raises ``StorageError``."""
-        with self._explained("read"):
-            return self._live().execute(sql, values).fetchall()
+        with self.explained("read"):
+            return self.live.execute(sql, values).fetchall()
 
     @contextmanager
     def reading(self) -> Generator[Callable[..., list[Row]], None, None]:
@@ -53,7 +46,7 @@ class Database:
 
         Raises ``StorageError``.
         """
-        with self._explained("read"):
+        with self.explained("read"):
             connection = sqlite3.connect(
                 f"{self.path.as_uri()}?mode=ro", timeout=self._busy_seconds, uri=True
             )
@@ -69,58 +62,29 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection, None, None]:
-        """A write transaction: committed when the block ends, undone when it raises.
-
-        Raises ``StorageError`` for what SQLite refuses, a lock held too long among it.
-        """
-        with self._explained("written"), sqlite.transaction(self._live()) as connection:
+        """A write transaction: committed when the block ends, undone when it raises."""
+        with super().transaction() as connection:
             yield connection
         self._wait_again()
 
     @property
     def state(self) -> tuple[int, int]:
         """What differs once anything was written, here or by another connection."""
-        return self._live().total_changes, self.query("PRAGMA data_version")[0][0]
-
-    def close(self) -> None:
-        """Close the connection; closing again does nothing."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _live(self) -> sqlite3.Connection:
-        if self._connection is None:
-            raise StorageError("The conversation database was already closed.")
-        return self._connection
-
-    def _open(self) -> sqlite3.Connection:
-        return sqlite.opened(self.path, STEPS, self._busy_seconds, decode=_decode)
+        return self.live.total_changes, self.query("PRAGMA data_version")[0][0]
 
     @contextmanager
-    def _explained(self, verb: str) -> Generator[None, None, None]:
+    def explained(self, verb: str) -> Generator[None, None, None]:
         """Turn errors of SQLite and the system into a ``StorageError`` that says what to do."""
-        try:
-            yield
-        except sqlite.NewerDatabase as newer:
-            raise StorageError(
-                f"{self.path} was written by a newer sam-tui (it has the step “{newer}”).",
-                hint="Update sam-tui, or choose another folder with --data-dir.",
-            ) from newer
-        except sqlite3.IntegrityError as error:
-            raise StorageError(f"{self.path} refused the entry: {error}.") from error
-        except sqlite3.Error as error:
-            self._wait_no_more(error)
-            hint = _REPAIR if sqlite.is_damaged(error) else sqlite.way_out(error, self.path)
-            raise StorageError(f"{self.path} could not be {verb}: {error}.", hint=hint) from error
-        except OSError as error:
-            raise StorageError(
-                f"{error.filename or self.path} could not be {verb}: {error.strerror}.",
-                hint="Choose a folder that you can write to with --data-dir.",
-            ) from error
+        with super().explained(verb):
+            try:
+                yield
+            except sqlite3.Error as error:
+                self._wait_no_more(error)
+                raise
 
     def _wait_no_more(self, error: sqlite3.Error) -> None:
         """What waited once in vain does not wait again, at the end of a program say, till it is free."""
-        if sqlite.is_locked(error) and self._connection is not None and not self._locked:
+        if is_locked(error) and self._connection is not None and not self._locked:
             self._locked = True
             self._connection.execute("PRAGMA busy_timeout = 0")
 
@@ -133,30 +97,3 @@ class Database:
 def _decode(raw: bytes) -> str:
     """Text as stored; a damaged byte costs a character, not the row."""
     return raw.decode("utf-8", "replace")
-
-
-def _prepare_folder(folder: Path) -> None:
-    """Make the folder for the owner alone; tighten one that is plainly ours, leave any other."""
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            folder.mkdir(mode=0o700)
-        except FileExistsError:
-            if not folder.is_dir():
-                raise
-    ours = (folder / FILE_NAME).exists() or not any(folder.iterdir())
-    if (
-        ours
-        and stat.S_IMODE(folder.stat().st_mode) != 0o700
-        and folder.stat().st_uid == os.geteuid()
-    ):
-        folder.chmod(0o700)
-
-
-def _prepare_file(path: Path) -> None:
-    """Make the file with its mode before SQLite does; its log and index take the same mode."""
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        if stat.S_IMODE(path.stat().st_mode) & 0o077 and path.stat().st_uid == os.geteuid():
-            path.chmod(0o600)

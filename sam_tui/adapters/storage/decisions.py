@@ -39,7 +39,7 @@ class SqliteDecisions:
         self._database = database
 
     def record(self, conversation: ConversationId, call: CallId, decision: Decision) -> None:
-        """Add one decision to the log; it is committed when this returns."""
+        """Append a decision to the audit log and commit."""
         body = json.dumps(asdict(decision), sort_keys=True, separators=(",", ":"))
         with self._database.transaction() as connection:
             last = connection.execute(

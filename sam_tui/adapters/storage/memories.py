@@ -66,7 +66,7 @@ class SqliteNotes:
         return str(rows[0][0]) if rows else None
 
     def search(self, scope: Scope, query: str) -> Sequence[tuple[str, str]]:
-        """Notes whose key or content holds the text, whatever its case, newest first."""
+        """Notes whose key or content contains the query, ignoring case, newest first."""
         needle = query.casefold()
         rows = self._database.query(
             "SELECT key, content FROM notes WHERE scope = ? ORDER BY updated_at DESC, key",

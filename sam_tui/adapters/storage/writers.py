@@ -106,7 +106,7 @@ class Writers:
         self._lock = None
 
     def _hold(self) -> None:
-        """Hold the lock that shows to other programs that this one is running."""
+        """Lock a file that shows other processes that this process is alive."""
         if self._lock is not None:
             return
         try:

@@ -14,7 +14,7 @@ KEY = "SERPAPI_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class _Engine:
-    """The parameters of one engine. ``count`` is that for the number of results, if it has one."""
+    """Names of the parameters of one engine; ``count`` is the number of results, empty if unsupported."""
 
     query: str = "q"
     location_parameter: str = "location"

@@ -143,7 +143,7 @@ def _read(origin: Origin, kind: Kind, path: str) -> DefinitionFile:
 def _bytes_of(
     origin: Origin, kind: Kind, path: str, *, root: str = ""
 ) -> DefinitionFile | tuple[DefinitionFile, bytes]:
-    """A definition without its values, and the file's bytes; or one that says why there are none."""
+    """A definition without its values, and the file's bytes; or a definition with a fault."""
     empty = DefinitionFile(origin, kind, path, os.path.splitext(os.path.basename(path))[0], "")
     try:
         raw = read_bounded(path, most=LARGEST, root=root)

@@ -109,7 +109,7 @@ class SqliteReader:
         self._explained = explained
 
     def execution(self, execution: str) -> ExecutionRow | None:
-        """One execution."""
+        """The execution of an id, None if there is none."""
         return self._one(ExecutionRow, "executions", "id = ?", execution)
 
     def executions(self, *, state: str = "", limit: int = 50) -> Sequence[ExecutionRow]:
@@ -133,7 +133,7 @@ class SqliteReader:
         return self._all(StepRow, "steps", "execution = ? ORDER BY position, id", execution)
 
     def step(self, execution: str, step: str) -> StepRow | None:
-        """One step by its id."""
+        """The step of an id, None if there is none."""
         return self._one(StepRow, "steps", "execution = ? AND id = ?", execution, step)
 
     def attempts(self, execution: str, *, step: str = "", status: str = "") -> Sequence[AttemptRow]:
@@ -182,7 +182,7 @@ class SqliteReader:
         return self._all(ArtifactRow, "artifacts", f"{where} ORDER BY rowid", *values)
 
     def artifact(self, artifact: str) -> ArtifactRow | None:
-        """One artifact."""
+        """The artifact of an id, None if there is none."""
         return self._one(ArtifactRow, "artifacts", "id = ?", artifact)
 
     def artifact_text(self, artifact: str, start: int, length: int) -> tuple[str, int]:
@@ -213,7 +213,7 @@ class SqliteReader:
         return load_all(FindingRow, self._run(sql, *values, query.limit))
 
     def finding(self, finding: str) -> FindingRow | None:
-        """One finding."""
+        """The finding of an id, None if there is none."""
         return self._one(FindingRow, "findings", "id = ?", finding)
 
     def events(self, query: EventQuery) -> Sequence[EventRow]:

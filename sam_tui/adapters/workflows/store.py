@@ -1,4 +1,4 @@
-"""``workflows.db``: one connection, write transactions, and who drives which execution.
+"""``workflows.db``: one connection, write transactions, and locks for the drivers of executions.
 
 Write-ahead log with ``synchronous=FULL``: a commit that returned has reached the disk, so that a power
 cut brings back no token that was spent. Where only the death of the process matters it may be off.
@@ -13,10 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from sam_tui import sqlite
 from sam_tui.adapters.workflows.migrations import STEPS
 from sam_tui.adapters.workflows.reader import SqliteReader, columns, upsert, values
-from sam_tui.core.errors import StorageError
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
     AttemptRow,
@@ -31,6 +29,7 @@ from sam_tui.core.ports.workflows import (
     TokenRow,
 )
 from sam_tui.core.workflow.lazy import DATABASE
+from sam_tui.sqlite import SqliteFile
 
 BUSY_SECONDS = 5.0
 """How long a write waits for another process."""
@@ -87,7 +86,7 @@ class SqliteUnit(SqliteReader):
         self._save(row, "tasks", ("execution", "step", "revision", "position"))
 
     def save_edge(self, row: EdgeRow) -> None:
-        """Insert; an edge that is there stays."""
+        """Insert an edge; an existing one stays as it is."""
         sql = upsert(EdgeRow, "edges", columns(EdgeRow)).partition(" ON CONFLICT")[0]
         self._connection.execute(f"{sql} ON CONFLICT DO NOTHING", values(row))
 
@@ -151,26 +150,20 @@ class SqliteUnit(SqliteReader):
         self._connection.execute(upsert(type(row), table, key), values(row))
 
 
-class SqliteWorkflows:
+class SqliteWorkflows(SqliteFile):
     """The ``WorkflowStore`` of one data folder. For one thread; other processes may have it too."""
 
     def __init__(
         self, folder: Path, *, busy_seconds: float = BUSY_SECONDS, flushed: bool = True
     ) -> None:
-        self.path = folder.expanduser().absolute() / DATABASE
-        self._flushed = flushed
-        self._busy_seconds = busy_seconds
-        self._connection: sqlite3.Connection | None = None
-        with self._explained("opened"):
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            sqlite.make_private(self.path)
-            self._connection = self._open()
-        self.reader = SqliteReader(self._live, self._explained)
+        path = folder.expanduser().absolute() / DATABASE
+        super().__init__(path, STEPS, busy_seconds, flushed=flushed)
+        self.reader = SqliteReader(lambda: self.live, self.explained)
 
     @contextmanager
     def unit(self) -> Generator[SqliteUnit, None, None]:
         """A write transaction. Raises ``StorageError`` for what SQLite refuses."""
-        with self._explained("written"), sqlite.transaction(self._live()) as connection:
+        with self.transaction() as connection:
             yield SqliteUnit(connection)
 
     @contextmanager
@@ -178,7 +171,7 @@ class SqliteWorkflows:
         """A lock file per execution; the kernel lets go of it when the process dies."""
         name = hashlib.sha256(execution.encode("utf-8", "replace")).hexdigest()[:_HELD]
         folder = self.path.with_suffix(".locks")
-        with self._explained("locked"):
+        with self.explained("locked"):
             folder.mkdir(mode=0o700, exist_ok=True)
             flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
             descriptor = os.open(folder / name, flags, 0o600)
@@ -190,43 +183,6 @@ class SqliteWorkflows:
             if mine:  # closing alone waits for each child that was just forked to close it, too
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
-
-    def close(self) -> None:
-        """Close the connection; closing again does nothing."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _live(self) -> sqlite3.Connection:
-        if self._connection is None:
-            raise StorageError("The workflow database was already closed.")
-        return self._connection
-
-    def _open(self) -> sqlite3.Connection:
-        return sqlite.opened(self.path, STEPS, self._busy_seconds, flushed=self._flushed)
-
-    @contextmanager
-    def _explained(self, verb: str) -> Generator[None, None, None]:
-        try:
-            yield
-        except sqlite.NewerDatabase as newer:
-            raise StorageError(
-                f"{self.path} was written by a newer sam-tui (it has the step “{newer}”).",
-                hint="Update sam-tui, or choose another folder with --data-dir.",
-            ) from newer
-        except sqlite3.Error as error:
-            raise StorageError(
-                f"{self.path} could not be {verb}: {error}.",
-                hint=f"See that {self.path.parent} can be written to and has room; a damaged file"
-                " can be moved away, and a new one is made.",
-            ) from error
-        except OSError as error:
-            if error.filename is None and error.errno is None:
-                raise
-            raise StorageError(
-                f"{error.filename or self.path} could not be {verb}: {error.strerror}.",
-                hint="Choose a folder that you can write to with --data-dir.",
-            ) from error
 
 
 def _lock(descriptor: int) -> bool:

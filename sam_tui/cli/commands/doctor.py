@@ -325,7 +325,7 @@ def _instructions(folders: "AppFolders", workspace: str) -> DoctorCheck:
 
 
 def _hooks(values: dict[str, object]) -> DoctorCheck:
-    """The hooks that run, and what they listen to."""
+    """The number of active hooks, and the events and matchers without effect."""
     from sam_tui.cli.commands.extensions.listings import note_on, subjects
 
     with closing_runtime(values, model=None) as runtime:

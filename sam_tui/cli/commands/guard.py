@@ -1,4 +1,4 @@
-"""``sam-tui guard``: what the guard would say, what is wrong with its rules, and what is granted."""
+"""``sam-tui guard``: explain decisions, lint rules, list and revoke grants."""
 
 import json
 import os
@@ -236,7 +236,7 @@ class _Explainer:
         return code
 
     def explain(self, name: str, arguments: str) -> dict[str, Any]:
-        """The decision on one call, or ``{"error": …}`` when there is no such call.
+        """The decision on one call as JSON, or ``{"error": …}`` for an unknown operation.
 
         No server is started for a tool of one: what it would be asked for is known by its name.
         """
@@ -342,7 +342,7 @@ def _input_lines() -> Iterator[str]:
 
 
 def _access(located: LocatedAccess, judgement: "Judgement") -> dict[str, Any]:
-    """One access as JSON: its kind, its path, and the judgement on it."""
+    """An access as JSON: its kind, its path, and the judgement."""
     where = located.location
     described: dict[str, Any] = {
         "kind": located.access.kind,

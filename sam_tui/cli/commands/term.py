@@ -40,7 +40,7 @@ def list_command(**values: Any) -> int:
         click.echo("No terminal session is kept.", err=True)
     for terminal in terminals:
         state = "attached" if terminal.attached else f"idle {_span(terminal.idle)}"
-        row = f"{terminal.born.id}  {state:<12}  {terminal.born.conversation}  {terminal.born.cwd}"
+        row = f"{terminal.origin.id}  {state:<12}  {terminal.origin.conversation}  {terminal.origin.cwd}"
         click.echo(terminal_safe(row))
     return 0
 
@@ -87,7 +87,7 @@ def kill_command(**values: Any) -> int:
         return terminals
 
     for terminal in asyncio.run(killing()):
-        click.echo(f"ended {terminal.born.id}", err=True)
+        click.echo(f"ended {terminal.origin.id}", err=True)
     return 0
 
 
@@ -134,7 +134,7 @@ def _holders(values: dict[str, Any]) -> "Holders":
 
 async def _one(holders: "Holders", prefix: str | None) -> "KeptSession":
     """The session meant: by its id or the start of one, or the only one."""
-    terminals = [k for k in await holders.all() if prefix is None or k.born.id.startswith(prefix)]
+    terminals = [k for k in await holders.all() if prefix is None or k.origin.id.startswith(prefix)]
     if len(terminals) == 1:
         return terminals[0]
     if not terminals:
@@ -145,14 +145,14 @@ async def _one(holders: "Holders", prefix: str | None) -> "KeptSession":
 
 def _fields(terminal: "KeptSession") -> dict[str, Any]:
     return {
-        "id": terminal.born.id,
-        "conversation": terminal.born.conversation,
-        "cwd": terminal.born.cwd,
+        "id": terminal.origin.id,
+        "conversation": terminal.origin.conversation,
+        "cwd": terminal.origin.cwd,
         "pid": terminal.pid,
-        "confined": terminal.born.confined,
+        "confined": terminal.origin.confined,
         "attached": terminal.attached,
         "idle_seconds": round(terminal.idle, 1),
-        "began": terminal.born.began,
+        "began": terminal.origin.began,
     }
 
 

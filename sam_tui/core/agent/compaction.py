@@ -65,8 +65,7 @@ class Compacted:
         return replace(self, opening=opening, tokens=tokens)
 
     def leaving(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages that the summary replaces: those that leave now, and the summaries and notes before
-        them."""
+        """The messages that the summary replaces, with the earlier summaries and notes before them."""
         left = set(self.indices)
         return [
             message
@@ -164,7 +163,7 @@ def is_notes(message: Message) -> bool:
 
 
 def _carried(messages: Sequence[Message], most: int) -> tuple[Message, ...]:
-    """Notes of an earlier compaction, which stay until there are newer ones or no room for them."""
+    """Notes of an earlier compaction, if they fit into ``most`` tokens."""
     notes = [message for message in messages if is_notes(message)]
     return tuple(notes) if total(notes) <= most else ()
 

@@ -80,7 +80,7 @@ class History:
 
     @property
     def call_ids(self) -> set[CallId]:
-        """Every call id that this conversation has used."""
+        """Every call id of this conversation."""
         return self._calls
 
     def append(self, message: Message, display: CallDisplay | None = None) -> None:

@@ -16,8 +16,7 @@ LOOK = 0.5
 async def taken_over(
     store: ConversationStore, conversation: ConversationId
 ) -> ConversationTakenOver:
-    """Wait until another program takes over the conversation that this one holds; the error says which
-    program."""
+    """Wait until another process takes over the conversation; the error names that process."""
     while True:
         await asyncio.sleep(LOOK)
         lost = store.lost(conversation)

@@ -113,7 +113,7 @@ class FallbackModel:
         return getattr(self._models[self._at], "sees_images", None)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """The answer of the first model that gives one."""
+        """The answer of the first model that answers."""
         if self._at and self._monotonic() >= self._until:
             self._use(0, "is asked again")
         while True:

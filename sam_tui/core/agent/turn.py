@@ -1,4 +1,4 @@
-"""One user turn: ask the model, run what it calls, until it answers without calling."""
+"""One turn: ask the model and run its calls, until an answer has none."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -69,7 +69,7 @@ Arrivals = Callable[[ConversationId], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class TurnEngine:
-    """What every turn of a runtime shares."""
+    """The parts that all turns of a runtime share."""
 
     executor: Executor
     requests: RequestBuilder
@@ -103,7 +103,7 @@ class TurnEngine:
 
 
 class Turn:
-    """One turn over a history. Use it once. Without a ``gate`` that of the conversation holds."""
+    """One turn over a history, to be used once. ``gate`` replaces the gate of the conversation."""
 
     def __init__(
         self,

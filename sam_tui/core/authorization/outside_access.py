@@ -49,7 +49,7 @@ def operation_of(access: OutsideAccess) -> str:
 
 
 def summary_of(access: OutsideAccess, run: OutsideRun) -> str:
-    """One line that says which process wants to do what, and where."""
+    """One line: the process, the kind of access, and the path or host."""
     who = f"{access.process} (pid {access.pid})" if access.process else "the command"
     verb = {
         "read": "wants to read",

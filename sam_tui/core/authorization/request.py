@@ -1,4 +1,4 @@
-"""What the guard is asked about a call, what it would say, and what it refused."""
+"""Requests to the guard, its explanations, and the refusals that it remembers."""
 
 import asyncio
 from collections import defaultdict
@@ -52,7 +52,7 @@ class ShownPreview:
         self._shown: tuple[Diff, ...] | None = None
 
     def __call__(self) -> Sequence[Diff]:
-        """What the question shows."""
+        """Compute and remember the changes for the question."""
         self._shown = tuple(self._compute())
         return self._shown
 
@@ -89,7 +89,7 @@ class Request:
     words: str = ""
     """What the agent says about it: shown, and never judged."""
     draft: Callable[[], Draft | None] = lambda: None
-    """What it would write, where the person can change it."""
+    """The proposed content, if the person can change it."""
     require_unchanged: Callable[[], None] = lambda: None
     """Raises ``ToolError`` where it would no longer do what was shown of it."""
     ahead: bool = False
@@ -126,7 +126,7 @@ def no_preview() -> Sequence[Diff]:
 
 
 def unanswered(outcome: InquiryOutcome, verdict: Decision) -> Decision | None:
-    """The verdict where no person answered the question; None where that became needless."""
+    """The verdict on a question that nobody answered; None if the question became needless."""
     if outcome.closed == "withdrawn":
         return None
     if outcome.closed == "unattended":
@@ -140,7 +140,7 @@ MOST = 8
 
 @dataclass(frozen=True, slots=True)
 class RememberedRefusal:
-    """A refused call; ``targets`` are those that its accesses had at that time."""
+    """A refused call; ``targets`` are the targets of its accesses at that time."""
 
     operation: str
     summary: str

@@ -18,7 +18,7 @@ class UnusableFile(Exception):
 
 
 class MissingFile(UnusableFile):
-    """There is nothing of that name."""
+    """The file does not exist."""
 
 
 def open_regular(path: str, *, root: str = "") -> int:

@@ -1,4 +1,4 @@
-"""The log of model calls: what was sent, what came back, how long it took, what it cost."""
+"""The log of model calls: request, answer, duration and cost of each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ UsageKey = Literal["day", "model", "folder", "conversation", "turn", "tool", "to
 
 @dataclass(frozen=True, slots=True)
 class RequestPoint:
-    """Where a conversation stood when a request was built: its last compaction and last message."""
+    """The state of a conversation at a request: its last compaction and last message."""
 
     compaction: int
     position: int
@@ -43,7 +43,7 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request as it was sent, and what came back: lines of milliseconds, kind and text."""
+    """A request as it was sent, and the response as lines of milliseconds, kind and text."""
 
     system: str
     tools_json: str
@@ -53,7 +53,7 @@ class SentRequest:
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """What was used under one key. ``calls`` counts model calls; a tool's are shares of them."""
+    """The usage under one key. ``calls`` counts model calls; a tool gets its share of them."""
 
     key: str
     calls: float

@@ -90,7 +90,7 @@ class EditableFiles(Files, Protocol):
         ...
 
     def apply(self, steps: Sequence[EditStep]) -> None:
-        """Make all changes in order. If one fails, those before it are undone.
+        """Apply all steps in order; if one fails, the earlier ones are undone.
 
         Raises ``ToolError``, also for a file that is no longer as its ``before`` says.
         """
@@ -299,7 +299,7 @@ class Checkers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """What is known of the code of one workspace: its index, its symbols and its checkers."""
+    """The code of one workspace: index, symbols and checkers."""
 
     index: CodeIndex
     symbols: Symbols

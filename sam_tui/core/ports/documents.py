@@ -131,7 +131,7 @@ class Raster:
 
 
 class Pictures(Protocol):
-    """Decodes images. What they hold is hostile, so that happens outside of this process."""
+    """Decodes images. Image files may be hostile, so a confined process decodes them."""
 
     async def raster(self, image: Image) -> Raster | None:
         """The image, at most ``MOST_COLUMNS`` by ``MOST_ROWS``; None where it cannot be decoded.

@@ -36,7 +36,7 @@ class FleetStatus:
 
 @dataclass(frozen=True, slots=True)
 class FleetTaskLine:
-    """One task: its state, and its answer or the reason for none."""
+    """A task's state, with its answer or the reason why it has none."""
 
     id: str
     state: str

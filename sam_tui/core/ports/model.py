@@ -13,7 +13,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Which model it is: vectors of another are not compared with its own."""
+        """The model's name: only vectors of the same model are compared."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
@@ -150,7 +150,7 @@ class ModelOffer:
 
 
 class ModelCatalog(Protocol):
-    """Which models there are to choose from, and how to open one.
+    """The models to choose from, and the way to open one.
 
     Address and key belong together: a name without an address is one at the address that the person
     gave, as long as that can speak to it, and their key goes to its own host alone.
@@ -162,7 +162,7 @@ class ModelCatalog(Protocol):
         ...
 
     def host(self, offer: ModelOffer) -> str:
-        """Where requests to the offered model would go, as ``Model.host`` says it."""
+        """The host of requests to the offered model, as ``Model.host`` has it."""
         ...
 
     def key_variable(self, offer: ModelOffer) -> str:

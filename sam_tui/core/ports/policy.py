@@ -39,7 +39,7 @@ class Redirection:
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """One simple command: its words, the assignments before it, and its redirections and pipe.
+    """A simple command: words, assignments before it, redirections and pipe.
 
     ``words`` is empty for a bare assignment. ``fed_by`` names the command whose output it reads,
     as an index into ``ShellText.commands``.
@@ -254,7 +254,7 @@ class DecisionHistory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BundleFolder:
-    """One of them. ``folder`` is its real path; ``name`` stands before the names of what is in it."""
+    """A trusted bundle. ``folder`` is its real path; ``name`` prefixes the names of its content."""
 
     name: str
     folder: str

@@ -70,7 +70,7 @@ class PromptLibrary(Protocol):
         ...
 
     def get(self, prompt_id: str) -> Prompt | None:
-        """The prompt of this id, or of this bare name if only one prompt has it."""
+        """The prompt of an id, or of a bare name that exactly one prompt has."""
         ...
 
 
@@ -189,12 +189,12 @@ class Instruction:
 
 
 class Instructions(Protocol):
-    """Knows which instructions hold."""
+    """The instruction files of a conversation."""
 
     def standing(
         self, touched: Callable[[], Collection[str]], delivered: Collection[str]
     ) -> Sequence[Instruction]:
-        """Those that hold now, the widest first: the person's, the folder's, those of folders below.
+        """The instructions in force, widest first: the person's, the folder's, then those of subfolders.
 
         ``touched`` gives the paths that were worked on, for the last of them; ``delivered`` are names of
         files that the model read as instructions before, which go on to hold.

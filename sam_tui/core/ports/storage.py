@@ -176,7 +176,7 @@ class ConversationStore(Protocol):
         ...
 
     def keep_pins(self, conversation: ConversationId, texts: Sequence[str]) -> None:
-        """Keep these, and no others, as what is pinned."""
+        """Replace the pinned texts."""
         ...
 
     def queued(self, conversation: ConversationId) -> Sequence[str]:
@@ -204,7 +204,7 @@ class ConversationStore(Protocol):
         ...
 
     def lost(self, conversation: ConversationId) -> ConversationTakenOver | None:
-        """Which program took over a conversation that this one had claimed; None if none did."""
+        """The process that took over a conversation claimed here; None if none did."""
         ...
 
     def user_prompts(self, conversation: ConversationId) -> Sequence[UserPrompt]:
@@ -309,7 +309,7 @@ class Checkpoint:
 
 
 FileFate = Literal["restored", "deleted", "created"]
-"""What restoring does with a file that is there, one that was not, and one that is gone."""
+"""The effect of a restore on a file: changed back, removed, or written again after it was deleted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class RequestBuilder:
 
     @property
     def fixed_text(self) -> str:
-        """What every request begins with, whatever the history."""
+        """The beginning of every request: system prompt and tools."""
         return self._system + self._tools_json
 
     def build(self, messages: Sequence[Message]) -> ModelRequest:

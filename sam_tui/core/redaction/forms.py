@@ -129,7 +129,7 @@ def _cookies(value: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SecretForm:
-    """One form. It occurs only where one of the ``hints`` does, which a plain search finds quickly.
+    """A form of secrets. One of its ``hints`` occurs in every secret, for a fast first search.
 
     The pattern is tried at the hint, or where that is not its start, after going ``back`` over
     characters that may stand before the hint.
@@ -313,7 +313,7 @@ def assigned_secrets(text: str) -> list[tuple[str, int, int]]:
     lowered = _lowered(text)
     keywords = [keyword for keyword in _KEYWORDS if keyword in lowered]
     if not keywords:
-        return []  # a name that tells has one of them, beside its value as well
+        return []  # every telling name contains a keyword
     secrets: dict[int, tuple[str, int, int]] = {}
     for span in (*_assigned_values(text, lowered, keywords), *_named_values(text, lowered)):
         secrets.setdefault(span[1], span)

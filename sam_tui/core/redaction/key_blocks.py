@@ -57,7 +57,7 @@ def open_at(text: str) -> int:
 
 
 def _last_begin(text: str, begin: re.Match[str], end: int) -> re.Match[str]:
-    """The last beginning of a key before an end, which is the one that belongs to it."""
+    """The last beginning of a key before its end."""
     while (later := _BEGIN.search(text, begin.end(), end)) is not None:
         begin = later
     return begin

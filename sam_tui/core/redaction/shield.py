@@ -22,14 +22,14 @@ from sam_tui.core.redaction.forms import (
 )
 from sam_tui.core.redaction.key_blocks import NAME as KEY_BLOCK
 from sam_tui.core.redaction.key_blocks import blocks, lines
-from sam_tui.core.text.invisible import UNSEEN, show_invisible, shown_again
+from sam_tui.core.text.invisible import INVISIBLE, show_invisible, shown_again
 
 PLACEHOLDER = re.compile(r"<secret:([A-Za-z0-9_.-]{1,64}):([0-9a-f]{4,64})>")
 _SHORTEST_KNOWN = 6
 _SHORTEST_SEEN = 8
 _MOST_SEEN = 64
 """Values that were found by their form and are then known wherever they stand."""
-_GAP = rf"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{{0,2000}}(?:\x07|\x1b\\)|\0|{UNSEEN})+"
+_GAP = rf"(?:\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]{{0,2000}}(?:\x07|\x1b\\)|\0|{INVISIBLE})+"
 """What may stand within a secret and is not seen: colours, links, characters without a width."""
 _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9_.-]")
 
@@ -70,7 +70,7 @@ class Shield:
         self._by_length: tuple[list[int], list[str]] = ([], [])
         """The known values from the longest to the shortest, and their lengths below zero, to search."""
         self._worded: list[str] = []
-        """Those of them that have blanks in them."""
+        """The known values that contain blanks."""
         self._seen_values: dict[str, set[str]] = {}
         self._given: set[str] = set()
         self._shown: set[str] = set()
@@ -209,7 +209,7 @@ class Shield:
 
         def masked(match: re.Match[str]) -> str:
             placeholder = self._known.get(match[0])
-            if placeholder is None:  # it was one already
+            if placeholder is None:  # the match is a placeholder already
                 return match[0]
             counts[placeholder] = counts.get(placeholder, 0) + 1
             return placeholder

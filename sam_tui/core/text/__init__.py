@@ -1,1 +1,1 @@
-"""Text from outside: what it hides, how wide and how deep it is, what it agrees to."""
+"""Untrusted text: hidden characters, width, nesting, and words of agreement."""

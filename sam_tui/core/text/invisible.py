@@ -3,11 +3,11 @@
 import re
 import unicodedata
 
-UNSEEN = (
+INVISIBLE = (
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef\U0001d173-\U0001d17a]"
 )
-_UNSEEN = re.compile(UNSEEN)
+_INVISIBLE = re.compile(INVISIBLE)
 _LABEL = re.compile(r"[^\s/.:@?&=]+")
 _LOOKALIKES = frozenset(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u0501\u04bb\u051b\u051d\u04cf"
@@ -21,12 +21,12 @@ _JOINERS = "\u200c\u200d"
 
 
 def show_invisible(text: str, seen: set[str] | None = None) -> tuple[str, int]:
-    """``⟨U+202E⟩`` for every unseen character, and how many; those written are added to ``seen``.
+    """``⟨U+202E⟩`` for every invisible character, and their number; those written are added to ``seen``.
 
     Joiners inside emoji and inside words of scripts that need them are left alone, and so is a byte
     order mark at the very start.
     """
-    if text.isascii() or not _UNSEEN.search(text):
+    if text.isascii() or not _INVISIBLE.search(text):
         return text, 0
     count = 0
 
@@ -42,7 +42,7 @@ def show_invisible(text: str, seen: set[str] | None = None) -> tuple[str, int]:
             seen.add(character)
         return f"⟨U+{ord(character):04X}⟩"
 
-    return _UNSEEN.sub(written, text), count
+    return _INVISIBLE.sub(written, text), count
 
 
 def shown_again(text: str, seen: set[str]) -> str:

@@ -1,1 +1,1 @@
-"""Tools: what one is, what the model is told of it, and the one path of every call."""
+"""Tools: their contract, their description for the model, and the one path of every call."""

@@ -150,7 +150,7 @@ class Rewinder:
     def _relatives(
         self, conversation: ConversationId, checkpoints: Sequence[Checkpoint]
     ) -> set[ConversationId]:
-        """The conversation, those that it was copied from, and the subagents of each."""
+        """The conversation, the conversations it was copied from, and all their subagents."""
         calls = {call.id for call in calls_of(self._conversations.everything(conversation))}
         related = {c.made_by.conversation for c in checkpoints if c.made_by.call in calls}
         waiting = [conversation, *related]

@@ -1,4 +1,4 @@
-"""What a tool is: named operations, each with its arguments, its accesses and its hand."""
+"""The contract of a tool: named operations with arguments, accesses and the function that runs."""
 
 import difflib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -29,14 +29,14 @@ INLINE_LIMIT = 8192
 
 
 class Schedule(StrEnum):
-    """What may run beside a call of the same message."""
+    """Which calls of one message may run at the same time."""
 
     PARALLEL = "parallel"
     """Anything but a blocking call."""
     SERIAL = "serial"
     """As parallel, but never two calls of the same tool."""
     BLOCKING = "blocking"
-    """Nothing: it starts after all calls before it, and those after it wait."""
+    """No other: earlier calls end first, and later ones wait."""
 
 
 AskKept = Callable[[str, Sequence[Diff]], Awaitable[bool]]
@@ -68,7 +68,7 @@ class Permit:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What one call is given. Cancellation is the task's own."""
+    """The surroundings of one call. Cancellation is that of the task."""
 
     conversation: ConversationId
     call: CallId
@@ -105,7 +105,7 @@ class ToolContext:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call came to: ``text`` for the model, ``display`` for people, ``data`` for programs."""
+    """The outcome of a call: ``text`` for the model, ``display`` for people, ``data`` for programs."""
 
     text: str
     ok: bool = True
@@ -125,7 +125,7 @@ def _nothing(_: object) -> Sequence[Access]:
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[A]):
-    """One thing a tool can do.
+    """One function of a tool.
 
     ``run`` raises ``errors.ToolError`` for what the model should read as a failure. ``summary`` is
     the line on the card, such as ``Reading: a.py``. ``preview`` shows the change that an approval

@@ -78,7 +78,7 @@ def no_hooks() -> "Hooking | None":
 
 @dataclass(frozen=True, slots=True)
 class CallSurroundings:
-    """What an executor and its narrowed copies work with.
+    """The parts that an executor shares with its narrowed copies.
 
     ``gates`` are asked when a call runs: one before it may have ended its phase; ``hooks`` at each
     call: there may be some by then. ``broken`` are look-alikes of reminders and turns as they were

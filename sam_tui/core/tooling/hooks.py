@@ -74,12 +74,12 @@ class Said:
     updated: Mapping[str, object] | None = None
     """What a call is given in place of its input; None where that stays as it is."""
     whose: str = ""
-    """The hook that wants it so."""
+    """The hook that changed the input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hooking:
-    """The hooks of one runtime, and what running them needs."""
+    """Runs the hooks of one runtime and combines their answers."""
 
     hooks: Hooks
     guard: Guard
@@ -136,14 +136,14 @@ class Hooking:
         self._warn(Asker(request.conversation, request.call, request.asker), text)
 
     def record(self, asker: Asker, decision: Decision) -> None:
-        """Put a decision that hooks brought about on record."""
+        """Record a decision that hooks caused."""
         decision = replace(decision, workspace=self.guard.workspace.root)
         decision = masked_decision(decision, (), self.guard.shield)
         self.log.record(asker.conversation, asker.call, decision)
         self.bus.publish(DecisionMade(asker.conversation, asker.call, decision))
 
     def clean(self, text: str) -> str:
-        """What a hook wrote, without secrets and control characters, unable to pass for anything else."""
+        """A hook's text without secrets, control characters and imitated tags."""
         # More than is shown, so that no secret is cut where it ends; not the megabytes after it.
         masked = neutralise(self.guard.shield.redact(plain(text[: 4 * LONGEST])))
         if len(masked) <= LONGEST and len(text) <= 4 * LONGEST:
@@ -268,7 +268,7 @@ def _strictness(answer: HookAnswer) -> int:
 
 @dataclass(slots=True)
 class HookedCall:
-    """The hooks of one call: those before it, which may object, and those after it."""
+    """The hooks of one call: those before it may deny it, those after it may object."""
 
     hooking: Hooking
     request: Request
@@ -278,7 +278,7 @@ class HookedCall:
     halt: str = ""
     """Why the turn ends after this call; empty where it goes on."""
     verdict: Said | None = None
-    """What the hooks said before it; None where they hear nothing of it."""
+    """The answer of the hooks before the call; None if no hook listens."""
 
     async def rewritten(self) -> str:
         """Ask the hooks; the input that they want in place of the call's as JSON, or nothing.

@@ -59,7 +59,7 @@ def masked(result: ToolResult, shield: Shield) -> ToolResult:
 
 
 class MaskedData(Mapping[str, object]):
-    """Data without its secrets, which are masked when it is first read."""
+    """Data whose secrets are masked at the first read."""
 
     def __init__(self, data: Mapping[str, object], shield: Shield) -> None:
         self._unmasked: Mapping[str, object] = data

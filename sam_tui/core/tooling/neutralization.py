@@ -51,7 +51,7 @@ def neutralise(text: str, broken: set[str] | None = None) -> str:
 
 
 def mended(data: object, broken: set[str]) -> Any:
-    """Arguments of a call in which what ``neutralise`` broke stands as it was, so that edits fit."""
+    """Arguments with the changes of ``neutralise`` undone, so that edits match the file."""
     if not broken:
         return data
     if isinstance(data, str):
@@ -99,7 +99,7 @@ class EchoFilter:
         self._reminder: list[str] = []
         """A reminder without its end so far: it may still be an echo."""
         self._seam = ""
-        """Its last characters, in which its end may have begun."""
+        """The last characters of the reminder, which may begin its end."""
 
     def __call__(self, piece: str) -> str:
         """What can be shown now of everything that came; often the piece itself."""

@@ -19,7 +19,7 @@ IGNORED = "ignoredArguments"
 
 
 def with_ignored(result: ToolResult, words: Collection[str], *, key: str, limit: int) -> ToolResult:
-    """The result of ``key``, which says what of its arguments had no effect.
+    """The result with a note on arguments of ``key`` that had no effect.
 
     In a text of more than ``limit`` characters that stands first, where no preview leaves it out.
     """
@@ -62,7 +62,7 @@ def clip_result(
 
 
 def call_display(finished: ToolFinished, decision: Decision | None) -> CallDisplay:
-    """What people saw of a call that ended."""
+    """The display of a finished call."""
     words = decision_words(decision) if decision is not None else ""
     allowed = decision is None or decision.allowed
     return CallDisplay(finished.call, finished.seconds, finished.display, words, allowed)

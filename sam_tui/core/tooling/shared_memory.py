@@ -1,4 +1,4 @@
-"""Memory that conversations of one topic share: who may add to it, and whose an entry is."""
+"""Memory shared by conversations of one topic: the right to add, and the origin of entries."""
 
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
@@ -10,7 +10,7 @@ _TOPIC = "topic:"
 
 
 def origin_of(context: ToolContext) -> Origin:
-    """Where what a call remembers comes from."""
+    """The origin of an entry that a call stores."""
     return Origin(context.conversation, context.workspace)
 
 
@@ -42,7 +42,7 @@ async def scope_to_change(memories: MemoryStore, context: ToolContext) -> Scope:
 
 
 def told_origin(origin: Origin, conversation: ConversationId, scope: Scope) -> str:
-    """Whose an entry is, in words; empty for one of the conversation's own, or of no shared topic."""
+    """The origin of an entry in words; empty if it is the conversation's own or not shared."""
     if not scope.startswith(_TOPIC) or origin.conversation == conversation:
         return ""
     if not origin.conversation:

@@ -1,4 +1,4 @@
-"""``find_tools``: what a tool is for and what it takes, for models that are not told all of them whole."""
+"""``find_tools``: purpose and arguments of tools, for models that see short descriptions alone."""
 
 import json
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _WHOLE = 3
 
 
 class Match(Protocol):
-    """What a name stands for: a tool, and the operation where the name says which."""
+    """The tool of a name, and the operation if the name includes it."""
 
     @property
     def tool(self) -> Tool: ...
@@ -63,7 +63,7 @@ def find_tools(registry: Tools) -> Tool:
 
 
 def lookup(registry: Tools, query: str) -> str:
-    """What a name means, with its arguments; else the tools that the words fit best."""
+    """The description of a named tool; for other words the tools that match best."""
     try:
         match = registry.resolve(query)
     except ToolError:

@@ -22,7 +22,7 @@ _DECISIONS = {
     "budget_exhausted": "A budget was used up",
     "question_answered": "A person decided",
 }
-"""Events that are decisions, with what they are called."""
+"""Events that are decisions, with their headings."""
 _STATES = {"completed": "COMPLETED", "abandoned": "ABANDONED", "running": "RUNNING"}
 
 

@@ -124,15 +124,6 @@ class WorkflowNotes:
             transaction.unit.save_finding(row)
         return row
 
-    def review_finding(self, finding: str, accept: bool) -> FindingRow:
-        """Accept or reject a finding."""
-        with self._transactions.begin() as transaction:
-            row = _finding(transaction, finding)
-            review = "accepted" if accept else "rejected"
-            row = replace(row, review=review, updated_at=transaction.now)
-            transaction.unit.save_finding(row)
-        return row
-
     def add_evidence(self, calls: Sequence[RecordedCall]) -> None:
         """Keep calls as evidence of the attempts that their conversations work on."""
         attempts = [self._transactions.reader.attempt_of(call.conversation) for call in calls]

@@ -182,8 +182,7 @@ class WorkflowRecords:
         return bool(reader.attempt_of(conversation) or reader.driven_by(conversation))
 
     def phase(self, conversation: str) -> Phase | None:
-        """The phase that a conversation works on: that of its claimed attempt, or of the execution it
-        drives."""
+        """The phase of a conversation: that of its claimed attempt, or of the execution it drives."""
         if not conversation:
             return None
         attempt = self._reader.attempt_of(conversation)

@@ -8,8 +8,7 @@ Word = Literal["", "reason", "step", "choice"]
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One verb. ``word`` is its argument besides the execution; ``ends`` says that the execution ends with
-    it.
+    """A verb. ``word`` is its argument besides the execution; ``ends`` if it ends the execution.
 
     ``brief`` is its line in a list of operations, ``about`` a sentence by itself.
     """

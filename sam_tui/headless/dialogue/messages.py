@@ -29,7 +29,7 @@ Answer = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMessage:
-    """One message of the person, with the images that it shows."""
+    """One message of the person: text and images."""
 
     text: str
     images: tuple[Image, ...] = ()
@@ -61,12 +61,12 @@ class MessageInput:
         return self._messages.popleft()
 
     def waiting(self) -> Iterable[str]:
-        """Take the messages that have come: they join the turn that runs, up to one with images."""
+        """Take the messages that arrived, for the running turn; stops before one with images."""
         while self._messages and not self._messages[0].images:
             yield self._messages.popleft().text
 
     def interrupt_with(self, cancel: Callable[[], object] | None) -> None:
-        """What ends the turn that runs; None while there is none."""
+        """Set the function that cancels the running turn; None if no turn runs."""
         self._interrupt = cancel
 
     async def ask(self, request: dict[str, object]) -> Answer | None:

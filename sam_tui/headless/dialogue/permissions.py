@@ -47,7 +47,7 @@ class PermissionTool:
 
     @contextmanager
     def listening(self) -> Generator[None]:
-        """A block in which it is asked."""
+        """A context in which the permission tool answers inquiries."""
         self._listening = True
         try:
             yield

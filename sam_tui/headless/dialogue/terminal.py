@@ -30,7 +30,7 @@ class TerminalPerson:
 
     def __init__(self, write: Callable[[str], None], source: int = 0, sink: int = 2) -> None:
         self.unanswered = 0
-        """Inquiries that ended because nobody was there."""
+        """The number of inquiries that ended without a person."""
         self._write = write
         self._source = source
         self._is_there = os.isatty(source) and os.isatty(sink)
@@ -50,7 +50,7 @@ class TerminalPerson:
 
     @asynccontextmanager
     async def answering(self, runtime: Runtime) -> AsyncGenerator[None]:
-        """A block in which they answer this runtime's inquiries, one after the other."""
+        """A context in which the person answers the runtime's inquiries, one after the other."""
         async with beside(self._follow(runtime)):
             yield
 
@@ -195,7 +195,7 @@ def _line(text: str) -> str:
 
 
 def _barred(text: str) -> list[str]:
-    """Text from outside, its lines marked as such."""
+    """Untrusted text as lines that each begin with a bar, at most ``_MOST_LINES``."""
     lines = terminal_safe(text).splitlines()
     cut = [f"({len(lines) - _MOST_LINES} further lines are not shown)"]
     return [f"  | {line}" for line in lines[:_MOST_LINES]] + cut * (len(lines) > _MOST_LINES)

@@ -19,7 +19,7 @@ from sam_tui.headless.replay.scenario import (
 Subject = Literal["requests", "results", "files"]
 SUBJECTS: tuple[Subject, ...] = ("requests", "results", "files")
 _MOST_LINES = 40
-"""Of one difference that are told."""
+"""Lines of a difference that are printed."""
 _VARIES = (
     (r"\b[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \w+ \d{4}", "time"),
     (r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?", "time"),
@@ -38,7 +38,7 @@ _PATTERNS = [(re.compile(pattern), f"⟦{word}⟧") for pattern, word in _VARIES
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """One thing that is not as it was: where, what of it, and how in lines."""
+    """One difference to the recording: subject, place, description, and lines of detail."""
 
     subject: Subject
     where: str
@@ -47,7 +47,7 @@ class Deviation:
 
 
 def compare(recorded: Scenario, played: Scenario) -> list[Deviation]:
-    """All that is not as it was, in the order it happened."""
+    """All differences between the recording and the replay, in order."""
     deviations = list(_of_turns("", recorded.turns, played.turns))
     pairs = zip_longest(recorded.subagents, played.subagents)
     for number, (then, now) in enumerate(pairs, 1):

@@ -78,7 +78,8 @@ class RecordedModel:
         return steps.pop(0)
 
     def _steps_of_subagent(self, prompt: str, calls: set[CallId]) -> list[RecordedStep]:
-        """What is left of the subagent that was told this and made these calls."""
+        """The remaining steps of the subagent with this prompt and these calls. Raises
+        ``ModelRejected``."""
         alike = [s for s in self._subagents if self._placeholders.local(s.prompt) == prompt]
         for subagent in alike:
             if calls & subagent.calls if calls else not subagent.running:
@@ -91,7 +92,7 @@ class RecordedModel:
 
 
 class _SubagentSteps:
-    """The answers of one subagent that are left."""
+    """The remaining recorded steps of one subagent."""
 
     def __init__(self, recorded: RecordedSubagent) -> None:
         self.prompt = recorded.turns[0].prompt if recorded.turns else ""

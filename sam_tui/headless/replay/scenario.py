@@ -63,8 +63,8 @@ class CallRecord:
 
 @dataclass(slots=True, kw_only=True)
 class RecordedStep:
-    """A request, its answer and what came of that. ``request`` says what was new in it; ``joined``
-    are messages that the person sent while the turn ran."""
+    """A request, its answer and the results. ``request`` has the messages new in it, ``joined`` the
+    person's messages during the turn."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT
 
@@ -78,7 +78,7 @@ class RecordedStep:
 
 @dataclass(slots=True, kw_only=True)
 class RecordedTurn:
-    """A prompt and the steps that followed on it."""
+    """A prompt and the steps of its turn."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT
 
@@ -111,7 +111,7 @@ class RecordedAnswer:
 
 @dataclass(slots=True, kw_only=True)
 class RecordedSubagent:
-    """The conversation of a subagent: what it was told, and what it did."""
+    """The recorded conversation of a subagent."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT
 
@@ -138,7 +138,7 @@ class RecordedFile:
 
     @property
     def data(self) -> bytes:
-        """Its bytes. Raises ``ValueError`` where they are no Base64."""
+        """The content. Raises ``ValueError`` for invalid Base64."""
         if self.text is not None:
             return self.text.encode("utf-8", "surrogatepass")
         return base64.b64decode(self.base64 or "", validate=True)

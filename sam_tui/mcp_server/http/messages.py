@@ -34,7 +34,7 @@ def messages_only(app: App) -> App:
 
 
 def _length(scope: Scope) -> int:
-    """What a request says of its body; the SDK refuses a large one before it comes."""
+    """The size that a request's header claims; the SDK refuses larger bodies before they arrive."""
     text = dict(scope["headers"]).get(b"content-length", b"0")
     return int(text) if text.isdigit() and len(text) < 19 else 0
 

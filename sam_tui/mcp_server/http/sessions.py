@@ -44,7 +44,7 @@ class _Entry:
 
     @property
     def ends(self) -> bool:
-        """Whether nothing comes after it on its stream."""
+        """Whether this event is the last on its stream."""
         return isinstance(self.message, JSONRPCResponse | JSONRPCError)
 
 
@@ -58,7 +58,7 @@ class StoredEvents:
         self._last = 0
 
     def add(self, session: "SessionEvents", stream: str, message: JSONRPCMessage | None) -> int:
-        """Keep one event; its number."""
+        """Store an event, drop the oldest beyond the limit; returns the event's number."""
         text = message.model_dump_json(exclude_unset=True) if message is not None else ""
         entry = _Entry(session, stream, message, len(text) + _ENTRY)
         self._last += 1
@@ -121,7 +121,7 @@ posting: ContextVar[StreamListener | None] = ContextVar("mcp_posting", default=N
 
 
 class SessionEvents(EventStore):
-    """The events of one session. The ids of its streams are those of its requests."""
+    """The SDK's event store for one session; each stream has the id of its request."""
 
     def __init__(self, events: StoredEvents) -> None:
         self._kept = events
@@ -131,7 +131,7 @@ class SessionEvents(EventStore):
         """The protocol version of the handshake, once it was answered."""
 
     async def store_event(self, stream_id: str, message: JSONRPCMessage | None) -> str:
-        """Keep one event; its id."""
+        """Store an event; returns its id."""
         if not self.agreed and isinstance(message, JSONRPCResponse):
             self.agreed = str(message.result.get("protocolVersion", ""))
         listener = posting.get()
@@ -140,7 +140,7 @@ class SessionEvents(EventStore):
         return str(self._kept.add(self, stream_id, message))
 
     def stream(self, event: str) -> str | None:
-        """The stream that an event was told on; None for one that is not kept."""
+        """The stream of an event; None if the event is no longer stored."""
         return self._kept.stream(self, _number(event))
 
     async def replay_events_after(
@@ -194,7 +194,7 @@ class McpSessions(StreamableHTTPSessionManager):
     def _admit_session(
         self, requestor: AuthorizationContext | None
     ) -> StreamableHTTPServerTransport | None:
-        """Each session gets events of its own: the ids of its streams are those of its requests."""
+        """Create a session with an event store of its own, as stream ids repeat between sessions."""
         self.event_store = events = SessionEvents(self._kept)
         transport = super()._admit_session(requestor)
         if transport is not None and transport.mcp_session_id is not None:

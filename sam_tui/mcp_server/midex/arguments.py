@@ -1,4 +1,4 @@
-"""What the tools of seed 003 take, and what we add to it; one model gives schema and parser."""
+"""Arguments of the tools of seed 003 and of our additions; each model gives schema and parser."""
 
 from typing import Literal
 

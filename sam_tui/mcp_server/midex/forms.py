@@ -54,7 +54,7 @@ def details_form(view: DefinitionView) -> dict[str, object]:
 
 
 def step_form(ticket: Ticket) -> dict[str, object]:
-    """One open step with what is needed to work on it."""
+    """An open step as JSON: instructions, tools, schema of its output, deadline and token."""
     hint = {"tool": HOST_STEP, "human": HUMAN_STEP}.get(ticket.kind, "")
     parts = [part for part in (ticket.instructions, hint) if part]
     form: dict[str, object] = {

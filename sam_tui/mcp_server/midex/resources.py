@@ -131,7 +131,7 @@ class MidexResources:
         return resources
 
     async def read(self, uri: str, client: Client) -> types.TextResourceContents:
-        """One resource. Raises ``NotFound``."""
+        """The content of a resource. Raises ``NotFound``."""
         at = address(uri)
         if at is None:
             raise NotFound(f"There is no resource {uri}")

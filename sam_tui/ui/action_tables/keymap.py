@@ -1,4 +1,4 @@
-"""Which keys do what: those of the table of actions, and those that a person set in their place."""
+"""The keys of actions: defaults from the table of actions, replaced by the person's settings."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ _FUNCTION = re.compile(r"f(?:[1-9]|1[0-9]|2[0-4])")
 
 @dataclass(frozen=True, slots=True)
 class Keymap:
-    """The keys of every action by its name, and what of the person's settings does not count."""
+    """The keys of every action by name, and faults in the person's settings."""
 
     keys: Mapping[str, tuple[str, ...]]
     faults: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ def key_of(text: str) -> str:
     *names, last = words
     last = _SIGNS.get(last, last)
     modifiers = [modifier for modifier in _MODIFIERS if modifier in names]
-    if len(modifiers) != len(names):  # one is unknown, or there twice
+    if len(modifiers) != len(names):  # an unknown or a repeated modifier
         return ""
     if not _is_free(last):
         is_key = len(last) == 1 or last in _SIGNS.values() or last in _NAMED

@@ -83,7 +83,7 @@ class Authorization:
     def look(self) -> None:
         """Whether the folder is still as it was trusted; before and after each turn."""
         if self._runtime.trust.look() != self._state:
-            self._show_trust()  # that it changed is said by whoever noticed first
+            self._show_trust()  # the change itself is reported elsewhere
 
     def trust(self) -> None:
         """Show what the folder wants trusted, and let the person decide."""

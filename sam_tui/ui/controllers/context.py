@@ -27,7 +27,7 @@ NOTHING_MARKED = "Tab marks a block first."
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The app, its screen, and the runtime behind them."""
+    """The app, its screen, and the runtime."""
 
     app: App[None]
     screen: ChatScreen
@@ -50,7 +50,7 @@ class Context:
             self.notify(text)
 
     def attempt(self, action: Callable[[], object]) -> None:
-        """Do something; what cannot be done is said in the transcript."""
+        """Do something; an error is reported in the transcript."""
         try:
             action()
         except SamError as error:

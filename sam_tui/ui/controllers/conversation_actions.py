@@ -105,7 +105,7 @@ class ConversationActions:
         self._context.notice(f"Undone: {undone.operation} on {', '.join(undone.paths)}")
 
     def agents(self, when_idle: Callable[[Callable[[], None]], None]) -> None:
-        """Pick a subagent of this conversation: read its conversation, or cancel it while it works.
+        """Pick a subagent of this conversation to read its messages or to cancel it.
 
         Reading leaves the conversation on show, so it goes through ``when_idle``.
         """

@@ -1,4 +1,4 @@
-"""Which conversation is on show: a new one, or one continued."""
+"""The displayed conversation: opening a new or a stored one."""
 
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -52,7 +52,7 @@ def record_choice(record: "ConversationRecord", now: float) -> Choice:
 
 
 def _warn(transcript: Transcript, messages: "Sequence[Message]", queued: Sequence[str]) -> None:
-    """Say what of a conversation was left undone."""
+    """Report an unfinished turn and unsent prompts of a conversation."""
     last = next((m.kind for m in reversed(messages) if m.kind != "reminder"), "")
     if last in ("user", "tool"):
         transcript.add_notice("info", _UNFINISHED)

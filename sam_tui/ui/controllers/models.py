@@ -1,4 +1,4 @@
-"""Which model answers."""
+"""The choice of the model for the conversation."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _NONE_CHOSEN = "No model is chosen yet: /model offers some, /model provider/name
 
 
 class ModelChoice:
-    """Offers what the catalogue found, and switches to what is chosen."""
+    """Lists the catalogue's models, and switches to the chosen one."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class ModelChoice:
         self._patience = patience
         self._mending = asyncio.Lock()
         self._offer: ModelOffer | None = None
-        """The one in use, once it was chosen here."""
+        """The model in use, once chosen here."""
         self._asking = False
         self.chosen = Signal()
         """Sent after the person chose a model."""

@@ -1,4 +1,4 @@
-"""Workflows in the workbench: the screen of runs, what is done to them, and who drives them."""
+"""Workflows in the workbench: the screen of runs, actions on runs, and their drivers."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ _WIDEST = 48
 
 
 class WorkflowRuns:
-    """Starts, stops and continues runs. Each that our agent drives has a worker of its own."""
+    """Starts, stops and continues runs. Each run that our agent drives has a worker of its own."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""The terminal around the workbench: the keys that it sends, and what is written to it."""
+"""The surrounding terminal: reading its keys, and writing to it."""

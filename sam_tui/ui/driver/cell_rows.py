@@ -17,7 +17,7 @@ _ENDS = {
     "1": "22", "2": "22", "3": "23", "4": "24", "5": "25", "6": "25", "7": "27", "8": "28", "9": "29",
     "21": "24", "51": "54", "52": "54", "53": "55", "58": "59",
 }  # fmt: skip
-"""What ends an attribute; it may end another one, too."""
+"""The code that resets an attribute; some reset a second attribute, too."""
 _PENS = 4096
 
 
@@ -41,7 +41,7 @@ class Pen:
         return self
 
     def after(self, last: "Pen") -> str:
-        """The escape sequence that changes from the pen ``last`` to this one."""
+        """The escape sequence that changes the pen ``last`` to this pen."""
         return "" if self is last else _change(last, self)
 
 

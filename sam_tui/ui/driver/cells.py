@@ -1,4 +1,4 @@
-"""What the terminal shows, cell by cell, so that only the cells that change are written to it.
+"""The cells on the terminal, recorded so that only changed cells are written.
 
 Textual writes every row of a widget that asked to be drawn. ``DrawnCells`` keeps what was written before
 and renders an update as the difference: rows that moved are moved by the terminal (DL and IL within
@@ -30,7 +30,7 @@ _ERASES = re.compile(
 )
 """What ``TERM`` is where terminfo, or the terminal's makers, say so."""
 _LEAST_MOVED = 80
-"""Cells that a move of rows has to spare to be worth its sequences."""
+"""Cells that a move of rows has to save to be worth its sequences."""
 _BLANKS = frozenset({None, " "})
 """What cells hold where nothing is drawn."""
 Look = tuple[str | None, ...]
@@ -42,7 +42,7 @@ def erases_in_ground(environment: Mapping[str, str]) -> bool:
     """Whether the terminal that an environment tells of erases cells in the ground that is set."""
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if environment.get("STY") or program == "Apple_Terminal":
-        return False  # GNU screen, and one that claims more by its TERM than it can
+        return False  # GNU screen, and Terminal.app, whose TERM claims too much
     return bool(_ERASES.fullmatch(term)) or (
         program == "tmux" and term.startswith(("screen", "tmux"))
     )
@@ -144,12 +144,12 @@ def _moved(rows: dict[int, CellRow], target: dict[int, CellRow]) -> tuple[int, i
 
 
 def _look(row: CellRow) -> Look:
-    """What a row is known by: not what may stand beside the text that moves."""
+    """The left half of a row, by which a moved row is recognised; beside it text may stand still."""
     return tuple(row.texts[: len(row.texts) // 2])
 
 
 class Output:
-    """Sequences that draw cells, as few as it takes."""
+    """Builds the shortest sequences that draw cells."""
 
     def __init__(self, console: Console, *, erases: bool) -> None:
         self._console = console
@@ -203,7 +203,7 @@ class Output:
         return x + strip.cell_length
 
     def _write(self, at: int, row: CellRow) -> int:
-        """Write one character; returns the column after it."""
+        """Write a character; returns the column after it."""
         text, pen = row.texts[at] or " ", row.pens[at]
         if not self._draws(text, pen):
             self._change(pen)

@@ -30,7 +30,7 @@ def fitted(text: str, cells: int) -> str:
 
 
 def settled(frame: str) -> str:
-    """What is written to the terminal, in which no such character moves what stands beside it."""
+    """A frame in which characters of disputed width do not shift the text beside them."""
     if frame.isascii() or not DISPUTED.search(frame):
         return frame
     written: list[str] = []

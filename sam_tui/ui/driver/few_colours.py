@@ -23,7 +23,7 @@ _MARKED = 1.5
 """From this contrast on a ground says something: what is marked, chosen, a button, a scroll bar."""
 _HUED = 44
 """From this difference of its parts on (of 255) a colour says something by its hue."""
-_UNSEEN = 1.2
+_LEAST_CONTRAST = 1.2
 """Up to this contrast nothing was to be read."""
 _STRONG = 0.7
 """From this part of plain text's contrast on grey text is plain, below it is quiet."""
@@ -97,13 +97,13 @@ def without_colour(style: Style, surface: Surface) -> Style:
         reverse=marked,
         bold=bool(style.bold) or role in _LOUD,
         dim=role == "quiet",
-        conceal=bool(style.conceal) or contrast(ink, under) < _UNSEEN,
+        conceal=bool(style.conceal) or contrast(ink, under) < _LEAST_CONTRAST,
     )
 
 
 @lru_cache(maxsize=4096)
 def in_sixteen(style: Style, surface: Surface) -> Style:
-    """The style in the sixteen colours, so that it can be read whatever they look like exactly."""
+    """The style in the sixteen colours, readable with any palette."""
     ink, under = _colours(style, surface)
     plain, ground = map(Color.parse, surface)
     dark = contrast(ground, Color(0, 0, 0)) < contrast(ground, Color(255, 255, 255))
@@ -112,7 +112,7 @@ def in_sixteen(style: Style, surface: Surface) -> Style:
     if contrast(under, ground) >= _MARKED:
         grey = (7, 0) if dark else (0, 15)
         number, ink_number = GROUNDS.get(_hue(under), grey)
-    if contrast(ink, under) < _UNSEEN:
+    if contrast(ink, under) < _LEAST_CONTRAST:
         ink_number = number
     colours = RichColor.from_ansi(ink_number), RichColor.from_ansi(number)
     return _stripped(style) + Style.from_color(*colours) + Style(reverse=False, dim=False)

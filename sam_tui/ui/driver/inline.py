@@ -166,7 +166,7 @@ class InlineDriver(LinuxDriver):
         if data == _BEGIN:
             self._seek("")
         elif data == _HIDE_CURSOR and self._app.has_class("-reader"):
-            return  # it is what a reader follows
+            return  # screen readers follow the cursor
         elif data == _END:
             self._send("" if self._lost is not None else self.region.erase())
         elif self._lost is None or not _PLACED.search(data):

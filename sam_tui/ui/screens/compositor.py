@@ -16,7 +16,7 @@ from textual.widget import Widget
 
 
 class LayoutCompositor(Compositor):
-    """Compares a layout with the one before it: with what widgets were told, and what was drawn.
+    """Compares each layout with the last one that was reported to widgets and drawn.
 
     Textual compares it with the one that somebody looked up last, as a widget's size does. A widget that
     was removed before such a look then stays on the screen, and one that came is never told that it is
@@ -31,7 +31,7 @@ class LayoutCompositor(Compositor):
 
     @property
     def full_map(self) -> CompositorMap:
-        """Where every widget would be now; what was worked out for other places is forgotten."""
+        """The place of every widget; cached parts of an older layout are dropped."""
         if self._full_map_invalidated:
             self._cuts = self._layers = self._layers_visible = None
         return super().full_map
@@ -51,7 +51,7 @@ class LayoutCompositor(Compositor):
         return exposed
 
     def render_partial_update(self) -> ChopsUpdate | None:
-        """Draw the lines that changed, of the widgets that stand there.
+        """Draw the changed lines of the widgets that occupy them.
 
         Textual draws all lines of every widget whose container meets a rectangle around all changes: for
         one key that is most of the screen.

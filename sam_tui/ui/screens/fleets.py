@@ -1,4 +1,4 @@
-"""The fleets: a list, and beside it the chosen one with its progress, its questions and its tasks."""
+"""The screen of fleets: a list, and the chosen fleet's progress, questions and tasks."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ _TONES = {"done": "$success", "failed": "$error", "conflict": "$error", "queued"
 
 @dataclass(frozen=True, slots=True)
 class FleetView:
-    """What is drawn: all fleets in figures, and of ``fleet`` its questions and tasks."""
+    """The data to draw: all fleets in figures, and the questions and tasks of ``fleet``."""
 
     fleet: str = ""
     statuses: "Sequence[FleetStatus]" = ()
@@ -262,7 +262,7 @@ def inquiry_lines(inquiry: "FleetInquiry") -> Content:
 
 
 def task_lines(tasks: "Sequence[FleetTaskLine]") -> Content:
-    """The tasks, those that need attention first."""
+    """The tasks, beginning with those that need attention."""
     ordered = sorted(tasks, key=lambda task: _ORDER.index(task.state))[:_TASKS]
     return Content("\n").join(
         Content.assemble(

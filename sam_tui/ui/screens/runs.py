@@ -83,7 +83,7 @@ class RunsScreen(Screen[None]):
         self._list = ChoiceList(id="runs")
         self._head = Static("", markup=False, id="run-head")
         self._steps = Static("", markup=False)
-        self._shelf = ChoiceList(id="run-kept")
+        self._results = ChoiceList(id="run-kept")
         self._events = Static("", markup=False)
         self._log = VerticalScroll(self._events, id="run-events")
         self._hint = Static("", markup=False, id="run-keys")
@@ -99,13 +99,13 @@ class RunsScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """List on the left, the chosen run on the right, keys below."""
         self._list.border_title = "runs"
-        self._shelf.border_title = "artifacts and findings"
+        self._results.border_title = "artifacts and findings"
         self._log.border_title = "events"
         steps = VerticalScroll(self._steps, id="run-steps")
         steps.border_title = "steps"
         with Horizontal(id="run-body"):
             yield self._list
-            yield Vertical(self._head, steps, self._shelf, self._log, id="run")
+            yield Vertical(self._head, steps, self._results, self._log, id="run")
         yield self._hint
 
     def on_mount(self) -> None:
@@ -175,7 +175,7 @@ class RunsScreen(Screen[None]):
         """Read what was kept; in the list of runs, go to what was kept."""
         event.stop()
         if event.option_list is self._list:
-            self.set_focus(self._shelf)
+            self.set_focus(self._results)
             return
         item = self._kept.get(event.option_id or "")
         if item is not None:
@@ -217,7 +217,7 @@ class RunsScreen(Screen[None]):
             self._head.update(Content("No workflow was run yet: n begins one."))
             for part in (self._steps, self._events):
                 part.update("")
-            self._shelf.clear_options()
+            self._results.clear_options()
             return
         try:
             steps = self._workflows.records.steps(view.id)
@@ -241,9 +241,9 @@ class RunsScreen(Screen[None]):
         if items == self._kept:
             return
         self._kept = items
-        self._shelf.clear_options()
-        self._shelf.add_options(Option(artifact_line(row), id=row.id) for row in artifacts)
-        self._shelf.add_options(Option(finding_line(row), id=row.id) for row in findings)
+        self._results.clear_options()
+        self._results.add_options(Option(artifact_line(row), id=row.id) for row in artifacts)
+        self._results.add_options(Option(finding_line(row), id=row.id) for row in findings)
 
     def _tell(self, execution: str) -> None:
         from sam_tui.core.ports.workflows import EventQuery

@@ -1,4 +1,4 @@
-"""Whether to believe a folder: what would load from it, and what changed since it was trusted."""
+"""The question whether to trust a folder, with the files it would load and their changes."""
 
 from typing import TYPE_CHECKING
 

@@ -127,7 +127,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One tool call. ``output`` is its output while it runs, ``displays`` are those of its result."""
+    """A tool call. ``output`` grows while it runs; ``displays`` belong to its result."""
 
     call: CallId
     operation: str
@@ -140,7 +140,7 @@ class Card:
 
     @property
     def title(self) -> str:
-        """What is being done, in the past once it is done; a command in the background is not."""
+        """The action, in the past tense once done; commands in the background keep the present."""
         title = self.summary or self.operation
         runs = any(getattr(display, "running", False) for display in self.displays)
         return past_tense(title) if self.state == "done" and not runs else title
@@ -156,14 +156,14 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class ReminderContent:
-    """Reminders that stand together."""
+    """A block of adjacent reminders."""
 
     name: str
     text: str
     count: int = 1
 
     def joined(self, other: "ReminderContent") -> "ReminderContent":
-        """This and the next reminder as one block."""
+        """This block with the next reminder appended."""
         name, text = f"{self.name}, {other.name}", f"{self.text.rstrip()}\n{other.text}"
         return ReminderContent(name, text, self.count + other.count)
 

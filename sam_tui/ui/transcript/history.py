@@ -63,7 +63,7 @@ def stored_blocks(
 
 
 def _add(reminders: list[ReminderContent | Picture], content: ReminderContent | Picture) -> None:
-    """One more; reminders that stand together become one."""
+    """Append content; adjacent reminders become one block."""
     last = reminders[-1] if reminders else None
     if isinstance(last, ReminderContent) and isinstance(content, ReminderContent):
         reminders[-1] = last.joined(content)

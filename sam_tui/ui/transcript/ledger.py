@@ -66,7 +66,7 @@ class BlockLedger:
         return index if present else None
 
     def from_order(self, order: int) -> int:
-        """The index of the first block whose order is at least this one."""
+        """The index of the first block of at least this order."""
         return bisect_left(self._blocks, order, key=lambda block: block.order)
 
     def measured(self, index: int) -> bool:

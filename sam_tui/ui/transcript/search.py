@@ -11,7 +11,7 @@ from sam_tui.ui.transcript.pane import BlockPane
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One occurrence: the group of its block, and which of the group's it is, from 0."""
+    """A match: the group of its block, and its number within the group from 0."""
 
     group: int
     number: int

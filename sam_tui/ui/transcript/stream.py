@@ -10,7 +10,7 @@ from sam_tui.ui.transcript.splitter import Splitter
 
 
 class LiveAnswer:
-    """An answer while it streams. ``order`` is that of its last block, which is open."""
+    """An answer that is streaming. ``order`` is that of its open last block."""
 
     def __init__(self, group: int, order: int) -> None:
         self.group = group
@@ -22,7 +22,7 @@ class LiveAnswer:
 
     @property
     def waiting(self) -> bool:
-        """Whether text came that no frame has shown."""
+        """Whether received text is not drawn yet."""
         return bool(self._pending)
 
     def put(self, text: str) -> None:
@@ -38,13 +38,13 @@ class LiveAnswer:
         return self._splitter.feed(text), self._splitter.open_piece()
 
     def finish(self) -> list[Piece]:
-        """The rest of the answer, now that it is whole."""
+        """The rest of the finished answer."""
         text = "".join(self._pending)
         self._pending.clear()
         return self._splitter.feed(text) + self._splitter.finish()
 
     def draw_code(self, block: Block, width: int, palette: Palette) -> list[Row] | None:
-        """The rows of a code block that grew since it was last drawn; None when it is no such."""
+        """The new rows of an open code block; None if no code block is open."""
         if not isinstance(block.content, CodeContent):
             return None
         live = self._code

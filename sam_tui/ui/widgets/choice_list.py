@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def say_marked(widget: Widget, at: int, count: int, words: str, before: str = "") -> str:
-    """Tell people who listen which of so many entries is marked; it is seen by its place alone.
+    """Announce the marked entry to screen readers: its number and its words.
 
     Returns what was said, or would be; what was said just ``before`` is not said again.
     """
@@ -44,7 +44,7 @@ class ChoiceList(OptionList):
         self._said = ""
 
     def watch_highlighted(self, highlighted: int | None) -> None:
-        """Say which it is to people who do not see it."""
+        """Announce the marked entry to screen readers."""
         super().watch_highlighted(highlighted)
         self._said = say_marked_option(self, self._said)
 

@@ -36,7 +36,7 @@ class Sent(Message):
 
 
 class Composer(TextArea):
-    """A text area that grows with its text. The widget around it decides what sending does."""
+    """A text area that grows with its text; subclasses handle sending."""
 
     BINDINGS = [  # noqa: RUF012
         Binding("ctrl+z", "app.perform('suspend')", show=False),
@@ -61,7 +61,7 @@ class Composer(TextArea):
         self.move_cursor(self.document.end)
 
     def send(self) -> None:
-        """Enter was pressed: tell whoever holds this."""
+        """Handle Enter."""
         self.post_message(Sent())
 
     def on_key(self, event: events.Key) -> None:

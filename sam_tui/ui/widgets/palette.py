@@ -39,7 +39,7 @@ def titled(action: WorkbenchAction) -> str:
 
 
 class ActionPalette(CommandPalette):
-    """Textual's, with our actions; it says what is marked to people who listen."""
+    """Textual's palette with our actions; it announces the marked action to screen readers."""
 
     def __init__(self) -> None:
         super().__init__([ActionProvider])

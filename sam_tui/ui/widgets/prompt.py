@@ -42,7 +42,7 @@ class PromptSource(Protocol):
         ...
 
     def skills(self) -> Sequence[WorkbenchAction]:
-        """Further commands, such as those of skills."""
+        """Further slash commands, such as skills."""
         ...
 
     def files(self, part: str | None) -> Sequence[str]:
@@ -361,7 +361,7 @@ class PromptBox(Vertical):
         event.stop()
         self.screen.set_focus(self.area)
         if isinstance(event.entry, WorkbenchAction):
-            # As its own deed: what it posted during this one would not come past this widget.
+            # Later: a message that the area posts during this handler would not reach this widget.
             self.area.call_later(self.area.take, event.entry)
         elif isinstance(event.entry, str):
             self.area.take_file(event.entry)

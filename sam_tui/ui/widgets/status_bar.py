@@ -1,4 +1,4 @@
-"""The bottom line: what goes on, who asks before what, what it cost."""
+"""The bottom line: activity, mode, model, usage and cost."""
 
 import time
 from asyncio import TimerHandle
@@ -49,7 +49,7 @@ class Figures:
 
 @dataclass(slots=True)
 class Standing:
-    """What the bar tells besides the activity. ``figures`` are of the conversation on show.
+    """The contents of the bar besides the activity; ``figures`` belong to the displayed conversation.
 
     ``sandbox`` is the kind of confinement or empty; ``trust`` says that the folder is not believed.
     """

@@ -45,7 +45,8 @@ def done_of(items: "Sequence[Todo]") -> tuple[int, int]:
 
 
 def todo_line(item: "Todo", *, selected: bool = False) -> Content:
-    """One item: glyph, title, urgency, progress; below it why it is blocked and its open subtasks."""
+    """An item: glyph, title, urgency, progress; below it the reason of a blocked or the subtasks of a
+    running one."""
     style = _STYLES[item.status]
     progress = (
         f" {item.progress:.0%}"

@@ -11,7 +11,7 @@ from textual.widgets.text_area import Location, Selection
 Mode = Literal["insert", "normal", "visual"]
 _WORD = re.compile(r"\w+|[^\w\s]+")
 _MOTIONS, _LINEWISE = "hjklwbe0^$G", "jkGg"
-"""Motions, and those of them that take whole lines."""
+"""Motions, and the motions over whole lines."""
 
 
 class VimText:

@@ -87,7 +87,7 @@ class TaskEntry(BaseModel):
 
     @property
     def group_kind(self) -> str:
-        """``build``, ``test`` or whatever else it is grouped as."""
+        """The kind of the task's group, such as ``build`` or ``test``."""
         return self.group if isinstance(self.group, str) else str(self.group.get("kind", ""))
 
     @property
@@ -107,7 +107,7 @@ class TaskEntry(BaseModel):
 
     @property
     def dependencies(self) -> tuple[str, ...]:
-        """The labels of the tasks that run before this one."""
+        """The labels of the tasks to run first."""
         return (self.dependsOn,) if isinstance(self.dependsOn, str) else tuple(self.dependsOn)
 
     def command_line(self, folder: str) -> str:

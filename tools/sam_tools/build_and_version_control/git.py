@@ -65,7 +65,7 @@ class GitAnswers:
 
 
 class Git:
-    """Runs git in one folder, for one call."""
+    """Runs git in a folder for one call."""
 
     def __init__(self, commands: Commands, context: ToolContext, folder: str) -> None:
         self.folder = folder
@@ -74,7 +74,7 @@ class Git:
         self._context = context
 
     async def ask(self, *queries: Sequence[str]) -> GitAnswers:
-        """Run queries that change nothing. Raises ``ToolError`` when they give no whole answer."""
+        """Run read-only queries. Raises ``ToolError`` for an incomplete answer."""
         token = secrets.token_hex(8)
         commands = "\n".join(f"git {words(q)}; printf '{token}%s:' $?" for q in queries)
         # Packed, because the port hands out text and names may be any bytes.

@@ -1,4 +1,4 @@
-"""One repository as it stands: where it lies, who commits, and what changed in it."""
+"""The state of a repository: its folders, its identity, and its changes."""
 
 import posixpath
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class Repository:
 
 
 async def look(git: Git, *, ignored: bool = False, paths: Sequence[str] = ()) -> Repository:
-    """Ask git once. ``paths`` narrow the changes, ``ignored`` adds what .gitignore hides.
+    """Query the repository. ``paths`` narrows the changes; ``ignored`` adds files that .gitignore hides.
 
     Raises ``ToolError`` where there is no repository, or git will not read it.
     """
@@ -58,7 +58,7 @@ async def look(git: Git, *, ignored: bool = False, paths: Sequence[str] = ()) ->
 
 
 def _refusal(git: Git, answers: GitAnswers) -> ToolError:
-    """Why git gave no answer, in its own words where they are about more than the place."""
+    """The reason why git failed, in git's own words if they add something."""
     if "not a git repository" in answers.complaint:
         return ToolError(
             f"{git.folder} is not in a git repository.",

@@ -165,10 +165,10 @@ class TaskHand:
 
     def create_accesses(self, arguments: CreateAndRunTask) -> Sequence[Access]:
         """The workspace's own definitions, the command line, and the folder where one is named."""
-        strange = [name for name in arguments.task.problemMatcher or () if not has_matcher(name)]
-        if strange:
+        unknown = [name for name in arguments.task.problemMatcher or () if not has_matcher(name)]
+        if unknown:
             raise ToolError(
-                f"There is no problem matcher {gist(strange[0], 80)!r}.",
+                f"There is no problem matcher {gist(unknown[0], 80)!r}.",
                 hint=f"One of: {', '.join(KNOWN)}.",
             )
         folder = arguments.workspaceFolder or ""
@@ -330,7 +330,7 @@ class _Listener:
         self._printer = PlainStream(context.emit)
 
     def __call__(self, text: str) -> None:
-        """Pass it on, or let it go."""
+        """Pass output on until the call is over."""
         if not self.over:
             self._printer(text)
 

@@ -47,7 +47,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Decoded text with its original newlines, and what writing it back needs."""
+    """Decoded text with its newlines, encoding and byte order mark."""
 
     text: str
     encoding: str
@@ -73,7 +73,7 @@ class Document:
 
     @property
     def traits(self) -> str:
-        """What is unusual about it, in words; empty for UTF-8 with LF."""
+        """Unusual traits in words; empty for UTF-8 with LF."""
         names = {"\r\n": "CRLF", "\r": "CR", "\n": ""}
         encoding = "" if self.encoding == "utf-8" else self.encoding.upper()
         mark = "BOM" if self.mark and not encoding else ""
@@ -84,7 +84,7 @@ class Document:
         return Document("\ufeff" + self.text, self.encoding, b"") if self.mark else self
 
     def encode(self, text: str) -> bytes:
-        """Other text in the same encoding. Raises ``ToolError`` for what that cannot hold."""
+        """Encode another text the same way. Raises ``ToolError`` for characters that the encoding lacks."""
         try:
             return self.mark + text.encode(self.encoding)
         except UnicodeEncodeError as error:

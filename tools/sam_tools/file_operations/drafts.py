@@ -1,4 +1,4 @@
-"""What a patch makes of the files it names: contents first, then the steps that lead to them.
+"""The result of a patch: the new content of each file, then the steps that write it.
 
 Parts are read as git reads them: a renamed or copied file is the one from before the patch, every
 other part goes on from what those above it made, and a name may be taken that another part gives up.
@@ -52,7 +52,7 @@ class _Version:
 
 
 class PatchDraft:
-    """A patch as it grows. ``remarks`` says for the model what becomes of each part."""
+    """A patch under construction. ``remarks`` describe the outcome of each part for the model."""
 
     def __init__(self, files: EditableFiles, patch: Patch) -> None:
         self._files = files
@@ -221,7 +221,7 @@ class PatchDraft:
                     hint="Put all changes of a file into one part, or make two calls.",
                 )
 
-    # ---- what they come to
+    # ---- the result
 
     def steps(self) -> list[EditStep]:
         """What has to be done: what goes first, then other names, then new contents."""

@@ -49,7 +49,7 @@ class Recall:
 
 
 def _heading(arguments: FileSearch, matches: FileMatches) -> str:
-    """How many files there are, which of them follow, and what was not looked through."""
+    """The number of files found, the range shown, and folders that were not searched."""
     text = f"{counted(matches.total, 'file')} for {gist(arguments.query, 200)}"
     if matches.cut:
         text = f"at least {text}, for the search {matches.cut}: not all was looked through; "

@@ -1,4 +1,4 @@
-"""How the companions answer: one JSON object, and what people see of it."""
+"""Answers of the companions: one JSON object for the model, and its display for people."""
 
 import json
 from collections.abc import Mapping

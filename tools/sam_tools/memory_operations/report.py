@@ -56,7 +56,7 @@ def search_report(
 
 
 def stored_report(memory: Memory, *, new: bool) -> str:
-    """Under which id it is stored, and that nothing is left to do."""
+    """The id of a stored memory; no further step is needed."""
     draft = memory.draft
     if not new:
         return (
@@ -90,7 +90,7 @@ def quoted(text: str, whose: str) -> str:
 def notes_report(
     notes: Sequence[tuple[str, str]], *, empty: str, origins: Mapping[str, Origin], whose: Whose
 ) -> str:
-    """One line for each note: its key and its beginning."""
+    """A line for each note: its key and its beginning."""
     if not notes:
         return empty
     lines = [

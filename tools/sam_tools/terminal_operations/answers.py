@@ -70,7 +70,7 @@ def refused_notes(refused: Sequence[OutsideAccess]) -> list[str]:
 
 
 def refused_note(access: OutsideAccess) -> str:
-    """Which access was refused to which process, and what would allow it."""
+    """A denied access with its process, and the setting that would allow it."""
     words = "; ".join(filter(None, (access.words, allowance(access))))
     return f"[refused by the sandbox: {escaped(words)}]"
 
@@ -94,7 +94,7 @@ def left_words(left: LeftRunning) -> str:
 
 
 def limit_notes(result: CommandResult, words: Mapping[str, str]) -> list[str]:
-    """The limits that ended the command, and those that its output points to."""
+    """The limits that ended the command, and limits that its output hints at."""
     named = list(result.exceeded)
     if result.exit_code != 0 and not result.timed_out:
         text = f"{result.output}{result.errors}"

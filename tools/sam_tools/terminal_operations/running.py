@@ -306,7 +306,7 @@ def _request(
 
 
 def _nobody(_: str) -> None:
-    """Ignores output while it comes; it is read by its index."""
+    """Ignore output while it arrives; callers read it by index later."""
 
 
 def _ending(result: CommandResult, timeout: float) -> str:
@@ -321,7 +321,7 @@ def _ending(result: CommandResult, timeout: float) -> str:
 
 
 def _account(output: str, result: CommandResult, timeout: float, *, confined: bool) -> str:
-    """The output as the model reads it, and below it whatever was not as it should be."""
+    """The output for the model, with notes on time-outs, refusals and withheld variables below."""
     notes = list(filter(None, (_ending(result, timeout),)))
     if result.runs > 1:
         notes.append(f"[run {result.runs} times: the person widened what it may write to]")

@@ -58,7 +58,7 @@ _HIDDEN = "(hidden input)"
 
 
 class OutsideRequests:
-    """The outside accesses that programs of one session asked for, and those they were refused."""
+    """The outside accesses of one session's programs: open questions and refusals."""
 
     def __init__(self, ask: AskOutside | None) -> None:
         self.refused: list[OutsideAccess] = []
@@ -68,7 +68,7 @@ class OutsideRequests:
         self._idle.set()
 
     async def ask(self, access: OutsideAccess) -> OutsideAnswer:
-        """Put a question on; without anybody to put it to the answer is no."""
+        """Pass a question on; denied if nobody can be asked."""
         self._open += 1
         self._idle.clear()
         allowed, seconds = False, math.inf
@@ -261,7 +261,7 @@ class SessionHand:
         )
 
     async def close(self, arguments: SessionOnly, context: ToolContext) -> ToolResult:
-        """End the session and everything that runs in it."""
+        """End the session and all its processes."""
         session = self._own(arguments.session_id, context)
         if session.turns.holder != "agent" and session.running:
             does = "types in" if session.turns.holder == "person" else "only lets you watch"

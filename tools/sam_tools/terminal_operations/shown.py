@@ -47,7 +47,7 @@ def view_of(session: TerminalSession, printed: str) -> dict[str, Any]:
 
 
 def screen_data(session: TerminalSession) -> dict[str, Any]:
-    """The text of the screen, its cursor, its title and its program."""
+    """The screen of a session: program, title, size, cursor and text."""
     seen = session.turns.agent_screen
     return {
         "program": escaped(session.activity.program),

@@ -38,7 +38,7 @@ _LISTED: Mapping[str, tuple[str, ...]] = {"status": TODO_STATUSES, "priority": T
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """An unreadable item: its id, if that could be read, and everything that is wrong with it."""
+    """An invalid item: its id, if readable, and all its faults."""
 
     id: int | None
     problems: tuple[str, ...]

@@ -158,7 +158,7 @@ def _refusal(update: TodoUpdate | Rejected, items: dict[int, Todo]) -> str:
 
 
 def _kept(old: Todo | None, draft: TodoDraft) -> Todo:
-    """A new item; one that replaces another keeps the subtasks, estimate and evidence of that one."""
+    """A new item with the subtasks, estimate and evidence of the item that it replaces."""
     bare = Todo(draft.id, draft.title)
     if old is None:
         return bare

@@ -104,7 +104,7 @@ def update_report(
 
 
 def add_report(before: Sequence[Todo], stored: Sequence[Todo], change: TodoChange) -> str:
-    """What was appended under which id, and the list."""
+    """The appended items with their ids, and the list."""
     ids = {item.id for item in before}
     added = [item for item in stored if item.id not in ids]
     lines = [f"Added {_count(len(added))}."]

@@ -1,4 +1,4 @@
-"""CalculatorTool: an expression and what it comes to."""
+"""``CalculatorTool``: evaluates an arithmetic expression."""
 
 from sam_tools.workers.arguments import Calculate
 from sam_tools.workers.expressions import evaluated, in_digits

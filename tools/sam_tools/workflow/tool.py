@@ -181,7 +181,7 @@ class WorkflowTool:
         return output
 
     def _seen(self, ticket: "Ticket") -> dict[str, object]:
-        """What the last such call of this attempt came to."""
+        """The result of the last matching call of this attempt."""
         attempts = [
             a for a in self._workflows.records.history(ticket.execution_id) if a.status == "open"
         ]

@@ -140,7 +140,7 @@ class SqliteCalls:
 
 
 def _text(connection: Connection, text: str) -> str:
-    """The digest of a text that is kept once, whatever refers to it."""
+    """Store a text once, whatever number of rows refer to it; returns its digest."""
     text = storable(text)
     digest = hashlib.sha256(text.encode()).hexdigest()
     connection.execute("INSERT OR IGNORE INTO request_texts VALUES (?, ?)", (digest, text))

@@ -190,7 +190,7 @@ class RunningCommand:
             starting.cancel()
 
     async def stop(self) -> None:
-        """End the command with all processes that it started, those it left behind included.
+        """End the command and every process that it started, also those in other sessions.
 
         Cancelling this ends it at once, and never skips it.
         """

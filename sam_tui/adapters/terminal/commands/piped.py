@@ -129,7 +129,7 @@ class RunningProgram:
                 await self._over.wait()
         except TimeoutError:
             pass
-        # Until it is reaped its number names nobody else, so what it left behind is found by it.
+        # Until the process is reaped its id is not reused, so its descendants are found by it.
         await self._run.end_session(_STAGES)
         await self._run.end()
         self._hear()

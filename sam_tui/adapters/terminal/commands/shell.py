@@ -246,7 +246,7 @@ class _Pipe:
 
 
 class _Execution:
-    """One running command: its pipes, and the ways it ends."""
+    """One running command: its pipes, its time limit and its end."""
 
     def __init__(
         self,
@@ -279,7 +279,7 @@ class _Execution:
             raise
 
     async def _last(self, seconds: float) -> None:
-        """Wait until it ended, or until its time is up; while a person is asked, time stands still."""
+        """Wait for the end or the time limit; time in which a person is asked does not count."""
         began = self._loop.time()
         while not self._exited.done():
             handle = None if self._confined_run is None else self._confined_run.handle
@@ -309,15 +309,14 @@ class _Execution:
         self._process.poll()
 
     async def _drain(self) -> None:
-        """Read what the pipes hold; wait a moment longer where somebody else keeps one open."""
+        """Read what the pipes hold; wait briefly if another process keeps one open."""
         for pipe in self._pipes:
             pipe.empty()
         if waiting := [pipe.drained for pipe in self._pipes if not pipe.drained.done()]:
             await asyncio.wait(waiting, timeout=_GRACE)
 
     async def _stop(self) -> None:
-        """End the session of the command. A cancellation meanwhile kills at once, and never skips the
-        end."""
+        """End the session of the command. A cancellation meanwhile sends SIGKILL at once."""
         if self._ending is None:
             self._ending = self._loop.create_task(self._end_all())
         hurried = False
@@ -326,7 +325,7 @@ class _Execution:
                 if hurried:
                     table = await self._run.look()
                     if self._ending.done():
-                        break  # nobody holds its number any longer
+                        break  # the process is reaped, and its id may be reused
                     strike(self._process.pid, signal.SIGKILL, table=table)
                     hurried = False
                 await asyncio.shield(self._ending)

@@ -1,1 +1,1 @@
-"""What holds one command or session: its sandbox, its limits, and what it was refused."""
+"""Confinement of one command or session: its sandbox, its limits, and the accesses denied to it."""

@@ -44,7 +44,7 @@ def words(limits: CommandLimits) -> dict[str, str]:
 
 
 def restrain(pid: int, limits: CommandLimits, *, counted: bool) -> None:
-    """Set the limits of a process that has started nothing yet; all processes that it starts inherit them.
+    """Set the limits of a process that has started no other yet; its descendants inherit them.
 
     With ``counted`` the supervisor alone counts its processes. Never raises: where the system refuses, as
     macOS does, nothing holds.
@@ -152,7 +152,7 @@ class Tracking:
 
 
 class TrackedRun:
-    """One command and the processes that it started."""
+    """A command and all processes that descend from it."""
 
     def __init__(self, tracking: Tracking, confined_run: ConfinedRun | None, mark: str) -> None:
         self._tracking = tracking
@@ -164,10 +164,10 @@ class TrackedRun:
         self._told: set[int] = set()
         self._leader = 0
         self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
-        """What its environment has to hold."""
+        """Variables that the command must be started with."""
 
     def started(self, pid: int) -> None:
-        """Its shell runs and has started nothing yet."""
+        """Note the command's shell, which waits and has started nothing yet."""
         self._leader = pid
         self._tracking.exceeded(pid)  # of another that had this number
         restrain(pid, self._tracking.limits, counted=not self._marked)
@@ -208,7 +208,7 @@ class TrackedRun:
         self._over()
 
     async def end(self, *, grace: float = GRACE) -> None:
-        """End what still runs of it: at once, or first asked to and killed after ``grace`` seconds.
+        """Kill the remaining processes: at once, or after SIGTERM and ``grace`` seconds.
 
         Cancelling kills it.
         """
@@ -239,7 +239,7 @@ class TrackedRun:
             living = await self._living()
 
     async def _living(self) -> list[int]:
-        """What runs of it, looked for anew while some left for sessions of their own."""
+        """The running processes; looked up again as long as some move to other sessions."""
         living: list[int] = []
         for _ in range(_MOST_LOOKS):
             self._learn()
@@ -251,7 +251,7 @@ class TrackedRun:
         return living
 
     async def end_session(self, stages: Stages) -> None:
-        """Signal the session of its shell, which is not reaped yet, until nobody is left there."""
+        """Signal the session of the unreaped shell until it has no process left."""
         await end_session(self._leader, stages, look=self._tracking.look)
 
     def _over(self) -> None:
@@ -260,7 +260,7 @@ class TrackedRun:
                 self._tracking.report_session(session, 0)
 
     def _looked(self, look: Callable[[], _Seen]) -> _Seen:
-        """What a look at its processes gives, taken again while some left for sessions of their own."""
+        """The result of ``look``, repeated as long as some processes move to other sessions."""
         self._learn()
         seen = look()
         for _ in range(_MOST_LOOKS):
@@ -272,7 +272,7 @@ class TrackedRun:
         return seen
 
     def _learn(self) -> None:
-        """Take in which sessions its processes began."""
+        """Add the sessions that the supervisor reports."""
         if self._confined_run is not None:
             self._confined_run.handle.receive()
             for session, since in self._confined_run.handle.sessions.items():

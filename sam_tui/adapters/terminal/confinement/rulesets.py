@@ -18,7 +18,7 @@ _POINTER = "gitdir: "
 
 
 def linked_repositories(roots: Iterable[str]) -> tuple[str, ...]:
-    """Real folders in which git keeps what belongs to these real folders, where that is elsewhere.
+    """Real paths of git directories that lie outside of these folders and belong to them.
 
     What a workspace says of itself may be somebody else's text, so the repository, which lies outside of
     it, must say that it is its own: git notes that for a work tree, and for a submodule.

@@ -29,7 +29,7 @@ class Wanted:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Where it writes, with what git keeps elsewhere for these folders."""
+        """The writable folders, with git directories that lie elsewhere."""
         return (*self.writable, *linked_repositories(self.writable))
 
 

@@ -95,7 +95,7 @@ class Sandbox:
         self.secrets = tuple(secrets)
         """What commands may not read."""
         self.opened = tuple(map(os.path.realpath, opened))
-        """What they may read of it."""
+        """Real paths among the secrets that commands may read."""
         self._caches = tuple(caches)
         self._network: Network = "on"
         self._hosts = HostTerms()
@@ -291,7 +291,7 @@ class Sandbox:
         self._redirected = variables
 
     def pass_variables(self, patterns: Sequence[str], tell: Callable[[str], None] = nobody) -> None:
-        """Commands get these though they look like secrets; ``tell`` hears what one may have missed."""
+        """Pass variables of these patterns to commands though they look like secrets."""
         self.passed = PassedVariables(tuple(patterns), PROVIDER_KEYS)
         self.misses = Misses(tell)
 

@@ -1,4 +1,4 @@
-"""Temporary folders that are removed by the next program where this one cannot: it was killed."""
+"""Temporary folders, removed by the next process if theirs was killed."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ SHELL = "sam-tui-shell-"
 
 
 class Scratch:
-    """One such folder, which holds a lock for as long as this program lives."""
+    """A temporary folder with a lock that this process holds as long as it lives."""
 
     def __init__(self, prefix: str = _RUN) -> None:
         sweep()
@@ -33,7 +33,7 @@ class Scratch:
 
     @classmethod
     def adopted(cls, path: str) -> "Scratch | None":
-        """The folder that an earlier program made and another process keeps; None if it is gone."""
+        """A folder that an earlier process created and a holder keeps; None if it is gone."""
         folder = cls.__new__(cls)
         try:
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -44,7 +44,7 @@ class Scratch:
 
     @property
     def descriptor(self) -> int:
-        """The folder, open and locked: whoever has it open keeps it from being swept."""
+        """A descriptor of the folder with the lock; an open duplicate protects it from ``sweep``."""
         return self._handle
 
     def remove(self) -> None:

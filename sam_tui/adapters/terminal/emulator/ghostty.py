@@ -208,7 +208,7 @@ def drawn_as_output(terminal: Any, first: tuple[int, int], last: tuple[int, int]
     def fill(buffer: Any, size: int, written: Any) -> int:
         return call(terminal._t[0], options[0], buffer, size, written)
 
-    # It begins with the whole palette, which is that of this terminal already.
+    # The text begins with the whole palette, which this terminal has already.
     return (
         _core
         .read_buf(fill)

@@ -16,7 +16,7 @@ _UNFINISHED = re.compile(
 _LONGEST_UNFINISHED = 4100
 _SETS = b"()*+"
 DRAW_LINES = frozenset(bytes([designator]) + b"0" for designator in _SETS)
-"""Sequences, without ESC, with which one of the four sets becomes this one."""
+"""Sequences, without ESC, that select line drawing for one of the four sets."""
 _SHIFTS: Mapping[bytes, int] = {b"\x0f": 0, b"\x0e": 1, b"\x1bn": 2, b"\x1bo": 3}
 """SI, SO, LS2 and LS3: which of the four sets is in use from then on."""
 _SINGLE: Mapping[bytes, int] = {b"\x1bN_": 2, b"\x1bO_": 3}

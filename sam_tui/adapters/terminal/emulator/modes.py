@@ -7,10 +7,10 @@ from sam_tui.adapters.terminal.emulator.ghostty import set_mode
 
 MARGINS = 69
 _WIDE, _WIDE_ALLOWED, _WIDE_CLEARS_NOT = b"3", b"40", b"95"
-_MICE = (b"9", b"1000", b"1002", b"1003")
+_MOUSE = (b"9", b"1000", b"1002", b"1003")
 _ALTERNATES, _ALTERNATES_ALLOWED = (b"47", b"1047", b"1048", b"1049"), b"1046"
 _CHANGE_MORE = frozenset((
-    _WIDE, _WIDE_ALLOWED, _WIDE_CLEARS_NOT, _ALTERNATES_ALLOWED, b"%d" % MARGINS, *_MICE, *_ALTERNATES
+    _WIDE, _WIDE_ALLOWED, _WIDE_CLEARS_NOT, _ALTERNATES_ALLOWED, b"%d" % MARGINS, *_MOUSE, *_ALTERNATES
 ))  # fmt: skip
 _QUESTION = re.compile(rb"\[(\??)(\d+)\$p")
 _UNSET = (18, 19, 30, 35, 38, 41, 42, 44, 46, 57, 60, 61, 64, 68, 80, 81, 1001, 1034)
@@ -34,7 +34,7 @@ class PrivateModes:
         return body.startswith(b"[?") and not _CHANGE_MORE.isdisjoint(_numbers(body))
 
     def switch(self, body: bytes) -> None:
-        """Switch one or several."""
+        """Set or reset the modes in the body of a DECSET or DECRST sequence."""
         on, last = body.endswith(b"h"), body[-1:]
         for mode in _numbers(body):
             if mode in self._on:
@@ -44,8 +44,8 @@ class PrivateModes:
             elif mode == _WIDE:
                 self._set_columns(on)
             elif mode not in _ALTERNATES or self._on[_ALTERNATES_ALLOWED]:
-                if mode in _MICE:  # one at most, and ending any ends all
-                    self._terminal.feed(b"\x1b[?" + b";".join(_MICE) + b"l")
+                if mode in _MOUSE:  # one at most, and ending any ends all
+                    self._terminal.feed(b"\x1b[?" + b";".join(_MOUSE) + b"l")
                 self._terminal.feed(b"\x1b[?" + mode + last)
 
     def state(self, body: bytes) -> int | None:

@@ -143,9 +143,9 @@ class EmulatedScreen:
         """Hear what programs want of the clipboard; nobody hearing, nothing happens."""
         self._on_clipboard = on_request
 
-    def on_bell(self, rung: Callable[[], None] | None) -> None:
+    def on_bell(self, listener: Callable[[], None] | None) -> None:
         """Hear the bell."""
-        self._on_bell = rung
+        self._on_bell = listener
 
     def answer_clipboard(self, text: str) -> None:
         """Give the program the clipboard's text that it asked for, once the person agreed."""

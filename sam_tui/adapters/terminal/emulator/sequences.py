@@ -104,7 +104,7 @@ class Sequences:
             body = match[0].removeprefix(b"\x1b")
             if body in DRAW_LINES and not blanked:
                 self._terminal.feed(data[done : match.start()])
-                drawing.blanked(match[0])  # from here on it is active
+                drawing.blanked(match[0])  # the set is active from here on
                 data, self._rest = data[match.start() :] + self._rest, b""
                 self.feed(data)
                 return
@@ -128,7 +128,7 @@ class Sequences:
         clear = b"\x1b[3g" if self._no_stops else b""
         self._terminal.feed(clear + stops + b"\x1b[%dG" % (column + 1))
 
-    # ---- what there is to be done
+    # ---- actions
 
     def _act(self, body: bytes) -> Act | None:
         """What to do for a sequence (given without its ESC); None leaves it to the library."""

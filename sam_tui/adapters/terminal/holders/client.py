@@ -1,4 +1,4 @@
-"""The program's side of a holder: start one, find those that are there, attach to one, end one."""
+"""The client side of holders: start one, list them, attach to one, end one."""
 
 import asyncio
 import fcntl
@@ -32,7 +32,7 @@ _CREDENTIALS = struct.Struct("=iII")
 
 
 @dataclass(frozen=True, slots=True)
-class Born:
+class SessionOrigin:
     """What a session was opened as. ``nonce`` is the secret of its marks, ``snippet`` the folder with what
     its shell reads at its start; ``began`` in epoch seconds."""
 
@@ -61,9 +61,9 @@ class Born:
 
 @dataclass(frozen=True, slots=True)
 class KeptSession:
-    """A holder that answered. ``idle`` is how long nobody was attached, in seconds."""
+    """A holder that answered. ``idle`` is the time in seconds since somebody was attached."""
 
-    born: Born
+    origin: SessionOrigin
     pid: int
     attached: bool
     idle: float
@@ -145,7 +145,7 @@ class Holders:
 
     async def start(
         self,
-        born: Born,
+        origin: SessionOrigin,
         launch: PtyLaunch,
         watched: "tuple[Supervision, socket.socket] | None",
         scratch: str,
@@ -162,8 +162,8 @@ class Holders:
         if watched is not None:
             handed += [watched[1].fileno(), watched[0].fileno()]
         message: dict[str, Any] = {
-            "about": asdict(born),
-            "folder": os.path.join(self._folder, born.id),
+            "about": asdict(origin),
+            "folder": os.path.join(self._folder, origin.id),
             "scratch": scratch,
             "argv": launch.argv,
             "cwd": launch.cwd,
@@ -201,7 +201,7 @@ class Holders:
             try:
                 reply, _, control = await _say(folder, "tell")
             except FileNotFoundError:
-                continue  # one that starts now
+                continue  # this holder is still starting
             except ConnectionRefusedError:
                 shutil.rmtree(folder, ignore_errors=True)
                 continue
@@ -209,7 +209,7 @@ class Holders:
                 continue
             control.close()
             terminals.append(_kept(reply, folder))
-        return sorted(terminals, key=lambda terminal: terminal.born.began)
+        return sorted(terminals, key=lambda terminal: terminal.origin.began)
 
     async def attach(self, terminal: KeptSession) -> HeldProcess:
         """Take it over. Raises ``ToolError`` when another program has it, or it is gone."""
@@ -238,11 +238,13 @@ class Holders:
 def _kept(reply: dict[str, Any], folder: str) -> KeptSession:
     about: dict[str, Any] = dict(reply["about"])
     about["writable"] = tuple(about["writable"])
-    return KeptSession(Born(**about), reply["pid"], reply["attached"], reply["idle"], folder)
+    return KeptSession(
+        SessionOrigin(**about), reply["pid"], reply["attached"], reply["idle"], folder
+    )
 
 
 async def _say(folder: str, request: str) -> tuple[dict[str, Any], list[int], socket.socket]:
-    """Say something to a holder whose socket and other end are our own, and hear the answer."""
+    """Send a message to a holder and return the answer; both ends must belong to this user."""
     path = os.path.join(folder, "socket")
     status = os.lstat(path)
     if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.geteuid():
@@ -262,7 +264,7 @@ async def _say(folder: str, request: str) -> tuple[dict[str, Any], list[int], so
 
 
 def _connect(control: socket.socket, folder: str) -> None:
-    """Connect through the folder's descriptor: the path of a socket may have 107 bytes only."""
+    """Connect through a descriptor of the folder, as a socket's path is limited to 107 bytes."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         control.connect(f"/proc/self/fd/{handle}/socket")
@@ -271,7 +273,7 @@ def _connect(control: socket.socket, folder: str) -> None:
 
 
 async def _told(control: socket.socket, within: float = _PATIENCE) -> tuple[Any, list[int]]:
-    """One message of the holder, and the descriptors that came with it."""
+    """Receive one message of a holder, with its descriptors. Raises ``ConnectionResetError``."""
     loop = asyncio.get_running_loop()
     ready = loop.create_future()
     loop.add_reader(control.fileno(), lambda: ready.done() or ready.set_result(None))

@@ -40,7 +40,7 @@ _LAST_READS = 256
 
 
 class Holder:
-    """Holds one session. ``first`` is the connection of the program that starts it."""
+    """A process that keeps one session. ``first`` is the connection of the process that started it."""
 
     def __init__(self, first: socket.socket) -> None:
         message, handed = _hear(first, 5)
@@ -69,7 +69,7 @@ class Holder:
         socket.send_fds(first, [json.dumps({"pid": self._pid}).encode()], [self._master])
 
     def serve(self) -> None:
-        """Keep it until its shell ended and whoever is attached knows, or it is of no more use."""
+        """Serve until the shell has ended and the attached client knows, or the session is of no use."""
         try:
             while self._wait():
                 pass
@@ -134,7 +134,7 @@ class Holder:
         os.set_blocking(self._master, False)
 
     def _ended(self) -> bool:
-        """The shell is gone: tell who is attached, and stay until they know."""
+        """Tell the attached client that the shell ended, and wait until the client knows."""
         if self._attached is None:
             return False
         status = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
@@ -151,7 +151,7 @@ class Holder:
         return False
 
     def _take(self, ready: set[int]) -> None:
-        """While no program is attached: store the shell's output, and refuse what its processes ask for."""
+        """Without a client: store the shell's output, and deny what its processes ask for."""
         if self._master in ready:
             with suppress(BlockingIOError, OSError):
                 self._keep(os.read(self._master, _OUTPUT))
@@ -172,7 +172,7 @@ class Holder:
                 _deny(control, message)
 
     def _answer(self) -> bool:
-        """One client: attach, tell or end. False when there is nothing left to keep."""
+        """Serve one connection: attach, describe or end. False if nothing is left to keep."""
         client, _ = self._listener.accept()
         client.settimeout(_CLIENT)
         try:
@@ -191,7 +191,7 @@ class Holder:
                 handed = [self._ring.descriptor, self._master]
                 if self._supervision is not None:
                     handed.append(self._supervision.fileno())
-                # Only for whoever takes it over: what the person typed is among it.
+                # Sent on attaching alone, as it contains text that the person typed.
                 reply["hold"] = self._hold
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE)
                 socket.send_fds(client, [json.dumps(reply).encode()], handed)

@@ -1,1 +1,1 @@
-"""What a person types into a session: whose turn it is, the text of it, and its redaction."""
+"""A person's input to a session: turns with the agent, the typed text, and its redaction."""

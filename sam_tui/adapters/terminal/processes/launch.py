@@ -160,7 +160,7 @@ def start(
 def _start_free(
     spawn: Callable[[int, int], subprocess.Popen[bytes]], ready: Callable[[int], None], word: bytes
 ) -> subprocess.Popen[bytes]:
-    """Start a process that waits until this thread opens its gate."""
+    """Start a process that waits for the closing of a pipe; ``ready`` runs before."""
     gate, control = os.pipe()
     try:
         process = spawn(gate, control)

@@ -117,7 +117,7 @@ class LiveText:
         self._passed = 0
 
     def add(self, data: bytes) -> None:
-        """Take in what came next and see that it is passed on."""
+        """Add output and schedule its delivery; a flood is shortened."""
         self._waiting += data
         most = LIVE_BYTES if self._passed < FLOOD_BYTES else FLOOD_BATCH
         if len(self._waiting) > most:

@@ -1,1 +1,1 @@
-"""One shell on one pseudo-terminal, how its output is read, and whether it waits for input."""
+"""One shell on one PTY: its output in pieces, and whether a program waits for input."""

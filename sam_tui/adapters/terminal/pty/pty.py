@@ -61,11 +61,11 @@ class Process(Protocol):
         ...
 
     def on_output(self, data: bytes) -> None:
-        """It printed this, and that may be kept."""
+        """Take output of the session that may be stored."""
         ...
 
     def hold(self, hold: Hold) -> None:
-        """Who types into it changed, or what the person typed."""
+        """Take a change of the session's holder or of the person's typed text."""
         ...
 
     def resize(self, columns: int, rows: int) -> None:
@@ -214,7 +214,7 @@ class Pty:
             self._process.resize(columns, rows)
 
     def redraw(self, columns: int, rows: int) -> None:
-        """Make the program draw its screen again: give it one row more, then its size again.
+        """Make the program redraw its screen: set one row more, then the size itself.
 
         Told of both at once it would find the size that it knows, and draw nothing: on a machine with
         much else to do that happens, so it is told again while it prints nothing.
@@ -344,7 +344,7 @@ class Pty:
 
 
 def require_folder(cwd: str) -> None:
-    """Raises ``ToolError`` when there is no such folder."""
+    """Raise ``ToolError`` unless ``cwd`` is a folder."""
     if not os.path.isdir(cwd):
         raise ToolError(f"The working directory does not exist: {cwd}")
 

@@ -61,7 +61,7 @@ class Recorder:
         self._began = clock()
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         try:
-            # Only its owner reads it, and nothing that is there is overwritten.
+            # Readable by the owner alone; an existing file is not overwritten.
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise ToolError(f"The recording cannot be written: {error.strerror}: {path}") from error
@@ -128,7 +128,7 @@ class Recording:
             except ToolError:
                 if line.endswith("\n"):
                     raise
-                return  # whoever recorded it was ended while they wrote
+                return  # the recording process was killed while it wrote this line
             latest = latest + event.at if self.header.intervals else max(latest, event.at)
             yield CastEvent(latest, event.code, event.data)
 

@@ -1,4 +1,4 @@
-"""What this machine can enforce, and what that protects, in words for people."""
+"""The kernel features for confinement on this machine, and a description of their protection."""
 
 import ctypes
 import errno
@@ -29,7 +29,8 @@ _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 
 @dataclass(frozen=True, slots=True)
 class Ability:
-    """What was found: the Landlock version, how live answers are given, and why not."""
+    """The detected features: the Landlock ABI, the place of the supervisor, and reasons against live
+    approvals."""
 
     landlock: int
     host: Host | None
@@ -48,7 +49,7 @@ class Ability:
 
 @cache
 def ability() -> Ability:
-    """What the kernel offers to this process; looked at once."""
+    """The features that the kernel offers to this process; detected once."""
     version = landlock.abi()
     if version < landlock.LEAST_SUPERVISED_ABI:
         return Ability(version, None, "there is no Landlock below it")
@@ -65,7 +66,7 @@ def ability() -> Ability:
 
 
 def weaker(than: Ability, why: str) -> Ability:
-    """What is left to try when a command could not be held like that."""
+    """The next weaker ability after a command could not be confined by this one."""
     if than.host is not None:
         return replace(than, host=None, why_not_live=why)
     if than.filters:
@@ -74,7 +75,7 @@ def weaker(than: Ability, why: str) -> Ability:
 
 
 def _blind() -> str:
-    """Why a supervisor could not read what it has to judge; empty if it can."""
+    """The reason why a supervisor could not read the memory of processes; empty if it can."""
     if stat_fields(os.getpid()) is None or not os.path.exists("/proc/self/fd"):
         return "/proc is hidden"
     attempts: dict[str, Callable[[], object]] = {
@@ -146,7 +147,7 @@ def _words(refused: OSError) -> str:
 
 
 def describe(able: Ability, *, strict: bool) -> Confinement:
-    """The confinement that these abilities give, with its protections."""
+    """The confinement that these abilities allow, with its protections in words."""
     kernel = f"{platform.system()} {platform.release()}"
     if strict and bubblewrap() is not None:
         return Confinement("bubblewrap", f"bubblewrap on {kernel}", _strict())

@@ -33,7 +33,7 @@ def strict_command(
     ]
     words += ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
     words += ["--unshare-cgroup-try", "--cap-drop", "ALL"]
-    if network != "on":  # nobody watches a list here
+    if network != "on":  # without a supervisor a list of hosts cannot be enforced
         words.append("--unshare-net")
     for folder in _EMPTIED:
         if os.path.isdir(folder) and not os.path.islink(folder):

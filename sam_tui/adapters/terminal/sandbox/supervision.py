@@ -32,7 +32,7 @@ _MODULE = "sam_tui.adapters.terminal.sandbox.supervisor"
 
 
 class Held:
-    """One confined run: the way into it, what it was refused, and its open questions."""
+    """One confined run: the descriptor for entering it, its denied accesses and its open questions."""
 
     def __init__(
         self, entry: int, ask: AskOutside | None = None, sync: Callable[[], None] = lambda: None
@@ -80,11 +80,11 @@ class Held:
         return self._ask is not None
 
     def attend(self, ask: AskOutside | None) -> None:
-        """Put its questions to ``ask`` from now on; None refuses."""
+        """Put the run's questions to ``ask`` from now on; None denies them."""
         self._ask = ask
 
     def question(self, access: OutsideAccess, answer: "SupervisorAnswer") -> None:
-        """Ask the person; the answer is no when the question ends in any other way."""
+        """Ask the person; denied if the question ends in any other way."""
         if self._ask is None:
             answer(allowed=False)
             return
@@ -97,7 +97,7 @@ class Held:
         task.add_done_callback(self._settled)
 
     def abandon(self) -> None:
-        """Its supervisor is gone: every call that would wait for it fails."""
+        """The supervisor is gone: system calls that would wait for it fail."""
         self.abandoned = True
         self.end()
         self.shut()
@@ -105,7 +105,7 @@ class Held:
             self.when_abandoned()
 
     def end(self) -> None:
-        """Withdraw what is open; nothing is asked any more."""
+        """Withdraw the open questions; no more are asked."""
         self.lives = False
         self.finished.set()
         self._ask = None
@@ -113,7 +113,7 @@ class Held:
             task.cancel()
 
     def shut(self) -> None:
-        """Close the way in, once the command has entered or will not."""
+        """Close the entry descriptor, after the command has entered or failed to."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -173,14 +173,14 @@ class Supervision:
 
     @classmethod
     def apart(cls, landlock: int) -> "tuple[Supervision, socket.socket]":
-        """One whose supervisor somebody else runs: (it, the end that the supervisor serves)."""
+        """A supervision whose supervisor runs in another process, and the socket for that supervisor."""
         supervision = cls("kept", landlock)
         supervision._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         return supervision, theirs
 
     @classmethod
     def adopted(cls, control: socket.socket) -> "Supervision":
-        """The same, taken over from a program that is gone, with its one run; ``attend`` hears it."""
+        """A supervision taken over from a process that ended, with its one run, which asks nobody yet."""
         supervision = cls("kept", 0)
         supervision._control = control
         supervision._last = 1
@@ -258,7 +258,7 @@ class Supervision:
             await handle.finished.wait()
 
     def release(self, number: int) -> None:
-        """A run ended: collect what it was refused, and let what it left behind ask no more."""
+        """End a run: receive its denied accesses, and close its questions."""
         self.receive()
         handle = self._held.get(number)
         if handle is not None:
@@ -293,7 +293,7 @@ class Supervision:
                 self._start()
 
     def close(self) -> None:
-        """End the supervisor; whatever still waits for it fails."""
+        """End the supervisor; calls that still wait for it fail."""
         for number, handle in self._held.items():
             if self._host != "kept":  # what others keep goes on without this program
                 self.send({"tell": "stop", "run": number})

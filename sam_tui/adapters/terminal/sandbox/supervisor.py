@@ -284,7 +284,7 @@ class Supervisor:
     def _judge(self, watch: Watch, call: Notification) -> None:
         try:
             try:
-                self._drafts.settle()  # what was written before this call comes before it
+                self._drafts.settle()  # judge earlier writes first
                 self._handlers[call.number](watch, call)
             except OSError as error:
                 hidden = error.errno in (errno.EPERM, errno.EACCES)
@@ -292,7 +292,7 @@ class Supervisor:
                     watch.landlock >= TRUNCATION_HELD and call.number in self._landlock_decides
                 )
                 if hidden and decided:
-                    watch.proceed(call)  # it hides its memory, and gets no question for it
+                    watch.proceed(call)  # its memory is unreadable, so Landlock alone decides
                 else:
                     watch.refuse(call, error.errno or errno.EACCES)
             except (ValueError, KeyError, IndexError):

@@ -1,1 +1,1 @@
-"""Terminal sessions: a shell, what it printed and ran, and the turns of its agent and its person."""
+"""Terminal sessions: a shell, its output and commands, and the turns of agent and person."""

@@ -53,11 +53,11 @@ _STEPS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 @dataclass(slots=True)
 class _Job:
-    """One process group that had the terminal: its program, what it got last, and when."""
+    """A process group that had the terminal: its program, its last signal, and the time of that."""
 
     image: str
-    rung: int
-    struck: float
+    stage: int
+    signalled_at: float
 
 
 class TerminationEscalation:
@@ -87,20 +87,20 @@ class TerminationEscalation:
         now, image = self._clock(), _image(group)
         job = self._jobs.get(group)
         if job is None or (image and image != job.image):
-            # One that became another program took what came before with it unheeded.
+            # After an exec the new program may ignore the earlier signals: escalate anew.
             job = self._jobs[group] = _Job(image, 0, now)
         elif group == self._shell:
             pass
-        elif now - job.struck >= self._patience and job.rung + 1 < len(_STEPS):
-            job.rung, job.struck = job.rung + 1, now
+        elif now - job.signalled_at >= self._patience and job.stage + 1 < len(_STEPS):
+            job.stage, job.signalled_at = job.stage + 1, now
         else:
             return ""
         self._late = self._late or group == self._shell
         try:
-            os.killpg(group, _STEPS[job.rung])
+            os.killpg(group, _STEPS[job.stage])
         except (ProcessLookupError, PermissionError):
             return ""
-        return _STEPS[job.rung].name.removeprefix("SIG")
+        return _STEPS[job.stage].name.removeprefix("SIG")
 
     def confirm(self) -> bool:
         """Interrupt the shell, which waits for keys, once more; False when it got no interrupt since.
@@ -151,7 +151,7 @@ class Activity:
         self._last_output = time.monotonic()
 
     def wake(self) -> None:
-        """Something changed: those that wait look again."""
+        """Wake the waiting tasks after a change."""
         self._sound.set()
 
     @property
@@ -175,10 +175,10 @@ class Activity:
         others = (pid for pid, its in sorted(members(self._pty.pid).items()) if its == group)
         return next((name for pid in (group, *others) if (name := name_of(pid))), "")
 
-    async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
+    async def end_command(self, signalled: Callable[[str], None] | None = None) -> TerminalState:
         """End what runs in the foreground: INT, TERM, KILL, a little time for each; the shell stays.
 
-        ``struck`` hears each signal by its name.
+        ``signalled`` hears each signal by its name.
         Returns the state once the shell is back, or when nothing helped: a job that ignores even
         KILL is stuck in the kernel, and a loop of the shell's own that traps INT goes on.
         """
@@ -190,8 +190,8 @@ class Activity:
                     return TerminalState("finished", time.monotonic() - self._last_output)
             elif not self._log.at_prompt:
                 name = escalation.strike(self._pty.foreground())
-                if name and struck is not None:
-                    struck(name)
+                if name and signalled is not None:
+                    signalled(name)
             await self._sounds(_PAUSE)
         return self.state
 
@@ -267,7 +267,7 @@ class Activity:
             return False
         waiting = self._waits()
         if not waiting.readable:
-            # All that is left is what it looks like.
+            # Without a look at the process only silence and the prompt are left to judge by.
             return silence >= (_LONG_PAUSE if self._log.at_prompt else self._patience())
         if waiting.reading or (waiting.polling and self._log.at_prompt):
             return True

@@ -59,34 +59,34 @@ async def attach(holders: Holders, terminal: KeptSession) -> int | None:
     process = await holders.attach(terminal)
     loop = asyncio.get_running_loop()
     keys = sys.stdin.fileno()
-    seat = _Seat(process, terminal.born.nonce)
+    attachment = _Attachment(process, terminal.origin.nonce)
     # Before this terminal is changed: a signal that ends the program would leave it so.
     for ending in _ENDINGS:
-        loop.add_signal_handler(ending, seat.over.set)
+        loop.add_signal_handler(ending, attachment.over.set)
     try:
         with _raw():
-            seat.begin()
-            loop.add_reader(process.fd, seat.on_message)
-            loop.add_reader(keys, seat.typed)
-            loop.add_signal_handler(signal.SIGWINCH, seat.fit)
+            attachment.begin()
+            loop.add_reader(process.fd, attachment.on_message)
+            loop.add_reader(keys, attachment.typed)
+            loop.add_signal_handler(signal.SIGWINCH, attachment.fit)
             try:
-                await seat.over.wait()
+                await attachment.over.wait()
             finally:
                 loop.remove_reader(process.fd)
                 loop.remove_reader(keys)
                 loop.remove_writer(process.fd)
                 loop.remove_signal_handler(signal.SIGWINCH)
                 # The last of what it prints is drawn before this terminal is as it was again.
-                ended = seat.ended
-                seat.leave()
-                seat.draw(_CLOSING + _CLEAR)
+                ended = attachment.ended
+                attachment.leave()
+                attachment.draw(_CLOSING + _CLEAR)
     finally:
         for ending in _ENDINGS:
             loop.remove_signal_handler(ending)
     return process.reap() if ended else None
 
 
-class _Seat:
+class _Attachment:
     """A person at a held session."""
 
     def __init__(self, process: HeldProcess, nonce: str) -> None:
@@ -98,7 +98,7 @@ class _Seat:
         self._process = process
         self._nonce = nonce
         self._marks = MarkStream(nonce)
-        self._tame = Tame()
+        self._safe = SafeOutput()
         self._cut = b""
         self._unwritten = bytearray()
         size = os.get_terminal_size(sys.stdin.fileno())
@@ -114,17 +114,17 @@ class _Seat:
         self._session_holder.resume(process.earlier_hold)
 
     def begin(self) -> None:
-        """Draw what there is on the other screen, and give the session the size of this terminal."""
+        """Draw the earlier output on the alternate screen, and set the session to the size of this terminal."""
         self.draw(_OPENING)
         # What was asked in the past waits for no answer, which would be typed into the session.
         self._show(QUESTION.sub(b"", self._process.ring.content()))
         self.fit()
 
     def _show(self, data: bytes) -> None:
-        """Draw what it printed, without the marks among it."""
+        """Draw output of the session without the marks of shell integration."""
         for part in self._marks.split(data):
             if not isinstance(part, Mark):
-                self._draw(self._tame(part))
+                self._draw(self._safe(part))
                 continue
             if part.kind in "BCD":
                 self._at_prompt = part.kind != "C"
@@ -238,7 +238,7 @@ class _Seat:
             loop.remove_writer(handle)
 
     def leave(self) -> None:
-        """Give it back to whom the person took it from, and let go of it, unless it ended."""
+        """Detach from a running session, and return it to its former holder."""
         if self.ended:
             return
         if self._session_holder.withheld and self._before != "person":
@@ -271,12 +271,12 @@ class _Seat:
 
 
 def _on_one_screen(match: re.Match[bytes]) -> bytes:
-    """Modes without those that switch screens."""
+    """The sequence without modes that switch screens."""
     left = [mode for mode in match[1].split(b";") if mode not in _SCREENS]
     return b"\x1b[?%s%s" % (b";".join(left), match[2]) if left else b""
 
 
-class Tame:
+class SafeOutput:
     """Output without what it could do to the terminal around: strings such as the clipboard's, OSC 52."""
 
     def __init__(self) -> None:
@@ -298,9 +298,9 @@ async def show(recording: Recording, *, speed: float, longest_pause: float) -> N
     running.set()
     loop = asyncio.get_running_loop()
     interactive = sys.stdin.isatty()
-    tame = Tame()
+    safe = SafeOutput()
     # Nobody is there any more for the answers to what was asked: they would be typed here.
-    stage = Stage(lambda data: _write(QUESTION.sub(b"", tame(data))), lambda _columns, _rows: None)
+    stage = Stage(lambda data: _write(QUESTION.sub(b"", safe(data))), lambda _columns, _rows: None)
     playing = loop.create_task(
         play(recording, stage, speed=speed, longest_pause=longest_pause, running=running)
     )
@@ -338,7 +338,7 @@ def _write(data: bytes) -> None:
 
 @contextmanager
 def _raw(*, when: bool = True) -> Generator[None]:
-    """Keys as they come while this lasts, where ``when``."""
+    """Put the terminal into raw mode during a block, if ``when``."""
     if not when:
         yield
         return

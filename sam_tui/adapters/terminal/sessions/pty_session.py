@@ -1,4 +1,4 @@
-"""One terminal session: a shell, what it printed and ran, and its emulator once somebody looks."""
+"""One terminal session: a shell, its output and commands, and an emulator made on demand."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sam_tui.adapters.terminal.holders.client import Born, HeldProcess
+from sam_tui.adapters.terminal.holders.client import HeldProcess, SessionOrigin
 from sam_tui.adapters.terminal.person_input.decoder import QUESTION
 from sam_tui.adapters.terminal.person_input.redaction import PLACEHOLDER
 from sam_tui.adapters.terminal.person_input.session_holder import Hold
@@ -43,19 +43,24 @@ class PtySession(Watchers):
     """The ``TerminalSession`` port on a real pseudo-terminal."""
 
     def __init__(
-        self, born: Born, process: Child | HeldProcess, integration: Integration, *, size: Size
+        self,
+        origin: SessionOrigin,
+        process: Child | HeldProcess,
+        integration: Integration,
+        *,
+        size: Size,
     ) -> None:
         super().__init__()
-        self._born = born
+        self._origin = origin
         self._process = process
         self._conversation = (
-            None if born.conversation is None else ConversationId(born.conversation)
+            None if origin.conversation is None else ConversationId(origin.conversation)
         )
         self._size = size
         self._history = OutputHistory()
         self._integration = integration
-        self._marks = MarkStream(born.nonce)
-        self._log = ShellLog(self._history.since, time.monotonic, shell=born.shell)
+        self._marks = MarkStream(origin.nonce)
+        self._log = ShellLog(self._history.since, time.monotonic, shell=origin.shell)
         self._screen: EmulatedScreen | None = None
         self._recorder: SessionRecording | None = None
         self._release: asyncio.TimerHandle | None = None
@@ -65,10 +70,10 @@ class PtySession(Watchers):
         """What the person has selected of it in the workbench."""
         self.pty = Pty(process, self._heard, self._ended)
         self.pid = self.pty.pid
-        """Its shell, which leads its session."""
+        """The id of the shell, which leads its session."""
         self.activity = Activity(self.pty, self._log, self._history)
         parts = TurnParts(
-            born, process, self.pty, self._log, self.activity, self._history,
+            origin, process, self.pty, self._log, self.activity, self._history,
             self._emulator, self._type, self._tell,
         )  # fmt: skip
         self.turns = Turns(parts)
@@ -78,7 +83,7 @@ class PtySession(Watchers):
     @property
     def id(self) -> SessionId:
         """Opaque and unguessable."""
-        return SessionId(self._born.id)
+        return SessionId(self._origin.id)
 
     @property
     def conversation(self) -> ConversationId | None:
@@ -88,7 +93,7 @@ class PtySession(Watchers):
     @property
     def confined(self) -> bool:
         """Whether it runs in the sandbox."""
-        return self._born.confined
+        return self._origin.confined
 
     @property
     def tty_name(self) -> str:
@@ -98,12 +103,12 @@ class PtySession(Watchers):
     @property
     def cwd(self) -> str:
         """The real path of the folder it was started in."""
-        return self._born.cwd
+        return self._origin.cwd
 
     @property
     def directory(self) -> str:
         """Where its shell is now: as it told, else as the system knows, else where it started."""
-        return self._log.directory or (self.running and folder_of(self.pid)) or self._born.cwd
+        return self._log.directory or (self.running and folder_of(self.pid)) or self._origin.cwd
 
     @property
     def starts(self) -> bool:
@@ -117,7 +122,7 @@ class PtySession(Watchers):
 
     @property
     def exit_code(self) -> int | None:
-        """The shell's code, 128 plus the signal that killed it, None while it runs."""
+        """The shell's exit code, 128 plus the number of a fatal signal; None while it runs."""
         return self.pty.exit_code
 
     @property
@@ -191,11 +196,11 @@ class PtySession(Watchers):
 
     def serves(self, spec: SessionSpec) -> bool:
         """Whether it is what a spec asks for: alive, in that folder, and no less confined."""
-        return self.running and self._born.serves(spec) and self.cwd == start_folder(spec)
+        return self.running and self._origin.serves(spec) and self.cwd == start_folder(spec)
 
     def looser(self, spec: SessionSpec, network: str) -> bool:
         """Whether one of an earlier run may do more than a spec, and a network in words, allow now."""
-        return self.resumed and self._born.looser(spec, network)
+        return self.resumed and self._origin.looser(spec, network)
 
     def attend(self, spec: SessionSpec) -> None:
         """Put what its programs want outside to whom a spec names, where nobody is asked yet."""
@@ -204,7 +209,7 @@ class PtySession(Watchers):
             supervision.attend(spec.ask)
 
     def leave(self) -> bool:
-        """Let go of it and leave it to its holder; False where it has none, or has ended."""
+        """Detach, so that the holder keeps the session; false without a holder or after the end."""
         if not self.running or not isinstance(self._process, HeldProcess):
             return False
         self.pty.leave()
@@ -216,7 +221,7 @@ class PtySession(Watchers):
     # ---- what comes from the program
 
     def _recall(self, process: HeldProcess) -> None:
-        """Take in what was printed before this program came to it, and who held it then."""
+        """Process the output and the holder from before this process attached."""
         self._log.past = True
         for part in self._marks.split(process.ring.content()):
             if isinstance(part, Mark):
@@ -292,7 +297,7 @@ class PtySession(Watchers):
         self.activity.wake()
         self.notify()
 
-    # ---- what it looks like
+    # ---- the screen
 
     def _emulator(self) -> "EmulatedScreen":
         if self._screen is None:

@@ -9,7 +9,7 @@ from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.adapters.terminal.person_input.redaction import bare_length
 from sam_tui.adapters.terminal.recordings.asciicast import Recorder
 from sam_tui.adapters.terminal.recordings.picture import drawn
-from sam_tui.adapters.terminal.sessions.attachment import Tame
+from sam_tui.adapters.terminal.sessions.attachment import SafeOutput
 from sam_tui.adapters.terminal.sessions.turns import Turns
 
 _AROUND = 4096
@@ -43,9 +43,9 @@ class SessionRecording:
         self._begin()
 
     def _begin(self) -> None:
-        """Draw the screen as it is, before what comes."""
+        """Record the present screen as the start of what follows."""
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        self._tame = Tame()
+        self._safe = SafeOutput()
         self._before = ""
         self._at = time.monotonic()
         self._gap = self._turns.private
@@ -71,11 +71,11 @@ class SessionRecording:
             self._begin()
         if self._turns.view is not None:
             # A title, say, is no text of the screen in which what was typed could be told.
-            data = self._tame(data)
+            data = self._safe(data)
         self._add("o", self._decoder.decode(data))
 
     def input(self, data: bytes, *, secret: bool) -> None:
-        """What is typed now; nothing of it where the terminal hides it or it is the person's."""
+        """Record input, unless the terminal does not echo it or the person types in private."""
         if self._typed and not secret and not self._turns.withheld:
             self._add("i", data.decode(errors="replace"))
 

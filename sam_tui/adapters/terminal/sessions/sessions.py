@@ -13,7 +13,7 @@ from sam_tui.adapters.terminal.confinement.processes import restrain
 from sam_tui.adapters.terminal.confinement.run import Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 from sam_tui.adapters.terminal.confinement.temporary_folders import Scratch
-from sam_tui.adapters.terminal.holders.client import Born, Holders
+from sam_tui.adapters.terminal.holders.client import Holders, SessionOrigin
 from sam_tui.adapters.terminal.processes.environment import session_environment
 from sam_tui.adapters.terminal.pty.pty import Child, PtyLaunch, require_folder
 from sam_tui.adapters.terminal.sessions.pty_session import PtySession, side, start_folder
@@ -38,7 +38,7 @@ class AskAfterStart:
         self.starts: Callable[[], bool] = lambda: True
 
     async def __call__(self, access: OutsideAccess) -> bool | OutsideAnswer:
-        """Ask about one access."""
+        """Ask about one access; while the shell reads its start files, deny it with a hint."""
         if time.monotonic() < self._until and self.starts():
             return OutsideAnswer(False, _AGAIN)
         return await self._ask(access)
@@ -142,7 +142,7 @@ class PtyTerminals:
             launch = self._launch(spec, integration, ruleset, scratch)
             launch = replace(launch, argv=(*prefix, *integration.argv))
             opened = PtySession(
-                _born(spec, integration, self._sandbox.reached(spec.network)),
+                _origin(spec, integration, self._sandbox.reached(spec.network)),
                 Child(launch),
                 integration,
                 size=_size(spec),
@@ -153,12 +153,12 @@ class PtyTerminals:
         return self._made(opened, ask)
 
     async def _hold(self, spec: SessionSpec, holders: Holders) -> PtySession:
-        """A session that outlives this program."""
+        """Start a session in a holder, so that it outlives this process."""
         require_folder(start_folder(spec))
         integration = integrate(_shell())
-        born = _born(spec, integration, self._sandbox.reached(spec.network))
+        origin = _origin(spec, integration, self._sandbox.reached(spec.network))
         ask = _ask_after_start(spec, integration)
-        folder = holders.make_folder(born.id)
+        folder = holders.make_folder(origin.id)
         scratch = _scratch()
         entry = None
         try:
@@ -168,7 +168,7 @@ class PtyTerminals:
             launch = self._launch(
                 spec, integration, descriptor, scratch if entry is not None else None
             )
-            process = await holders.start(born, launch, watched, scratch)
+            process = await holders.start(origin, launch, watched, scratch)
             limits = self._sandbox.tracking.limits
             restrain(process.pid, limits, counted=watched is not None)
         except BaseException:
@@ -179,7 +179,7 @@ class PtyTerminals:
         finally:
             if entry is not None and entry[1] is not None:
                 entry[1][1].close()
-        return self._made(PtySession(born, process, integration, size=_size(spec)), ask)
+        return self._made(PtySession(origin, process, integration, size=_size(spec)), ask)
 
     def _made(self, opened: PtySession, ask: AskOutside | None) -> PtySession:
         if isinstance(ask, AskAfterStart):
@@ -208,17 +208,17 @@ class PtyTerminals:
     async def _resume(self, conversation: ConversationId) -> PtySession | None:
         """Take over what a holder keeps for a conversation."""
         for terminal in await self._holders.all() if self._holders is not None else ():
-            if terminal.born.conversation != conversation or terminal.attached:
+            if terminal.origin.conversation != conversation or terminal.attached:
                 continue
             assert self._holders is not None
             try:
                 process = await self._holders.attach(terminal)
             except ToolError:
                 continue
-            born = terminal.born
-            scratch = Scratch.adopted(born.snippet) if born.snippet else None
-            integration = Integration((born.shell,), nonce=born.nonce, scratch=scratch)
-            resumed = PtySession(born, process, integration, size=process.size())
+            origin = terminal.origin
+            scratch = Scratch.adopted(origin.snippet) if origin.snippet else None
+            integration = Integration((origin.shell,), nonce=origin.nonce, scratch=scratch)
+            resumed = PtySession(origin, process, integration, size=process.size())
             resumed.resumed = True
             self._sessions[resumed.id] = resumed
             return resumed
@@ -236,8 +236,8 @@ def _wanted(spec: SessionSpec, ask: AskOutside | None, integration: Integration)
     return Wanted(tuple(spec.writable), ask, spec.network, readable)
 
 
-def _born(spec: SessionSpec, integration: Integration, network: str) -> Born:
-    return Born(
+def _origin(spec: SessionSpec, integration: Integration, network: str) -> SessionOrigin:
+    return SessionOrigin(
         mint("term"),
         spec.conversation,
         start_folder(spec),

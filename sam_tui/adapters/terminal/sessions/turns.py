@@ -1,4 +1,4 @@
-"""A session between its agent and its person: what the agent sees of it, and in what state it gets it."""
+"""Turns of agent and person in a session: the output that the agent sees, and the hand-over."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ from sam_tui.core.ports.processes.terminals import AgentScreen, Holder
 
 if TYPE_CHECKING:
     from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
-    from sam_tui.adapters.terminal.holders.client import Born
+    from sam_tui.adapters.terminal.holders.client import SessionOrigin
     from sam_tui.adapters.terminal.sessions.agent_view import AgentView
 
 _INTERRUPT = b"\x03"
@@ -51,7 +51,7 @@ _WAYS = "Ask them to finish it (hand_over), or send \\u0003 alone, which drops i
 class TurnParts:
     """The parts of a session. ``write`` types, ``notify`` says that something changed."""
 
-    born: "Born"
+    origin: "SessionOrigin"
     process: Process
     pty: Pty
     log: ShellLog
@@ -71,14 +71,14 @@ class Turns(SessionHolder):
     """
 
     def __init__(self, parts: "TurnParts") -> None:
-        born = parts.born
-        super().__init__(personal=born.conversation is None)
+        origin = parts.origin
+        super().__init__(personal=origin.conversation is None)
         self.view: AgentView | None = None
         self.blocked = ""
         """Why the agent's keys are not let in, where something unfinished stands before them."""
         self._parts = parts
         self._pty, self._log, self._activity = parts.pty, parts.log, parts.activity
-        self._draws = os.path.basename(born.shell) in _DRAWS
+        self._draws = os.path.basename(origin.shell) in _DRAWS
         self._tidying: asyncio.Task[None] | None = None
         self._queued = b""
         self._told = asyncio.Event()
@@ -122,7 +122,7 @@ class Turns(SessionHolder):
         """Change who types into it, or tell the person another reason; nothing in their own."""
         if self._personal or (holder == self.holder and not reason):
             return
-        # What was printed until now belongs to whoever held it.
+        # Output until now belongs to the previous holder.
         self._pty.catch_up()
         process = self._parts.process
         # Made now at the latest: what comes while the person holds it is on the screen alone.
@@ -136,7 +136,7 @@ class Turns(SessionHolder):
             self.take(reason, self._parts.history.since(0).text)
         else:
             if self.withheld:
-                process.on_output(lost_mark(self._parts.born.nonce))
+                process.on_output(lost_mark(self._parts.origin.nonce))
                 tidy = self.touched
             self.hand_back(self._changed(screen))
         if holder == "watch":
@@ -206,12 +206,12 @@ class Turns(SessionHolder):
         self._parts.process.hold(self.hold)
 
     def on_output(self, data: bytes) -> None:
-        """It printed this."""
+        """Add output to the agent's view, hidden while the person's part is private."""
         if self.view is not None:
             self.view.feed(data, visible=not self.private or self._drawing or self._running)
 
     def marked(self, mark: Mark) -> None:
-        """Its shell told this."""
+        """Take a mark of the shell: a prompt, a command's start, or its end."""
         self._marks[mark.kind] = mark
         if mark.kind == "D":
             self._untouched = True

@@ -1,1 +1,1 @@
-"""What a shell is started with so that it tells its prompts and commands, and the record of them."""
+"""Start files that make a shell mark its prompts and commands, and the record of commands."""

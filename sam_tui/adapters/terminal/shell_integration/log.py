@@ -42,7 +42,7 @@ class ShellLog:
         shell: str,
     ) -> None:
         self.trusted = self.integrated = False
-        """Whether its last mark counts; whether there ever was one."""
+        """Whether the last mark is valid; whether there was any."""
         self.past = False
         """Whether what comes now happened earlier, so that its times are not known."""
         self.directory = ""
@@ -91,7 +91,7 @@ class ShellLog:
         self.trusted, self.directory = False, ""
 
     def ended(self, index: int, code: int | None) -> None:
-        """The shell itself is over, and with it what it ran."""
+        """The shell ended, and with it the running command."""
         self._finish(index, code)
 
     def _finish(self, index: int, code: int | None) -> None:

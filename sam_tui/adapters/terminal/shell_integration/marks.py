@@ -1,4 +1,4 @@
-"""Shell integration: what a shell is started with so that it tells its prompts, commands and ends.
+"""Shell integration: start files that make a shell mark its prompts, commands and exit codes.
 
 The shell's own files are loaded and left alone. What counts is told by a private mark that carries a
 secret of the session, so that no program's output can forge it, and that nobody else gets to see.
@@ -39,7 +39,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Integration:
-    """How to start one shell. ``scratch`` holds its snippet; it can go once the shell has read it."""
+    """The start of one shell. ``scratch`` holds its start files, removable once the shell has read them."""
 
     argv: tuple[str, ...]
     environment: dict[str, str] = field(default_factory=dict[str, str])
@@ -48,11 +48,11 @@ class Integration:
 
     @property
     def folder(self) -> str:
-        """Where the snippet lies; empty without one."""
+        """The folder of the start files; empty without them."""
         return self.scratch.path if self.scratch else ""
 
     def discard(self) -> None:
-        """Remove the snippet, and with it the secret; safe to call again."""
+        """Remove the start files with the secret in them; safe to call again."""
         if self.scratch:
             self.scratch.remove()
 

@@ -237,7 +237,7 @@ def _project(values: Values) -> "tuple[Sequence[Bundle], str]":
 
 
 def _described(bundle: "Bundle", folder: "BundleFolder", content: "BundleContent") -> Iterator[str]:
-    """What a bundle is, and all of it that would run or instruct."""
+    """A bundle in lines: its manifest, its programs, and its texts for the model."""
     manifest = _manifest(content)
     words = " ".join(filter(None, (bundle.name, manifest.get("version", ""))))
     yield f"{words}: {manifest.get('description', 'it says nothing of itself')}"
@@ -311,7 +311,7 @@ def _manifest(content: "BundleContent") -> Mapping[str, str]:
 
 
 def _changes(old: "BundleContent", new: "BundleContent") -> Iterator[str]:
-    """What differs between what was trusted and what is there now, by file and line."""
+    """The differences between two contents of a bundle, by file and line."""
     left = _DIFF_LINES
     for name in sorted({*old.files, *new.files}):
         before, after = old.files.get(name), new.files.get(name)
@@ -337,7 +337,7 @@ def _diff(before: "BundleFile | None", after: "BundleFile | None") -> Iterator[s
 
 
 def _rows(store: "BundleStore", named: "Sequence[Bundle]") -> "Iterator[tuple[Bundle, str]]":
-    """The bundles that are trusted, then those that the folder names besides, each with how it stands."""
+    """The trusted bundles, then others that the folder names, each with its standing."""
     for bundle in store.bundles():
         yield bundle, _standing(store, bundle)
     trusted = {bundle.digest for bundle in store.bundles()}

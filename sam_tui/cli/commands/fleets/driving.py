@@ -1,4 +1,4 @@
-"""What drives a fleet from the command line: its queues, its workers, its patches, its progress."""
+"""Drives a fleet from the command line: queues, workers, patches and progress."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ _PASSED = (
 
 
 def passed_options(values: Values) -> tuple[str, ...]:
-    """What a task's process is started with; the key of the model goes by the environment."""
+    """The options for a task's process; the key of the model is passed by the environment."""
     return tuple(
         word
         for name, option in _PASSED

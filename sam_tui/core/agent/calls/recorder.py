@@ -1,4 +1,4 @@
-"""Records each model call, and compares its request with the one before it."""
+"""Records each model call, and compares its request with the previous one."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ _PURPOSE_ANSWER = "answer"
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """What the last request of a conversation was made of."""
+    """The parts of a conversation's last request."""
 
     model: str
     system: str
@@ -183,7 +183,7 @@ def _words(delta: Delta) -> str:
 
 
 def _same(before: Sequence[Message], now: Sequence[Message]) -> int:
-    """How many messages at the beginning are the same."""
+    """The number of equal messages at the beginning."""
     for index, (old, new) in enumerate(zip(before, now, strict=False)):
         if old is not new and old != new:
             return index
@@ -201,7 +201,7 @@ def _size(message: Message) -> int:
 
 
 def _other_tool(before: str, now: str) -> str:
-    """The name of the first tool that is not as it was."""
+    """The name of the first tool that differs."""
     old, new = (_tools(text) for text in (before, now))
     for (name, schema), (other, changed) in zip(old, new, strict=False):
         if name != other:

@@ -1,4 +1,4 @@
-"""Asks a model for notes on what leaves its context; whatever it does, the conversation is not harmed."""
+"""Has a model write notes on messages that leave the context; its faults do not harm the conversation."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ _ASSUMED_CONTEXT = 32_000
 
 @dataclass(frozen=True, slots=True)
 class WrittenNotes:
-    """What a model wrote; ``notes`` is None where nothing of it can be used, and ``fault`` says why."""
+    """The notes of a model; ``notes`` is None if they are unusable, and ``fault`` says why."""
 
     notes: AssistantMessage | None
     usage: Usage

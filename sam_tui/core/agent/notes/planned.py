@@ -83,7 +83,7 @@ class WhatLeaves:
 
 
 class CompactionPlanner:
-    """Previews compactions of one conversation, and carries them out."""
+    """Previews and carries out compactions of one conversation."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class CompactionPlanner:
 
     @property
     def compacted(self) -> bool:
-        """Whether there is a compaction to take back."""
+        """Whether a compaction can be undone."""
         return self._history.tally.compacted
 
     @property
@@ -111,7 +111,8 @@ class CompactionPlanner:
     async def plan(
         self, model: Model | None, leaving: WhatLeaves, *, by_rules: bool = False
     ) -> tuple[PlannedCompaction, Usage]:
-        """What it comes to. Raises ``UsageError`` where nothing can leave, or a hook refuses it."""
+        """The compaction that would happen. Raises ``UsageError`` if nothing can leave or a hook denies
+        it."""
         messages = list(self._history.messages)
         compacted = self._compacted(messages, leaving)
         if not compacted.dropped:
@@ -150,7 +151,7 @@ class CompactionPlanner:
         return compact_span(messages, start, end)
 
     def apply(self, planned: PlannedCompaction) -> None:
-        """Do it. Raises ``UsageError`` where the conversation went on since it was planned."""
+        """Carry out the plan. Raises ``UsageError`` if the conversation changed since."""
         now = self._history.messages
         same = len(now) == len(planned.messages) and all(
             a is b for a, b in zip(now, planned.messages, strict=True)

@@ -28,7 +28,7 @@ def git_subcommand(words: Sequence[str], git: GitTable) -> tuple[int, bool]:
 
 
 def judge_git(arguments: Sequence[Word], git: GitTable) -> Traits:
-    """What ``git`` with these words does."""
+    """The effect of ``git`` with these arguments."""
     texts = [word.text for word in arguments]
     at, code = git_subcommand(texts, git)
     judged = _judged(texts[at:], arguments[at + 1 :], git, code=code)

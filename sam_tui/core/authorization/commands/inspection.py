@@ -1,4 +1,4 @@
-"""Programs whose words decide what they do: a function for each, that the table names as ``inspect``."""
+"""Functions that judge programs by their arguments; the table names them as ``inspect``."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -38,7 +38,7 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One use of a program: its bare name, the words after it, and its entry in the table."""
+    """One use of a program: its bare name, its arguments, and its entry in the table."""
 
     name: str
     words: Sequence[Word]
@@ -51,7 +51,7 @@ class Use:
         return [word.text for word in self.words]
 
     def knows(self, options: str = "") -> bool:
-        """Whether every word is known, and every option among them."""
+        """Whether every argument is known text, and every option listed in the table."""
         known = self.program.options | Options.of(options)
         return known_words(self.words) and known.know(self.words)
 

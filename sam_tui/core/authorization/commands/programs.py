@@ -1,4 +1,4 @@
-"""One program with its words -> what class of command it is, and why."""
+"""One program with its arguments -> the class of command, and the reason."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -48,7 +48,7 @@ def judge(name: str, words: Sequence[Word], table: CommandTable) -> Traits:
 
 
 def at_least(name: str, judged: Traits, table: CommandTable) -> Traits:
-    """The same, or what a project has the program count as where that is heavier."""
+    """The traits, raised to the class that a project sets for the program."""
     least = table.least.get(name.rpartition("/")[2])
     if least is None or any(_weight(kind) >= _weight(least) for kind in judged.classes):
         return judged
@@ -76,8 +76,7 @@ def _judged(use: Use) -> Traits:
 
 
 def _by_class(use: Use) -> Traits:
-    """What a program does whose class does not depend on its words. Where the class is read-only, unknown
-    options change it."""
+    """The traits of a program whose class is the same for all arguments."""
     name, program = use.name, use.program
     if program.classes == READ_ONLY:
         if program.options.know(use.words):
@@ -95,7 +94,7 @@ def unknown_options(name: str) -> Traits:
 
 
 def _by_subcommand(use: Use) -> Traits | None:
-    """What a subcommand does. A read-only one counts only as the first word, with known options alone."""
+    """The traits of a subcommand; a read-only one must be the first word, with known options alone."""
     first = use.words[0] if use.words else Word("")
     entry = use.program.subcommands.get(first.text)
     arguments = use.words[1:]
@@ -110,7 +109,7 @@ def _by_subcommand(use: Use) -> Traits | None:
 
 
 def _by_heavy_subcommand(use: Use) -> Traits | None:
-    """What a subcommand does that changes something, whatever options stand before it."""
+    """The traits of a subcommand that changes something, found behind any options."""
     sub = next((text for text in use.texts if not text.startswith("-")), "")
     entry = use.program.subcommands.get(sub)
     if entry is None or entry.classes <= READ_ONLY:
@@ -123,7 +122,7 @@ def _by_heavy_subcommand(use: Use) -> Traits | None:
 
 
 def _by_words(use: Use) -> Traits | None:
-    """What an option or an argument makes of a program; None where none does."""
+    """The traits that an option or an argument gives a program; None if none does."""
     name, program = use.name, use.program
     if not known_words(use.words):
         return unknown_words(name)

@@ -1,4 +1,4 @@
-"""Shell text -> what each of its simple commands does and which files it names.
+"""Shell text -> the effect of each simple command, and the files that it names.
 
 What is found here is a courtesy to the person; what a command can reach is held by the kernel.
 """
@@ -80,7 +80,7 @@ class CommandReader:
 def read_command(
     text: str, parse: Callable[[str], ShellText], table: CommandTable, *, base: str, home: str
 ) -> CommandReading:
-    """What a text does, run in the folder ``base``, as far as the table knows its programs."""
+    """The effect of a shell text run in ``base``, as far as the table knows its programs."""
     reading = _TextReader(parse, table, base, home)
     reading.read(text)
     return reading.result(text)
@@ -281,12 +281,12 @@ def _runnable(values: Sequence[Word]) -> bool:
 
 
 def _is_code(word: Word) -> bool:
-    """Whether a word is no plain path."""
+    """Whether a word is anything but a plain path."""
     return not word.static or any(mark in word.text for mark in " ;(\n")
 
 
 def _judged(inner: Inner, functions: Sequence[str], table: CommandTable) -> tuple[str, Traits]:
-    """The bare name of the program, and what it does."""
+    """The bare name of a program, and the traits of its use."""
     first = inner.words[0]
     if not first.static or first.pattern:
         why = "which program runs is only known when it runs"

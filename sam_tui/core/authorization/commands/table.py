@@ -126,11 +126,11 @@ class Program:
     heavier: Mapping[CommandClass, frozenset[str]] = field(
         default_factory=dict[CommandClass, frozenset[str]]
     )
-    """Options that make it that class."""
+    """Options that raise the program to a class."""
     words: Mapping[CommandClass, re.Pattern[str]] = field(
         default_factory=dict[CommandClass, re.Pattern[str]]
     )
-    """Arguments without a dash that make it that class."""
+    """Arguments without a dash that raise the program to a class."""
     subcommands: Mapping[str, "Program"] = field(default_factory=dict[str, "Program"])
     stands_for: str = ""
     """The program that a subcommand is: the words behind it are read as that one's."""
@@ -139,7 +139,7 @@ class Program:
     runs: frozenset[str] = frozenset()
     """Options with which it runs something else; ``*`` for any words."""
     inspect: str = ""
-    """The function that reads its words."""
+    """The name of the function that judges the arguments."""
     wraps: Wrapping | None = None
     version: bool = False
     """Whether ``--version`` alone does nothing else, whatever the folder holds."""

@@ -240,7 +240,7 @@ def _replaced(text: str, words: Sequence[Word]) -> bool:
 
 
 def _joined(words: Sequence[Word]) -> Word:
-    """Several words as one, as a shell reads them when they are handed over as one text."""
+    """Several words as one text, as a shell receives them."""
     text = " ".join(word.text for word in words)
     return Word(text, all(word.static for word in words), any(word.pattern for word in words))
 

@@ -18,7 +18,7 @@ FOREVER = math.inf
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One permission: this conversation may do this operation on this target until it expires.
+    """One permission for a conversation: an operation on a target until it expires.
 
     ``target`` is a real path (with a slash at its end a folder with all below it, else that path alone,
     whatever it becomes), the exact text of a command or of keys, an address (``https://host/`` covers
@@ -36,7 +36,7 @@ class Grant:
     pattern: CommandPattern | HostEntry | None = None
 
     def covers(self, operation: str, target: str, reading: CommandReading | None = None) -> bool:
-        """Whether the target is the granted one, lies below it, or is of the pattern."""
+        """Whether the target is the granted one, lies below it, or matches the pattern."""
         if operation != self.operation:
             return False
         if isinstance(self.pattern, HostEntry):
@@ -184,7 +184,7 @@ class Grants:
         )
 
     def remaining(self, grant: Grant) -> float:
-        """Seconds until the grant expires; infinite for one that ends with its conversation."""
+        """Seconds until a grant expires; infinite if it ends with its conversation."""
         return grant.expires - self._clock.monotonic()
 
     def revoke(self, grant_id: str) -> bool:

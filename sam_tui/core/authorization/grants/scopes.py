@@ -141,7 +141,7 @@ def _session_offer(words: str, targets: tuple[str, ...]) -> ScopeOffer:
 
 
 def _in_question(operation: str, granted: tuple[str, ...]) -> str:
-    """What a counted permission covers. A tool of a server is its own target, whatever it is given."""
+    """The words for a permission of the call's own targets; a server's tool is its own target."""
     if set(granted) == {operation}:
         return f"{operation} with any arguments"
     if _are_connections(granted):

@@ -1,4 +1,4 @@
-"""What listens on sockets that stand as files, by their names: what a connection to one gives away."""
+"""The table of services behind socket files: what a client of each can do, by the file's name."""
 
 import re
 
@@ -25,5 +25,5 @@ _SERVICES = tuple(
 
 
 def given_away(path: str) -> str:
-    """What whoever connects to a socket can do, in words; empty where its name does not tell."""
+    """The power of a client of this socket, in words; empty for unknown names."""
     return next((gives for names, gives in _SERVICES if names.search(path)), "")

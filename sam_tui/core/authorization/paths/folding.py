@@ -2,7 +2,7 @@
 
 
 def folded(path: str) -> str:
-    """A path whose letters differ in nothing that such a volume overlooks.
+    """A path with all differences removed that a case-insensitive volume ignores.
 
     Characters that nobody sees are overlooked as well: ext4 and f2fs with `casefold` and HFS+ do so.
     """

@@ -233,7 +233,7 @@ def _harm_of(
     real: str,
     inside: Sequence[str],
 ) -> str:
-    """The same for one key whose values differ."""
+    """The harm of one changed key."""
     if branch := _BRANCH.fullmatch(key):
         return _uses_another(key, branch[1], old, new)
     return _starts(key, new[key], old.get(key, []), real, inside)

@@ -91,7 +91,7 @@ FOLDERS: dict[str, Place] = {
     "library/launchagents": _SESSION,
     ".bundle": _PACKAGES, ".mvn": _PACKAGES, ".gradle/init.d": _PACKAGES,
 }  # fmt: skip
-"""Everything below these, wherever they lie."""
+"""Folders by name: everything below is such a place."""
 FILES: dict[str, Place] = {
     **dict.fromkeys((".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml", "crush.json",
                      ".crush.json", "codebuff.json", "gptme.toml"), _AGENT_SETTINGS),
@@ -172,7 +172,7 @@ UNHEEDED = (".gitignore", ".gitkeep", "license", "license.txt")
 BY_DIRENV = frozenset(("flake.nix", "shell.nix", "default.nix", "devenv.nix", "devbox.json"))
 """What a trusted `.envrc` beside them has a shell run when somebody enters the folder."""
 OF_ENVIRONMENTS = re.compile(r"\.?mise\.[^/]+\.toml")
-"""What mise reads for one of its environments."""
+"""Files that mise reads for one environment."""
 INSTALLED = frozenset((
     "node_modules", "site-packages", "dist-packages", "bower_components", "vendor", "pods"
 ))  # fmt: skip

@@ -38,7 +38,7 @@ _NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 _GIT_FREE = ("objects", "refs", "logs", "lfs", "rr-cache")
 _PLAIN_IN_GIT = re.compile(r"(?:^|/)\.git(?:$|/(?!modules(?:/|$)))")
 _STRATEGIES = {"rebase-merge": "strategy", "sequencer": "opts"}
-"""Where git keeps what it has begun, and the file there that names how it merges."""
+"""Folders of an unfinished git operation, and the file in each that names the merge strategy."""
 _REPOSITORIES = frozenset(("hooks", "modules", "worktrees", *_STRATEGIES))
 """Folders in a repository's own in which links lead git to what it starts."""
 _CONFIGS = ("config", "config.worktree")
@@ -102,7 +102,7 @@ def _named(folder: str, name: str) -> Place | None:
 
 
 def _by_file_name(folder: str, name: str) -> Place | None:
-    """The place that a file is by its name alone, or by its name and its folder's."""
+    """The place by a file's name, or by its name and its folder's."""
     last = folder.rpartition("/")[2]
     by_suffix = SUFFIXES.get(os.path.splitext(name)[1])
     if matching := FILES.get(name) or FILES.get(f"{last}/{name}") or by_suffix:
@@ -292,7 +292,7 @@ def _starts(grammar: Grammar, real: str, before: bytes, after: bytes, roots: Seq
 def _is_husky(content: bytes) -> bool:
     if _HUSKY_HOOK.fullmatch(content):
         return True
-    import hashlib  # needed by nobody else who asks what is a place
+    import hashlib  # imported late: few callers need it
 
     return hashlib.sha256(content).hexdigest() in _HUSKY_FILES
 

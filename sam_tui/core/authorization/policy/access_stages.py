@@ -203,7 +203,7 @@ NETWORK_STAGES: tuple[tuple[str, Stage], ...] = (*_ALIKE, ("own servers", _own_s
 
 
 def _refused_url(state: PolicyState, case: AccessCase) -> Judgement | None:
-    """What the URL guard refuses whatever anybody allowed."""
+    """Deny addresses that the URL guard refuses under any rule."""
     access = case.located.access
     assert isinstance(access, Fetch)
     why = "" if access.configured else state.url_refusal(access.url)

@@ -39,7 +39,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One stage of a judgement: its name, its outcome (empty if it decided nothing), and the reason."""
+    """One stage of a judgement: its name, its outcome (empty if undecided), and the reason."""
 
     stage: str
     outcome: str

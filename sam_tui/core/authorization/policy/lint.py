@@ -17,7 +17,7 @@ Fault = Literal["shadowed", "unreachable", "over-broad"]
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """One fault of one rule. ``why`` says how to mend it."""
+    """A fault of a rule. ``why`` says how to mend it."""
 
     rule: Rule
     fault: Fault
@@ -65,7 +65,7 @@ def lint_hosts(
 
 
 def _holder(index: int, entries: Sequence[HostEntry]) -> int | None:
-    """The index of the entry that makes another one needless: an equal one before it, or a wider one."""
+    """The index of an equal earlier or a wider entry, which makes this entry needless."""
     entry = entries[index]
     for number, other in enumerate(entries):
         same = other == entry and number < index
@@ -98,7 +98,7 @@ def covers(wide: Rule, narrow: Rule) -> bool:
 
 
 def _covered(rule: Rule, before: Sequence[Rule]) -> Iterator[LintFinding]:
-    """The first earlier rule that always decides instead of this one."""
+    """The first earlier rule that always decides first."""
     for other in before:
         if not covers(other, rule):
             continue

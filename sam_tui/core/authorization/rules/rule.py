@@ -1,4 +1,4 @@
-"""Rules of a policy: what one says, where it came from, and what it applies to."""
+"""Rules of a policy: their condition, effect and source, and the order in which they apply."""
 
 import fnmatch
 from collections.abc import Collection, Iterable, Sequence
@@ -21,7 +21,7 @@ Kind = Literal["read", "write", "run", "type", "fetch", "use"]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a rule is matched against: one access of one operation."""
+    """The access that a rule is matched against, with its operation."""
 
     operation: str
     kind: Kind
@@ -176,7 +176,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """All rules of one runtime, in the order in which they apply."""
+    """All rules of a runtime in the order in which they apply."""
 
     rules: tuple[Rule, ...] = ()
 
@@ -193,7 +193,7 @@ class RuleSet:
         return cls(ordered(accepted))
 
     def restricting(self, effect: Effect, subject: Subject, now: float) -> Rule | None:
-        """The first rule with this effect that applies."""
+        """The first rule with this effect that matches the subject."""
         for rule in self.rules:
             if rule.effect == effect and rule.restricts(subject, now):
                 return rule
@@ -233,7 +233,7 @@ class RuleSet:
         return frozenset(rule.id for rule in self.rules if rule.id.startswith(KEPT))
 
     def without(self, identifiers: Collection[str]) -> "RuleSet":
-        """The same rules but for some."""
+        """A copy without the rules of these ids."""
         return RuleSet(tuple(rule for rule in self.rules if rule.id not in identifiers))
 
     def unlocks(self, subject: Subject, now: float) -> Rule | None:

@@ -108,7 +108,7 @@ class BackgroundCommands(Protocol):
         ...
 
     async def stop(self, command: SessionId) -> None:
-        """End the command and all processes that it started."""
+        """End the command and all its processes."""
         ...
 
     def watch(self, moved: Callable[[BackgroundCommand], None]) -> Callable[[], None]:

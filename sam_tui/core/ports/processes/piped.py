@@ -36,7 +36,7 @@ class PipedProgram(Protocol):
 
     @property
     def ended(self) -> str:
-        """How it ended, in words such as ``exit code 1``; empty while it runs."""
+        """The way it ended, such as ``exit code 1``; empty while it runs."""
         ...
 
     @property

@@ -15,7 +15,7 @@ Network = Literal["granted", "on", "hosts", "off"]
 NETWORKS: tuple[Network, ...] = ("on", "hosts", "off")
 """What can be chosen, the widest first."""
 DEFAULT_NETWORK: Network = "hosts"
-"""What holds where nobody chose."""
+"""The network without a choice."""
 SandboxChoice = Literal["default", "strict", "off"]
 """``strict`` is bubblewrap; ``off`` leaves commands free, and every one of them is asked."""
 Shield = Literal["writes", "metadata", "signals", "sockets", "network", "secrets", "kernel"]
@@ -33,7 +33,7 @@ class PlantedChange:
 
 @dataclass(frozen=True, slots=True)
 class OutsideAccess:
-    """One access of a confined command outside of what it may change.
+    """An access of a confined command outside of the folders that it may change.
 
     ``path`` is real and absolute; for a connection the socket's path, ``@name`` of an abstract one,
     or ``the network``. ``to`` is the new path of a rename. ``process``, ``pid`` and ``syscall`` say
@@ -52,7 +52,7 @@ class OutsideAccess:
 
     @property
     def words(self) -> str:
-        """What was tried and by whom: ``write /etc/hosts (tee, pid 12)``."""
+        """The access and its process in words: ``write /etc/hosts (tee, pid 12)``."""
         what = (
             "change mode, owner, times or attributes of" if self.kind == "metadata" else self.kind
         )
@@ -132,7 +132,7 @@ class CommandLimits:
 
 @dataclass(frozen=True, slots=True)
 class RunningProcess:
-    """A process that outlived the command that started it."""
+    """A process that is still running after its command ended."""
 
     pid: int
     name: str

@@ -214,7 +214,7 @@ class Screen(Protocol):
         """Hear what programs want of the clipboard; nobody hearing, nothing happens."""
         ...
 
-    def on_bell(self, rung: Callable[[], None] | None) -> None:
+    def on_bell(self, listener: Callable[[], None] | None) -> None:
         """Hear the bell, at most once per piece of output."""
         ...
 

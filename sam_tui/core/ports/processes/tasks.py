@@ -1,4 +1,4 @@
-"""Tasks: named commands that are remembered, and those that run beside the conversation."""
+"""Tasks: named commands of a workspace, and their runs beside the conversation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +96,7 @@ class Tasks(Protocol):
 
 
 class TaskBook(Protocol):
-    """The task definitions that were made for one workspace, in the shape of VS Code's tasks.json."""
+    """The stored task definitions of a workspace, in the shape of VS Code's tasks.json."""
 
     def tasks(self) -> Sequence[Mapping[str, object]]:
         """Every definition, oldest first. Raises ``errors.StorageError``."""

@@ -41,7 +41,7 @@ class CommandRequest:
     unhurried: Callable[[], bool] | None = None
     """Asked when the time is up: ``timeout`` no longer counts once it says so."""
     stdin: bytes = b""
-    """What it reads; it need not read it."""
+    """Standard input; the command need not read it."""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     """What its environment has besides the usual."""
     apart: bool = False
@@ -73,7 +73,7 @@ class CommandResult:
     withheld: tuple[str, ...] = ()
     """Variables that look like secrets, which a command that failed did not get and may have wanted."""
     left: "LeftRunning | None" = None
-    """What it started and left running, where there is such."""
+    """Processes of the command that are still running, if any."""
     left_id: str = ""
     """The id by which that is read and ended, where it is kept."""
     exceeded: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ Holder = Literal["agent", "person", "watch"]
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """One period in which the person held an agent's session, after it ended.
+    """A finished period in which the person held an agent's session.
 
     ``number`` counts them. ``changed`` are the lines of the screen that are new since then, without
     what the person typed.
@@ -228,10 +228,10 @@ class TerminalActivity(Protocol):
         """Return once nothing was printed for ``silence`` seconds, or after ``within`` seconds."""
         ...
 
-    async def end_command(self, struck: Callable[[str], None] | None = None) -> TerminalState:
+    async def end_command(self, signalled: Callable[[str], None] | None = None) -> TerminalState:
         """End what runs in the foreground (INT, TERM, KILL), not the shell. Returns the state then.
 
-        ``struck`` hears each signal by its name, once a job got it.
+        ``signalled`` hears each signal by its name, once a job got it.
         """
         ...
 
@@ -274,7 +274,7 @@ class TurnTaking(Protocol):
 
 
 class TerminalSession(Protocol):
-    """One shell on one PTY.
+    """A shell on a PTY.
 
     While the person holds an agent's session, what is typed and printed is on its screen and nowhere
     else: not in its output, its commands or a recording.
@@ -299,7 +299,7 @@ class TerminalSession(Protocol):
 
     @property
     def directory(self) -> str:
-        """Where its shell is now, as far as that is known; else where it was started."""
+        """The shell's working directory, if known; else the one at its start."""
         ...
 
     @property
@@ -314,7 +314,7 @@ class TerminalSession(Protocol):
     def turns(self) -> TurnTaking: ...
     @property
     def commands(self) -> Sequence[CommandRecord]:
-        """The newest commands of its shell, oldest first; the last may run yet; empty if it tells none."""
+        """The newest commands of the shell, oldest first; the last may still run. Empty without marks."""
         ...
 
     @property
@@ -340,7 +340,7 @@ class TerminalSession(Protocol):
         ...
 
     def report(self, data: bytes) -> None:
-        """Tell its program of mouse and focus, where the person holds it; no key."""
+        """Report mouse or focus to the program while the person holds it."""
         ...
 
     def output(self, start: int, end: int | None = None) -> SessionOutput:

@@ -1,1 +1,1 @@
-"""What a workflow is: its model, its files, and what is wrong with them."""
+"""Definitions of workflows: model, files, and validation."""

@@ -16,7 +16,7 @@ def ancestors(step: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
 
 
 def dependents(step: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
-    """The steps that depend on this one, directly or through others."""
+    """The steps that depend on ``step``, directly or through others."""
     return {other for other in needs if other != step and step in ancestors(other, needs)}
 
 

@@ -72,7 +72,7 @@ class Runner:
 
 
 class _ExecutionRun:
-    """Drives one execution."""
+    """Drives a single execution."""
 
     def __init__(self, run: StepRun, execution_id: str) -> None:
         self._run = run
@@ -113,7 +113,7 @@ class _ExecutionRun:
                 await self._work()
 
     async def _work(self) -> None:
-        """Drive everything that is open until nothing is."""
+        """Drive open steps until there are none."""
         running: dict[tuple[str, int], asyncio.Task[None]] = {}
         try:
             async with asyncio.TaskGroup() as group:
@@ -139,7 +139,7 @@ class _ExecutionRun:
         return self._workflows.tickets(self._execution, mint=False, but=but)
 
     async def _decide(self, view: ExecutionView) -> bool:
-        """Ask the person what follows a failure; False without an answer that will do."""
+        """Ask the person how to go on after a failure; false without a usable answer."""
         context = self._run.context
         person = Person(context.inquiries, context.parent, CallId(mint("call")))
         try:
@@ -162,7 +162,7 @@ class _ExecutionRun:
             self._fail_if_open(ticket, str(refusal))
 
     def _fail_if_open(self, ticket: Ticket, why: str) -> None:
-        """What refused work leaves open has failed, or it would be begun again without end.
+        """Fail a step that its driver left open, which would else be driven again without end.
 
         It is not open where another driver was faster, or a person paused or ended it meanwhile.
         """

@@ -1,4 +1,4 @@
-"""One execution while a transaction changes it: its rows, its definition, its events and its states."""
+"""An execution within one transaction: rows, definition, events and transitions of state."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -97,7 +97,7 @@ def pinned_text(reader: WorkflowReader, sha256: str) -> str:
 
 
 def spec_of(definition: WorkflowDefinition, row: StepRow) -> Step:
-    """What a step is: from the definition, or from the plan that added it."""
+    """The specification of a step, from the definition or from the plan that added it."""
     if row.spec_json:
         return _parse_step(row.spec_json)
     step = definition.step(row.id)
@@ -107,7 +107,7 @@ def spec_of(definition: WorkflowDefinition, row: StepRow) -> Step:
 
 
 def needs_of(definition: WorkflowDefinition, row: StepRow) -> tuple[str, ...]:
-    """What a step waits for, by full ids; a planned step waits for its plan as well."""
+    """The full ids of the steps that a step waits for; a planned step also waits for its plan."""
     if row.parent:
         return _planned_needs(row.parent, row.spec_json)
     return spec_of(definition, row).needs
@@ -126,7 +126,7 @@ def living(rows: Sequence[StepRow]) -> list[StepRow]:
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """One transaction: the unit that writes, the time it counts as, and the events appended in it."""
+    """A transaction: the unit of work, its time, and the events appended in it."""
 
     unit: WorkflowUnit
     now: float
@@ -134,7 +134,7 @@ class Transaction:
 
 
 class StepOutputs(Mapping[str, object]):
-    """What the steps came to, by their ids; those of one plan find each other by their short ids.
+    """The outputs of steps by id; steps of one plan find each other by short ids.
 
     An output is parsed when it is asked for: most steps refer to few of them.
     """
@@ -361,6 +361,6 @@ class ExecutionCase:
 
     @property
     def capabilities(self) -> tuple[Capability, ...]:
-        """What a planner of this execution may use, as recorded when it began."""
+        """The capabilities recorded for the planner at the start."""
         pin = json.loads(self.row.personas_json).get(CAPABILITIES)
         return read_capabilities(pinned_text(self.unit, pin)) if pin else ()

@@ -1,4 +1,4 @@
-"""A step hands in its output: guards, artifacts, what follows; or a person takes it as it is."""
+"""The completion of a step: its guards, artifacts and successors, or its acceptance by a person."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from sam_tui.core.workflow.views import Failure
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """A call that the host ran for a conversation: operation, one line about it, and how it ended."""
+    """A call in a conversation's record: operation, subject and outcome."""
 
     conversation: str
     operation: str
@@ -36,7 +36,7 @@ class RecordedCall:
 
 
 def finish(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> None:
-    """Take an output: the step is completed, or its failure is dealt with."""
+    """Take a step's output: complete the step, or handle its failure."""
     step = attempt.step
     stored = json.dumps(output.stored(), ensure_ascii=False)
     attempt = replace(attempt, output_json=stored)
@@ -112,7 +112,7 @@ def _judged(case: ExecutionCase, attempt: AttemptRow, output: StepOutput) -> Jud
 
 
 def _claims(output: StepOutput) -> bool:
-    """Whether the output says that all is done: seed 000's ``verification_passed``."""
+    """Whether the output claims success: seed 000's ``verification_passed``."""
     data = output.model_extra or {}
     return data.get("verification_passed", output.success) is True
 

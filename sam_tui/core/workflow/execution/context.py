@@ -162,7 +162,7 @@ def revision_briefing(case: ExecutionCase, plan: str) -> str:
 
 
 def _failures(case: ExecutionCase, plan: str) -> list[str]:
-    """What failed last, and what failed before that."""
+    """The last failure of a plan, and a line for each earlier one."""
     replans = case.unit.events(EventQuery(case.row.id, "replan_asked", limit=100))
     errors = [(event.step, json.loads(event.data_json)) for event in replans]
     failures = [(step, str(data["error"])) for step, data in errors if data["plan"] == plan]
@@ -182,7 +182,7 @@ def _outputs(children: Sequence[StepRow]) -> str:
 
 
 def _failed(case: ExecutionCase, step: str, error: str) -> Fields:
-    """The step that failed: who had it, with which tool and input, and the message."""
+    """The failed step: role, tool, input and error message."""
     row = case.steps[step]
     spec = spec_of(case.definition, row)
     values: object = spec.arguments if spec.kind == "tool" else spec.inputs

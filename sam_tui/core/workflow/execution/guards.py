@@ -1,4 +1,4 @@
-"""Whether a step's outcome holds: its guards, evaluated on its output, its evidence and its tasks."""
+"""Evaluation of a step's guards on its output, its evidence and its tasks."""
 
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ THRESHOLD = 95.0
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One task as far as verification cares."""
+    """The fields of a task that verification reads."""
 
     status: TaskStatus
     critical: bool
@@ -81,7 +81,7 @@ def task_fields(item: object, position: int) -> tuple[str, str, dict[str, object
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What guards look at: values by reference, the attempt's evidence, and tasks by step."""
+    """The data that guards read: values by reference, the attempt's evidence, and tasks by step."""
 
     scope: Mapping[str, object]
     evidence: Sequence[EvidenceRow]
@@ -91,7 +91,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The guards that failed, what the first of them wants done, and the tasks' percentage."""
+    """The failed guards, the action of the first of them, and the percentage of tasks."""
 
     failures: tuple[Failure, ...]
     on_fail: OnFail | None

@@ -22,7 +22,7 @@ from sam_tui.core.workflow.refusals import WorkflowRefused
 
 MOST_CHILDREN = 50
 _TOLD = ("agent", "llm")
-"""Kinds whose prompt says what the steps came to that they need."""
+"""Kinds whose prompt contains the outputs of the steps that they need."""
 _FIELDS = {
     "id", "kind", "description", "persona", "needs", "parallel", "tools", "prompt", "inputs", "tool",
     "arguments", "output", "attempts", "timeout", "max_calls", "choices", "on_fail",
@@ -144,7 +144,7 @@ def _is_done(case: ExecutionCase, plan: str, step: Step) -> bool:
 
 
 def _sources(step: Step) -> set[str]:
-    """The steps whose outputs this step gets to read."""
+    """The steps whose outputs a step reads."""
     named = {r.path[0] for r in references(_filled_parts(step)) if r.root == "outputs"}
     return named | set(step.needs if step.kind in _TOLD else ())
 

@@ -1,1 +1,1 @@
-"""What the screen itself does: its layout, and how it calls for attention."""
+"""Actions on the screen itself: layout, and signals for the person's attention."""

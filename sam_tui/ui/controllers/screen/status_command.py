@@ -13,7 +13,7 @@ from sam_tui.ui.programs import started
 from sam_tui.ui.widgets.status_bar import Standing, StatusBar
 
 WITHIN = 2.0
-"""Seconds that one run may take."""
+"""Seconds that a run may take."""
 _LONGEST = 60
 _MOST_BYTES = 4096
 
@@ -67,7 +67,7 @@ async def output_of(words: Sequence[str], state: str) -> str:
         return f"status: took over {WITHIN:g} s"
     finally:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # with all that it started
+            os.killpg(process.pid, signal.SIGKILL)  # the command and its descendants
         await process.wait()
 
 

@@ -1,1 +1,1 @@
-"""What the person does with terminals, and what programs in them ask."""
+"""The person's actions on terminals, and requests of programs in them."""

@@ -51,7 +51,7 @@ class TerminalRequests:
         self._writers: set[str] = set()
         """The views whose programs may set the clipboard until the end."""
         self._asking: set[tuple[str, str]] = set()
-        self._rung = 0.0
+        self._last_bell = 0.0
 
     def handle(self, message: TerminalAsked) -> None:
         """Do what a terminal view asks for."""
@@ -220,8 +220,8 @@ class TerminalRequests:
 
     def _ring(self) -> None:
         now = time.monotonic()
-        if now - self._rung >= _BELL_PAUSE:
-            self._rung = now
+        if now - self._last_bell >= _BELL_PAUSE:
+            self._last_bell = now
             self._app.bell()  # pyright: ignore[reportUnknownMemberType]
 
 

@@ -106,7 +106,9 @@ class SettingActions:
                 store.values[variable] = key
                 self._notice("The key is used until the program ends.")
             if not self._screen.status.standing.model:
-                self._screen.post_message(ActionAsked("model"))  # which now offers that provider's
+                self._screen.post_message(
+                    ActionAsked("model")
+                )  # the list now has the provider's models
 
         self._app.push_screen(form, typed)
 

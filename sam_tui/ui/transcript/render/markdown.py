@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _STYLES = {"strong": Style(bold=True), "em": Style(italic=True), "s": Style(strike=True)}
-"""By the element that has them."""
+"""Styles by HTML element."""
 _SHOWN_LINK = 100
 
 

@@ -17,7 +17,7 @@ _DARK: Colour = (0, 0, 0)
 
 
 def draw_picture(canvas: Canvas, content: Picture) -> None:
-    """The label of an image, and below it what it shows where that is known."""
+    """Draw the label of an image, and below it the raster if there is one."""
     palette = canvas.palette
     canvas.push(Lead(("▣ ", palette.faint), ("  ", palette.faint)))
     canvas.line([(one_line(described(content.image)), palette.dim)])

@@ -1,4 +1,4 @@
-"""Rows: wrapped lines as strips that remember what of them is content, so that copies are clean."""
+"""Wrapped lines as strips that mark their content, so that copied text has no decoration."""
 
 import re
 from collections.abc import Sequence
@@ -129,7 +129,7 @@ def cut_spans(spans: Sequence[Span], ranges: Sequence[tuple[int, int, str]]) -> 
 
 @dataclass(slots=True)
 class Lead:
-    """What stands left of content: bullets, bars and indents, on the first row and on the rest."""
+    """The decoration left of content: bullets, bars and indents, for the first row and the rest."""
 
     first: Span
     following: Span

@@ -2,15 +2,15 @@
 
 import re
 
-from sam_tui.core.text.invisible import UNSEEN, show_invisible
+from sam_tui.core.text.invisible import INVISIBLE, show_invisible
 
 TAB = 4
 """Cells between tab stops."""
 
 _CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
-_UNSAFE = re.compile(f"(?![\u200c\u200d]){UNSEEN}|[{_CONTROLS}]")
+_UNSAFE = re.compile(f"(?![\u200c\u200d]){INVISIBLE}|[{_CONTROLS}]")
 """Joiners stay: whether one hides or belongs to its word shows in what stands around it."""
-_SUSPECT = re.compile(f"[{_CONTROLS}{UNSEEN[1:]}")
+_SUSPECT = re.compile(f"[{_CONTROLS}{INVISIBLE[1:]}")
 """The same and joiners, as one class: ten times as fast to find that a text has none."""
 _SEQUENCE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI

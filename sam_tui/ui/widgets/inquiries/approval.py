@@ -52,7 +52,7 @@ _HINTS = {
 }
 _PLACEHOLDERS = {"denial": "What should be done instead?", "comment": "What should the agent know?"}
 
-_UNSEEN = "Not all of them are in view yet: PgDn or ↓ to the end, then 1"
+_NOT_IN_VIEW = "Not all of them are in view yet: PgDn or ↓ to the end, then 1"
 _TO_ALL: Mapping[str, Literal["once", "deny"]] = {"1": "once", "3": "deny"}
 """The answers to all that are listed."""
 
@@ -144,9 +144,9 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         self._behind: View = "choices"
         """Where a comment leads back to."""
         self._kind: Sequence[Inquiry] = ()
-        """This and the others of its kind that wait now."""
+        """The waiting inquiries of this kind, this one included."""
         self._listed: Sequence[Inquiry] = ()
-        """Those of them that the person was shown to answer all at once."""
+        """The inquiries that the person saw listed, to be answered at once."""
         self._buttons = buttons_of(request)
 
     def compose(self) -> ComposeResult:
@@ -265,7 +265,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         if choice is None:
             self.guard.rearm()
         elif choice == "once" and details.scroll_offset.y < details.max_scroll_y:
-            self.border_subtitle = Content(_UNSEEN)
+            self.border_subtitle = Content(_NOT_IN_VIEW)
         elif self.guard.hears():
             for entry in self._listed:
                 self.post_message(InquiryAnswered(entry.id, Approval(choice, self._remark)))

@@ -1,5 +1,4 @@
-"""What an approval says: the call, what it touches, why it is asked, the change, and which
-buttons it has, with what the yes of each covers."""
+"""The text of an approval: call, targets, reason, changes, and buttons with their scopes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -85,20 +84,20 @@ def _all_paths(request: ApprovalRequest) -> bool:
 
 
 def _row(label: str, text: str, width: CardWidth, style: str = "$text-muted") -> Content:
-    """A label and its text, whose later lines stand below its first."""
+    """A label and its text; further lines are indented below."""
     room, content = width.columns - _LABEL, Content(text)
     lines = content.wrap(room) if room >= _LEAST and content.cell_length > room else [content]
     return Content.assemble((f"{label:<{_LABEL}}", style), Content("\n" + " " * _LABEL).join(lines))
 
 
 def _target_row(target: str, width: CardWidth) -> Content:
-    """Later lines under the first one, so that none can pass for a line of ours."""
+    """A target whose further lines are indented, so that they cannot imitate a row of ours."""
     first, *more = visible(target).split("\n")
     return Content("\n").join([_row("target", first, width), *(_row("", t, width) for t in more)])
 
 
 def alike_lines(inquiries: Sequence[Inquiry], width: CardWidth) -> Content:
-    """The calls that one answer covers, each with everything it would change."""
+    """The calls that one answer covers, each with its changes."""
     requests = [e.request for e in inquiries if isinstance(e.request, ApprovalRequest)]
     head = (
         f"These {len(requests)} calls, and none that comes later; each is put on record by itself."
@@ -112,7 +111,7 @@ def alike_lines(inquiries: Sequence[Inquiry], width: CardWidth) -> Content:
 
 
 def why_lines(request: ApprovalRequest, width: CardWidth) -> Content:
-    """Which rule has this asked, by which stage of the guard, and which stages were silent."""
+    """The reason for the question: the rule, the guard's stage, and the stages before it."""
     rows = [_row("why", visible_line(width.again(request.why, request)), width)]
     if request.rule:
         rows.append(_row("rule", visible_line(request.rule), width))
@@ -186,7 +185,7 @@ def buttons_of(request: ApprovalRequest) -> dict[str, ApprovalButton]:
 
 
 def _other_buttons(offered: Sequence[ScopeChoice]) -> dict[str, ApprovalButton]:
-    """Those for ways to say yes that have no key of their own."""
+    """Buttons for further ways to say yes, without keys."""
     others = [c for c in offered if c.id not in ("once", "timed") and c.span not in _SPANS]
     buttons: dict[str, ApprovalButton] = {}
     for key, choice in zip("6789", others, strict=False):
@@ -196,7 +195,7 @@ def _other_buttons(offered: Sequence[ScopeChoice]) -> dict[str, ApprovalButton]:
 
 
 def covered_lines(request: ApprovalRequest, width: CardWidth = WHOLE) -> Content:
-    """What each way to say yes would cover, by its key."""
+    """The scope of each way to say yes, by its key."""
     rows: list[Content] = []
     choices = {choice.id: choice for choice in request.choices}
     for key, button in buttons_of(request).items():

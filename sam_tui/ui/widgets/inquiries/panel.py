@@ -20,7 +20,7 @@ _LITTLE = 30
 
 
 class InquiryPanel(Vertical):
-    """One question: which inquiry, its place in the row, its guard against stray keys."""
+    """A question with its number in the queue and its guard against stray keys."""
 
     heading = ""
     around = 6
@@ -34,15 +34,14 @@ class InquiryPanel(Vertical):
         """Whether the keys come here once this is drawn; not while the person types into a terminal."""
 
     def on_show(self) -> None:
-        """Take the keys, and be deaf to those pressed before this was drawn."""
+        """Take the focus; keys pressed before the panel was drawn are ignored."""
         self.guard.rearm()
         self.call_after_refresh(self.guard.rearm)
         if self._grabs():
             self.take_focus()
 
     def number_among(self, number: int, total: int, alike: Sequence[Inquiry]) -> None:
-        """Show the number of this question among those that wait; ``alike`` are those of its kind, this one
-        included."""
+        """Show the question's number among the waiting ones; ``alike`` includes this one."""
         del alike
         count = f" {number} of {total}" if total > 1 else ""
         self.border_title = Content(self.heading + count)
@@ -60,7 +59,7 @@ class InquiryPanel(Vertical):
 
     @property
     def answering(self) -> Widget:
-        """The widget that takes the keys of this panel."""
+        """The widget that receives the panel's keys."""
         return self
 
     def leaves(self, key: str) -> bool:

@@ -51,7 +51,7 @@ class ChoiceClicked(Message):
 
 
 class ChoiceRow(Static):
-    """One choice and its number."""
+    """A numbered choice."""
 
     def __init__(self, index: int, words: str) -> None:
         super().__init__(markup=False, classes="choice")
@@ -59,7 +59,7 @@ class ChoiceRow(Static):
         self._words = words
 
     def mark(self, *, marked: bool, ticked: bool | None) -> None:
-        """Show whether this is the marked one, and whether it is taken where several may be."""
+        """Show whether this choice is marked, and with several answers whether it is ticked."""
         box = "" if ticked is None else "[x] " if ticked else "[ ] "
         self.update(
             Content.assemble(

@@ -23,7 +23,7 @@ class ScopeMarked(Message):
 
 
 class ScopeRow(Static):
-    """One scope in words, with its figures."""
+    """A scope in words, with its figures."""
 
     def __init__(self, index: int, choice: ScopeChoice) -> None:
         super().__init__(markup=False, classes="scope")

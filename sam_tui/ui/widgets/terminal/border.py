@@ -1,4 +1,4 @@
-"""Who types into a session, as its border says it."""
+"""The holder of a session and its keys, as texts of the border."""
 
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ def watched_only(session: "TerminalSession | None") -> bool:
 
 
 def ways_out(session: "TerminalSession", *, chord_held: bool) -> str:
-    """What keys do about who types, while the keys go to a session."""
+    """The keys that change the holder, while the session has the focus."""
     again = f"Ctrl+] {'again' if chord_held else 'twice'}"
     if watched_only(session):
         return "Enter: you · a: agent"
@@ -35,7 +35,7 @@ def ways_out(session: "TerminalSession", *, chord_held: bool) -> str:
 
 
 def ways_in(session: "TerminalSession") -> str:
-    """The keys of the workbench that change who types in a session of the agent."""
+    """The keys of the workbench that change the holder of an agent's session."""
     if session.conversation is None or not session.running:
         return ""
     match session.turns.holder:

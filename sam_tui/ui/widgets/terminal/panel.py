@@ -92,7 +92,7 @@ class TerminalPanel(Vertical):
         return self.names.get(view.id or "", kind)
 
     def compose(self) -> ComposeResult:
-        """Every view, one of them visible."""
+        """A switcher over all views."""
         yield self._switcher
 
     def on_mount(self) -> None:
@@ -100,7 +100,7 @@ class TerminalPanel(Vertical):
         self._name_tabs()
 
     def on_resize(self, event: events.Resize) -> None:
-        """Start a shell once there is room for one."""
+        """Start a shell once the panel is high enough."""
         if event.size.height > 2:
             self._want_shell()
         self._name_tabs()

@@ -54,13 +54,13 @@ class Interrupting:
         self._ending = True
         self.put("ending it: INT, then TERM, then KILL")
         try:
-            state = await session.activity.end_command(self._struck)
+            state = await session.activity.end_command(self._signalled)
         finally:
             self._ending = False
             self.put("")
         return state.name == "finished"
 
-    def _struck(self, name: str) -> None:
+    def _signalled(self, name: str) -> None:
         self.put(f"ending it: {_WORDS.get(name, name)}")
 
     def _wait(self, seconds: float, session: "TerminalSession") -> None:

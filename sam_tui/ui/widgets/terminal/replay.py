@@ -74,7 +74,7 @@ class CommandView(WatchedView):
         self.painted()
 
     def painted(self) -> None:
-        """Say in the border which command it is, and whether it runs."""
+        """Show the command and its state in the border."""
         self.say(*self._state)
         label = self.browser.words if self.browser is not None else self.name_shown
         if label != self.label:
@@ -198,7 +198,7 @@ class ReplayView(WatchedView):
         return f"{mark} {clock(playback.at)}/{length}{speed} · {keys}"
 
     def unwatched(self) -> None:
-        """A recording that goes on unseen is no news."""
+        """Do nothing: the output of a hidden recording is no news."""
 
     def on_hide(self) -> None:
         """Pause while hidden."""

@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 _META = "underline_codes"
 _ATTRIBUTES = ("bold", "dim", "italic", "underline", "reverse", "conceal", "strike")
-"""All that cells have here."""
+"""The attributes that cells have."""
 
 
 class _Underlined(Style):

@@ -46,16 +46,16 @@ class TerminalView(TerminalPast, can_focus=True):
     """
 
     WAY_OUT = "terminal: Ctrl+] twice leaves"
+    """How to leave while the terminal has the keys."""
     TAKES_TEXT = True
-    """Whether what is typed and pasted here stays here."""
-    """How to get away, while the keys go here."""
+    """Whether typed and pasted text goes to the program."""
 
     def __init__(self, *, waiting: str, restartable: bool, id: str) -> None:
         super().__init__(waiting=waiting, id=id)
         self.session: TerminalSession | None = None
-        """What runs in it."""
+        """The session on show."""
         self.label = ""
-        """What the border around should say."""
+        """The title of the border."""
         self.badge: tuple[str, str] = ("", "")
         """What stands before the label, such as who holds the session: text and style."""
         self.name_shown = ""
@@ -78,7 +78,7 @@ class TerminalView(TerminalPast, can_focus=True):
         self.detach()
         self.session = session
         self.draw(session)
-        session.screen.on_bell(self._rung)
+        session.screen.on_bell(self._on_bell)
         session.screen.on_clipboard(self._clipboard_asked)
         self.post_message(TerminalAsked(self, "colours"))
         self.post_message(SessionChanged(self))
@@ -314,7 +314,7 @@ class TerminalView(TerminalPast, can_focus=True):
         return self.session is not None and self._give(self.session.type, data)
 
     def report(self, data: bytes) -> bool:
-        """Tell the program what it asked to hear, such as the mouse."""
+        """Send the program a report that it requested, such as of the mouse."""
         if not data or self.session is None:
             return False
         return self._give(self.session.report, data)
@@ -389,7 +389,7 @@ class TerminalView(TerminalPast, can_focus=True):
     def _clipboard_asked(self, request: "ClipboardRequest") -> None:
         self.post_message(TerminalAsked(self, "clipboard", request))
 
-    def _rung(self) -> None:
+    def _on_bell(self) -> None:
         if not (self.looked_at and self.has_focus):
             self._note("bell")
         self.post_message(TerminalAsked(self, "bell"))

@@ -16,7 +16,7 @@ _WIDTH = 100
 
 
 def refused(text: str, patch: FilePatch, hunk: Hunk, misfit: Misfit, name: str) -> ToolError:
-    """The error for a hunk without a place: which one, where, and what stands there instead."""
+    """The error for a hunk that fits nowhere: the hunk, the place, and the file's text there."""
     total = len(patch.hunks)
     which = f"hunk {hunk.number} of {total}" if total > 1 else "the hunk"
     spots = ", ".join(str(spot) for spot in misfit.spots[:10])

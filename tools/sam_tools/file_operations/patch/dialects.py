@@ -140,7 +140,7 @@ def _without_returns(lines: list[str]) -> list[str]:
 
 
 def _is_git(lines: list[str]) -> bool:
-    """Whether it is git's own patch, whatever the words around it speak of."""
+    """Whether the patch is git's, and not of the ``Begin Patch`` dialect."""
     git = any(line.startswith("diff --git ") for line in lines)
     return git and not any(line.startswith("*** Begin Patch") for line in lines)
 

@@ -45,7 +45,7 @@ class Header:
 
     @property
     def named(self) -> bool:
-        """Whether ``---`` and ``+++`` were there."""
+        """Whether the header has ``---`` or ``+++`` lines."""
         return bool(self.old or self.new)
 
     @property
@@ -104,7 +104,7 @@ class Header:
         )
 
     def _git_names(self, first: str, second: str) -> tuple[ChangeKind, str, str]:
-        """What is done to which file, and its name afterwards."""
+        """The kind of change, the file, and its name afterwards."""
         if self.moved:
             verb: Literal["copy", "rename"] = "copy" if "copy to" in self.moved else "rename"
             names = self.moved.get(f"{verb} from", ""), self.moved.get(f"{verb} to", "")
@@ -134,7 +134,7 @@ class Header:
 
 
 def header_name(text: str) -> str:
-    """The name behind ``---`` or ``+++``, without what may follow it.
+    """The name after ``---`` or ``+++``, without a timestamp.
 
     The date of a file that is not there is the first moment of 1970: that is as good as /dev/null.
     """

@@ -236,7 +236,7 @@ class Ground:
         return None, tuple(spot.at + 1 for spot in spots)
 
     def _is_made(self, hunk: Hunk) -> bool:
-        """Whether its new lines stand there already: less context would make them twice."""
+        """Whether the hunk's new lines are in the file already, so that fuzz must not add them again."""
         new = [line.text for line in hunk.new]
         lines = self._formed(_exact).all([_exact(line) for line in new])
         return bool(new) and next(lines, None) is not None
@@ -253,8 +253,8 @@ class Ground:
         ends = end == len(self._lines)
         if last.newline == (ends and self._unended):
             return False
-        spare = fuzz - max(head, tail)
-        return (head + spare >= 0 or at == 0) and (tail + spare >= 0 or ends)
+        fuzz_left = fuzz - max(head, tail)
+        return (head + fuzz_left >= 0 or at == 0) and (tail + fuzz_left >= 0 or ends)
 
     def _matches(
         self, sought: Sequence[str], form: _Comparison, hunk: Hunk, *, head: int

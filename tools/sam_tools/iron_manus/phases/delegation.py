@@ -175,7 +175,7 @@ def handoff_name(role: str, task: TaskView | None = None) -> str:
 
 
 def _without_verbs(gate: Gate) -> Gate:
-    """A gate for an agent that does one todo: it cannot move the session that it works for."""
+    """A gate for the agent of one todo, which may not move the session itself."""
 
     def decide(key: str) -> str:
         if key.partition(".")[0] in _FORBIDDEN:

@@ -15,8 +15,6 @@ from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
 
-ENTITY_TYPES = ("session", "phase", "task", "role", "api", "performance")
-RELATION_TYPES = ("transitions_to", "spawns", "depends_on", "uses", "tracks", "contains")
 NOTED = "graph_noted"
 _MOST = 5000
 """Notes of one session."""

@@ -24,7 +24,7 @@ Status = Literal["pass", "warn", "fail"]
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """The status of one check, and its detail."""
+    """The status and the detail of a check."""
 
     status: Status
     detail: str

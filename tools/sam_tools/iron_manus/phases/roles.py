@@ -18,7 +18,7 @@ Level = Literal["multi-step", "complex"]
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One role. ``output`` is its usual deliverable, ``authority`` what it may decide.
+    """A role. ``output`` is its usual deliverable, ``authority`` the decisions that it may take.
 
     ``terms`` are words and phrases of an objective that speak for it, with their weight;
     ``needs_ui`` lets them count only where the objective is about a user interface. ``categories``

@@ -22,17 +22,17 @@ _MOST_EVENTS = 5000
 
 @dataclass(frozen=True, slots=True)
 class ManusSession:
-    """One session in its present state. ``ticket`` is its open step, or None."""
+    """The present state of a session. ``ticket`` is its open step, or None."""
 
     view: ExecutionView
     steps: Mapping[str, StepView]
     ticket: Ticket | None
     role_reasons: tuple[str, ...] = ()
-    """Why it has its role."""
+    """Reasons for the choice of the role."""
 
     @property
     def id(self) -> str:
-        """The session is the execution."""
+        """The id of the session's execution."""
         return self.view.id
 
     @property
@@ -64,7 +64,7 @@ class ManusSession:
         return step.tasks if step else ()
 
     def output(self, step: str) -> Mapping[str, object]:
-        """What a phase handed in, or nothing yet."""
+        """The output of a phase; empty before."""
         view = self.steps.get(step)
         return (view.output or {}) if view else {}
 

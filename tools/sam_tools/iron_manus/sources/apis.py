@@ -196,5 +196,5 @@ class ApiTools:
 
 
 def fetches(urls: Sequence[str]) -> tuple[Access, ...]:
-    """That each of these leaves the machine."""
+    """The network accesses for these addresses."""
     return tuple(Fetch(url, f"endpoint.{number}") for number, url in enumerate(urls))

@@ -32,7 +32,7 @@ _SAME = {
     "deep": "depth", "heavy": "weight", "weigh": "weight", "established": "founded",
     "created": "founded", "temp": "temperature", "fast": "speed",
 }  # fmt: skip
-"""Words that name one property."""
+"""Synonyms of properties."""
 _EMPTY_WORDS = """\
 the and for with from that this these those has have had its was were are been being than about around
 over under nearly almost roughly approximately some more most less least only just also which who count

@@ -276,7 +276,7 @@ def _scored(entry: ApiEntry, words: Sequence[str], role: str) -> Ranked:
         score += 0.3
         reasons.append(f"{role} prefers {entry.category}")
     score += entry.reliability * 0.1
-    score += (0.05 if entry.auth == "None" else 0) + 0.025  # CORS, which all of them allow
+    score += (0.05 if entry.auth == "None" else 0) + 0.025  # CORS: every listed API allows it
     score += 0.025 if entry.https else 0
     topical = any(word not in _GENERAL for word in hits)
     return Ranked(entry, round(min(1.0, score), 3), tuple(reasons), topical)

@@ -48,7 +48,7 @@ class MetadataSubject:
 def _judge(
     watch: Watch, call: Notification, subject: MetadataSubject, change: Change, *, mode: int = 0
 ) -> None:
-    """Judge one change of metadata and do it. ``mode`` has the permission bits that it sets, or 0."""
+    """Judge one change of metadata and carry it out. ``mode`` has the permission bits to set, or 0."""
     target = Target(call.thread, watch.memory)
     rights = watch.rights(call)
     try:
@@ -256,7 +256,7 @@ def _file_flags(watch: Watch, call: Notification) -> None:
 
 
 def metadata_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
-    """The function that judges each of these system calls."""
+    """The handlers of system calls that change metadata, by name."""
     groups: tuple[tuple[Callable[[Watch, Notification], None], tuple[str, ...]], ...] = (
         (_mode, ("chmod", "fchmod", "fchmodat", "fchmodat2")),
         (_owner, ("chown", "lchown", "fchown", "fchownat")),

@@ -144,7 +144,7 @@ def _judge(
     target = Target(call.thread, watch.memory)
     old, new = paths
     inside = is_inside(watch, old) and is_inside(watch, new)
-    early = watch.landlock < RENAMING_HELD  # which lets nothing change its folder
+    early = watch.landlock < RENAMING_HELD  # such a Landlock denies every move between folders
     if left_to_landlock(watch, old) and left_to_landlock(watch, new) and not (inside and early):
         watch.proceed(call)
         return

@@ -319,7 +319,7 @@ def _start(watch: Watch, call: Notification) -> None:
 
 
 def name_handlers(drafts: Drafts) -> dict[str, Callable[[Watch, Notification], None]]:
-    """The function that judges each of these system calls."""
+    """The handlers of system calls that open, create, rename or delete names, by name."""
 
     def at(w: Watch, call: Notification, directory: int, path: int, follow: bool = False) -> Named:
         text = w.memory.text(call.thread, call.arguments[path])

@@ -1,4 +1,4 @@
-"""The path arguments of waiting calls: where they lead, and who decides what is done there."""
+"""Path arguments of waiting system calls: resolution, and the judgement of the resolved place."""
 
 import errno
 import os
@@ -37,17 +37,17 @@ def signed(word: int) -> int:
 
 
 def left_to_landlock(watch: Watch, path: ResolvedPath) -> bool:
-    """What the kernel lets through, or nothing that a person could decide about."""
+    """Accesses that the kernel's ruleset allows, or that no person could decide about."""
     return path.special or watch.granted.holds(path.real) or path.real.startswith(_UNASKED)
 
 
 def is_inside(watch: Watch, path: ResolvedPath) -> bool:
-    """Whether the run may change it."""
+    """Whether the run may write to a real path."""
     return not path.special and watch.inside.holds(path.real)
 
 
 def hopeless(path: ResolvedPath) -> bool:
-    """Whether the path is refused without a question."""
+    """Whether accesses to the path are denied without a question."""
     return path.special or path.real.startswith(_UNASKED)
 
 

@@ -77,10 +77,10 @@ def belongs(caller: int, process: int) -> bool:
 
 
 def _session(watch: Watch, call: Notification) -> None:
-    """A process leaves its session for one of its own, which belongs to the run as well."""
+    """Add the session that a process is about to create to the run."""
     process = Target(call.thread, watch.memory).process
     since = watch.census.add(process)
-    # Before it can leave, so that whoever looks for it afterwards knows where.
+    # Reported before the call, so that later searches look in the new session, too.
     watch.report({"tell": "session", "session": process, "since": since})
     watch.proceed(call)
 
@@ -125,7 +125,7 @@ def _behind(caller: int, descriptor: int) -> int:
 
 
 def process_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
-    """For each of these calls what judges it."""
+    """The handlers of system calls on processes, by name."""
     signals = dict.fromkeys(SIGNALLING, _signal)
     return {
         **dict.fromkeys(SCHEDULING, _schedule),

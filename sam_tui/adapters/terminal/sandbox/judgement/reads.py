@@ -1,4 +1,4 @@
-"""Opening what is read: the supervisor judges a name, opens exactly what has it, and hands that over.
+"""Opens for reading: the supervisor judges a name, opens exactly that file, and hands it over.
 
 Nothing is left to the kernel, which would read the path again: a thread could have exchanged it. A path
 without links is opened with links refused, so the judged name is the opened file's. Where it leads
@@ -191,7 +191,7 @@ def _name(handle: int) -> str:
 
 
 def _may_see(watch: Watch, target: Target, real: str) -> bool:
-    """Whether the caller may look at that of a process: of its own run's, or what all may see.
+    """Whether the caller may read this file of ``/proc``: its own run's, or what every process may.
 
     To be asked while a descriptor is held: so the number cannot mean another process by then.
     """
@@ -230,14 +230,14 @@ def _judge_object(
 
 
 def _is_free(watch: Watch, target: Target, name: str, *, deleted: bool) -> bool:
-    """Whether what bears a name is read without a question; shared memory if the run made it."""
+    """Whether a file of that name is read without a question; shared memory only if the run created it."""
     if is_shared(name) and not deleted and not watch.created.holds(target, name):
         return False
     return watch.reads.within(name)
 
 
 def _is_file_name(name: str, *, deleted: bool) -> bool:
-    """Whether it names a place, and not a pipe, a socket or memory that never had one."""
+    """Whether the name is a path, and not that of a pipe, a socket or anonymous memory."""
     return name[:1] == "/" and not (deleted and name.startswith(_MEMORY_FILE))
 
 
@@ -278,7 +278,7 @@ def _ask(
 
 
 def _open_device(watch: Watch, call: Notification, target: Target, handle: int, flags: int) -> None:
-    """Devices that hold nothing, and terminals of the run."""
+    """Open a device without content, or a terminal of the run."""
     device = os.fstat(handle).st_rdev
     numbers, real = (os.major(device), os.minor(device)), _name(handle)
     if numbers == _TERMINAL:

@@ -85,7 +85,7 @@ def _judge(watch: Watch, notification: Notification, kind: str) -> None:
 
 
 def object_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
-    """The function that judges each of these system calls."""
+    """The handlers of system calls on System V shared memory, semaphores and queues, by name."""
     return {
         name: _get if name in _MAKING else _control if name.endswith("ctl") else _use
         for name in OBJECT_CALLS

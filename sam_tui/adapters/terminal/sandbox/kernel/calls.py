@@ -204,7 +204,7 @@ class ProcessMemory:
         if opened is not None:
             try:
                 return os.pread(opened, _LONGEST_STATUS, 0)
-            except OSError:  # that thread is gone, and this is another one
+            except OSError:  # the thread ended, and another one has its id
                 os.close(self._statuses.pop(thread))
         handle = os.open(f"/proc/{thread}/status", os.O_RDONLY | os.O_CLOEXEC)
         while len(self._statuses) >= _MOST_STATUSES:

@@ -25,7 +25,7 @@ LEAST_ABI = 3
 """Before this, truncation cannot be refused (linux/landlock.h), so without a supervisor outside files
 could be emptied."""
 LEAST_SUPERVISED_ABI = 1
-"""With one: what is missing, it carries out itself."""
+"""The least version with a supervisor, which enforces the missing rules."""
 RENAME_ABI = 2
 NETWORK_ABI = 4
 DEVICE_ABI = 5
@@ -160,7 +160,7 @@ def maskable(bounds: Bounds) -> tuple[str, ...]:
 
 @lru_cache(8)
 def splits(masked: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders whose entries are allowed one by one, so that the secret among them is left out."""
+    """The folders above secrets: their entries get rules one by one, without the secrets."""
     folders: set[str] = set()
     for secret in masked:
         above = secret

@@ -20,7 +20,7 @@ _RESPONSE = struct.Struct("=QqiI")
 
 
 class Notification(NamedTuple):
-    """One waiting system call: its id, the calling thread, its number and its six arguments."""
+    """One waiting system call: id, calling thread, number, and six arguments."""
 
     id: int
     thread: int

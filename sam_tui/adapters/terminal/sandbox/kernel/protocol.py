@@ -1,7 +1,7 @@
 """What program, supervisor and starting commands say to each other, one datagram a message."""
 
 MESSAGE = 256 * 1024
-"""Bytes that one message may have."""
+"""Bytes of a message at most."""
 LISTENING = b"L"
 """A starting command hands over its listener."""
 GO = b"G"

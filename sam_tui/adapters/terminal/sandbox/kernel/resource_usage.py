@@ -52,7 +52,7 @@ def tasks_of_the_system() -> int:
 
 
 def memory_of(processes: Iterable[int], most: int) -> int:
-    """Bytes that these processes wrote and keep, what several share counted once.
+    """Bytes of private and shared memory that these processes wrote; shared pages count once.
 
     Files that the system can read again are left out. Where even all that is resident is no more than
     ``most``, that larger number is the answer, because it costs little.

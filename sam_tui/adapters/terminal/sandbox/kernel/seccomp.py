@@ -174,7 +174,7 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
     if live:
         blocks["setsid"] = [_give(NOTIFY)]
     blocks["unshare"] = _when_bits(0, NAMESPACES | UNSHARED_TIME, FAIL | errno.EPERM)
-    blocks |= _objects_and_kin(live=live)
+    blocks |= _objects_and_scheduling(live=live)
     blocks["ioctl"] = _ioctl(live=live)
     if network == "hosts" and live:
         blocks |= _held_to_hosts()
@@ -187,7 +187,7 @@ def _blocks(network: Network, *, live: bool) -> dict[str, list[Instruction]]:
     return blocks
 
 
-def _objects_and_kin(*, live: bool) -> dict[str, list[Instruction]]:
+def _objects_and_scheduling(*, live: bool) -> dict[str, list[Instruction]]:
     """System V objects and the scheduling of processes: a run's own alone, and the caller's own freely."""
     if not live:
         return {name: [_give(FAIL | errno.ENOSYS)] for name in OBJECT_CALLS}
@@ -388,7 +388,7 @@ def passing() -> bytes:
 
 
 def sealing(machine: Machine) -> bytes:
-    """A second filter, for when the listener is handed over: nothing is sent unseen from then on."""
+    """A second filter, after the listener was handed over: no message leaves unsupervised from then on."""
     instructions: list[Instruction] = [
         (_LOAD, 0, 0, _NUMBER),
         (_EQUAL, 0, 3, machine.calls["sendmsg"]),

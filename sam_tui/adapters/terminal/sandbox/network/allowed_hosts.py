@@ -1,4 +1,4 @@
-"""What one run may reach where its network is held to hosts: its lists, and what names stand for.
+"""The hosts that one run may reach: its lists, and the addresses that stand for names.
 
 A name that is listed is looked up, and its addresses are its own for a while. Any other is given an
 address that stands in for it, out of blocks that lead nowhere: connecting to that is where it is

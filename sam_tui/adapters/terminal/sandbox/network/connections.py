@@ -175,5 +175,5 @@ def _listen(watch: Watch, notification: Notification) -> None:
 
 
 def connection_handlers() -> dict[str, Callable[[Watch, Notification], None]]:
-    """The function that judges each of these system calls."""
+    """The handlers of system calls on sockets, by name."""
     return {"connect": _connect, "socket": _socket, "listen": _listen}

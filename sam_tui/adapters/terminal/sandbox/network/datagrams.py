@@ -82,7 +82,7 @@ class Messages:
 
     def __init__(self) -> None:
         self.inodes: set[int] = set()
-        """Of all such sockets that were made here."""
+        """Inodes of all datagram sockets of the run."""
         self._looking = False
         self._left: set[int] = set()
         """Threads whose sending was left to the kernel."""

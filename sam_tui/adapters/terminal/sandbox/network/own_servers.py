@@ -1,4 +1,4 @@
-"""Servers on this machine that commands and sessions of this program run."""
+"""Servers on this machine that belong to commands and sessions of this program."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -8,7 +8,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.caller import stat_fields
 
 
 class OwnServers:
-    """Looks who listens. ``leaders`` gives the processes that lead the sessions of our commands."""
+    """Finds the processes that listen on a port. ``leaders`` gives the session leaders of our commands."""
 
     def __init__(self, leaders: Callable[[], Iterable[int]]) -> None:
         self._leaders = leaders

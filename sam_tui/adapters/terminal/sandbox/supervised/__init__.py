@@ -1,1 +1,1 @@
-"""One supervised run: what it may do, what it made, and what can be seen of its processes."""
+"""One supervised run: its permissions, its processes, and the places that it writes to."""

@@ -44,7 +44,7 @@ class ResolvedPath:
 
 
 class Target:
-    """The thread behind one notification. Its state is read while it waits."""
+    """The calling thread of one notification; its state is read while the call waits."""
 
     def __init__(self, thread: int, memory: ProcessMemory) -> None:
         self.thread = thread
@@ -59,7 +59,7 @@ class Target:
         return self._memory.data(self.thread, address, size)
 
     def base(self, directory: int) -> str:
-        """The path of its working folder, or of one of its descriptors. Raises OSError."""
+        """The path of the working folder, or of one of its descriptors. Raises OSError."""
         if directory == AT_FDCWD:
             return os.readlink(f"/proc/{self.thread}/cwd")
         return os.readlink(f"/proc/{self.thread}/fd/{directory}")

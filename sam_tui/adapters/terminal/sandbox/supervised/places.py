@@ -1,4 +1,4 @@
-"""What one run knows of the places in its folders: where they are, what stood there, what is open."""
+"""Places that later run, in the folders of one run: their paths, content and open descriptors."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ class Inside:
         self._folders: dict[str, tuple[float, str]] = {}
 
     def holds(self, real: str) -> bool:
-        """Whether a real path is one of these or lies below one."""
+        """Whether a real path is one of these folders or lies below one."""
         if self._kept and f"{real}/".startswith(self._kept):
             return False
         return real.startswith(self._beneath) or real in self._exact
@@ -278,7 +278,7 @@ class WatchedPlaces:
         self._asked.setdefault(real, [])
 
     def answered(self, real: str) -> None:
-        """Continue what waits for the answer about this path."""
+        """Continue the calls that wait for the answer about this path."""
         for go_on in self._asked.pop(real, []):
             go_on()
         if not self._asked:

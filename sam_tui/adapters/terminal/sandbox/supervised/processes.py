@@ -134,7 +134,7 @@ class Census:
         return [pid for pid, state in members if state not in b"ZX"]
 
     def terminate(self) -> list[int]:
-        """Send SIGTERM to all; returns those that were running."""
+        """Send SIGTERM to all running processes; returns their ids."""
         living = self.living()
         send(living, signal.SIGTERM)
         return living
@@ -228,12 +228,12 @@ def _environment(pid: int, rounds: int) -> list[bytes]:
                 break
             select.select([], [], [], _EXECUTION)
     except OSError:
-        pass  # it is gone, or somebody else's
+        pass  # the process ended or belongs to another user
     return []
 
 
 def send(pids: Sequence[int], number: signal.Signals) -> None:
-    """Signal each that is still there."""
+    """Signal each process; those that are gone are skipped."""
     for pid in pids:
         with suppress(OSError):
             os.kill(pid, number)

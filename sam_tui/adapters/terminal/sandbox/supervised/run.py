@@ -1,4 +1,4 @@
-"""One supervised run: what it may do, what was asked for it, and how its waiting calls are answered."""
+"""One supervised run: its terms, its open questions, and the answers to its waiting system calls."""
 
 import errno
 import math
@@ -49,9 +49,8 @@ class OutsideWish:
 
 @dataclass(frozen=True, slots=True)
 class RunTerms:
-    """What a run may do: real folders that it may change, what is kept of them, those of them in which
-    the supervisor makes the changes, devices that it may only write to, and whether the person can be
-    asked."""
+    """The terms of a run: ``roots`` are writable real folders without ``kept``; in ``watched`` the
+    supervisor makes the changes; ``devices`` are write-only; ``asking``: a person can be asked."""
 
     number: int
     roots: tuple[str, ...]
@@ -119,7 +118,7 @@ class Watch:
         self.rights_changed = False
         """Whether any of its processes may act as somebody else than the supervisor."""
         self.reads = Reads()
-        """What it reads without a question."""
+        """Paths that the run reads without a question."""
         self.hosts: Hosts | None = None
         """Where its network is held to a list of hosts."""
         self.datagram_sockets: Set[int] = frozenset()
@@ -332,7 +331,8 @@ class Watch:
         self.later_run.when_settled(lambda: self._tell({"tell": "finished", "run": self.number}))
 
     def drafting(self) -> None:
-        """Tell the program that the run writes to a place, so that it waits for what comes of it."""
+        """Tell the program that the run writes to a place that later runs, so that it waits for the
+        outcome."""
         if not self.later_run.drafted:
             self.later_run.drafted = True
             self._tell({"tell": "drafting", "run": self.number})

@@ -1,4 +1,4 @@
-"""The door at work against a real server: redirects, rebinding, time, headers."""
+"""The URL guard against a real server: redirects, rebinding, time, headers."""
 
 import asyncio
 
