@@ -33,15 +33,15 @@ _NEEDS: JsonDict = {
         {
             "required": ["task"],
             "properties": {
-                "task": {"pattern": r"\S"},
-                "mode": {"enum": ["EXECUTE_FULL_PLAN", "PLAN_ONLY"]},
+                "task": {"type": "string", "pattern": r"\S"},
+                "mode": {"enum": ["EXECUTE_FULL_PLAN", "PLAN_ONLY", None]},
             },
         },
         {
             "required": ["mode", "taskIdToLoad"],
             "properties": {
                 "mode": {"enum": ["SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK"]},
-                "taskIdToLoad": {"minLength": 1},
+                "taskIdToLoad": {"type": "string", "minLength": 1},
             },
         },
     ]
@@ -50,16 +50,16 @@ _NEEDS: JsonDict = {
 
 
 class PlanRequest(_Form):
-    """The body of ``POST /api/generate-plan``, as seed 002 has it."""
+    """The body of ``POST /api/generate-plan``, as seed 002 has it; null is as if it were not there."""
 
     model_config = ConfigDict(json_schema_extra=_NEEDS)
 
-    task: Annotated[str, Field(max_length=200_000)] = ""
-    mode: Literal["EXECUTE_FULL_PLAN", "PLAN_ONLY", "SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK"] = (
-        "EXECUTE_FULL_PLAN"
-    )
-    taskIdToLoad: Annotated[str, Field(max_length=200)] = ""
-    aiService: Annotated[str, Field(max_length=100)] = ""
+    task: Annotated[str, Field(max_length=200_000)] | None = None
+    mode: (
+        Literal["EXECUTE_FULL_PLAN", "PLAN_ONLY", "SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK"] | None
+    ) = None
+    taskIdToLoad: Annotated[str, Field(max_length=200)] | None = None
+    aiService: Annotated[str, Field(max_length=100)] | None = None
 
 
 class ReplyRequest(_Form):
@@ -105,7 +105,12 @@ class PlanRoutes:
         form = await _body(request, PlanRequest)
         if form.aiService and (fault := self._tasks.service_fault(form.aiService)):
             raise HTTPException(404, fault)
-        served = self._tasks.begin(form.task, form.mode, form.taskIdToLoad, form.aiService)
+        served = self._tasks.begin(
+            form.task or "",
+            form.mode or "EXECUTE_FULL_PLAN",
+            form.taskIdToLoad or "",
+            form.aiService or "",
+        )
         if EVENTS in request.headers.get("accept", ""):
             return self._stream(served)
         if "respond-async" in request.headers.get("prefer", ""):

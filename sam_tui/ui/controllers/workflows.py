@@ -101,7 +101,8 @@ class WorkflowRuns:
         await self._runtime.gather_tools(session.conversation if session is not None else None)
         try:
             self._runtime.parts.require_hand_out()
-            execution = PlannedTasks(self._workflows).begin(task, "PLAN_ONLY")
+            tasks = PlannedTasks(self._workflows, self._runtime.require_models)
+            execution = tasks.begin(task, "PLAN_ONLY")
             self.open()
             if self._screen is not None:
                 self._screen.choose(execution)
@@ -194,6 +195,7 @@ class WorkflowRuns:
 
     def _start(self, name: str, params: dict[str, str]) -> None:
         try:
+            self._runtime.require_models(self._workflows.catalog.certain(name))
             execution = self._workflows.start(name, params).execution_id
         except SamError as error:
             self._complain(error)
