@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.config import JsonDict
@@ -17,7 +17,8 @@ from sam_tui.core.errors import SamError, UsageError
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.plan_server.tasks import Fields, ServedTask, ServedTasks, TooMany
 
-MOST_BODY = 1_000_000
+MOST_BODY = 2_500_000
+"""Bytes: the longest task, each of its characters escaped as a pair."""
 PUBLIC = frozenset({("GET", "/"), ("GET", "/openapi.json")})
 """What is answered without the token."""
 EVENTS = "text/event-stream"
@@ -49,10 +50,22 @@ _NEEDS: JsonDict = {
 """What the modes need, for the document; ``PlannedTasks`` refuses what lacks it."""
 
 
+def _describe(schema: JsonDict) -> None:
+    """Finish the document's form of a request: null beside the type of each field, and what modes need.
+
+    pydantic says ``anyOf`` for null, of which schemathesis cannot make examples beside that of the modes.
+    """
+    for form in cast("dict[str, dict[str, Any]]", schema["properties"]).values():
+        form |= {**form.pop("anyOf")[0], "type": ["string", "null"]}
+        if "enum" in form:
+            form["enum"] = [*form["enum"], None]
+    schema |= _NEEDS
+
+
 class PlanRequest(_Form):
     """The body of ``POST /api/generate-plan``, as seed 002 has it; null is as if it were not there."""
 
-    model_config = ConfigDict(json_schema_extra=_NEEDS)
+    model_config = ConfigDict(json_schema_extra=_describe)
 
     task: Annotated[str, Field(max_length=200_000)] | None = None
     mode: (
