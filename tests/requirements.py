@@ -661,7 +661,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "plan-api:approvals": Requirement("What a task needs approved waits for an answer over the wire; nothing approves itself.", "issue 15.5"),
     "plan-api:cancel": Requirement("A task that runs can be cancelled.", "issue 15.5"),
     "plan-api:codes": Requirement("Requests that are not of the form, name nothing or are too long get their own status codes and a sentence.", "issue 15.5, E3"),
-    "plan-api:connections": Requirement("The plan API takes so many connections at once and tells who comes beyond them; silent ones are closed.", "issue 12 C15"),
+    "plan-api:connections": Requirement("The plan API takes so many connections at once and tells who comes beyond them; silent ones, and those whose request never ends, are closed.", "issue 12 C15"),
     "plan-api:door": Requirement("The plan API needs its token, answers to names of this machine alone, and to no web page of others.", "issue 15.5, E3"),
     "plan-api:events": Requirement("Progress comes as server-sent events, the result as the last.", "issue 15.5"),
     "plan-api:modes": Requirement("The modes of seed 002 answer with its fields.", "issue 15.5, seed 002 3.4"),

@@ -14,7 +14,7 @@ from sam_tui.core.services import Online
 if TYPE_CHECKING:
     from sam_tui.core.ports.model import Model, ModelCatalog, ModelFacts
     from sam_tui.core.usage import Price
-    from sam_tui.core.workflow.drivers.models import Purpose
+    from sam_tui.core.workflow.drivers.models import ModelSource
 
 
 class Providers(Processes):
@@ -42,11 +42,17 @@ class Providers(Processes):
         return read_prices(folder)
 
     @property
-    def purposes(self) -> "Mapping[Purpose, str]":
-        """The models that the person named for purposes of plans."""
-        from sam_tui.core.workflow.drivers.models import purposes_from
+    def model_source(self) -> "ModelSource":
+        """How steps of workflows get their models: those named for purposes, and the catalog's."""
+        from sam_tui.core.workflow.drivers.models import ModelSource, purposes_from
 
-        return purposes_from(self.environ)
+        catalog = self.catalog
+        return ModelSource(
+            purposes_from(self.environ),
+            lambda offer, options: catalog.open(offer, options=options),
+            catalog.host,
+            catalog.service,
+        )
 
     @property
     def default_model(self) -> str:

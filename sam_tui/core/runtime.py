@@ -1,6 +1,6 @@
 """What a front end is given: everything that runs, behind a few names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.checkpoints import Rewinder
     from sam_tui.core.tooling.executor import Executor
     from sam_tui.core.tooling.registry import Registry
-    from sam_tui.core.workflow.drivers.models import Purpose
+    from sam_tui.core.workflow.drivers.models import ModelSource, ModelStep
     from sam_tui.core.workflow.drivers.run import StepHandOut
     from sam_tui.core.workflow.drivers.runner import Runner
     from sam_tui.core.workflow.lazy import LazyWorkflows
@@ -68,7 +68,7 @@ class RuntimeParts(Services, Protocol):
         ...
 
     @property
-    def purposes(self) -> "Mapping[Purpose, str]": ...
+    def model_source(self) -> "ModelSource": ...
     @property
     def recordings(self) -> "Recordings": ...
     @property
@@ -337,16 +337,9 @@ class Runtime:
 
         Raises ``SamError`` where steps are to be handed out and no queue can be opened.
         """
-        from sam_tui.core.workflow.drivers.models import ModelSource
         from sam_tui.core.workflow.drivers.run import RunContext
         from sam_tui.core.workflow.drivers.runner import Runner
 
-        choice = ModelSource(
-            self.parts.purposes,
-            lambda offer, options: self.catalog.open(offer, options=options),
-            self.catalog.host,
-            self.catalog.service,
-        )
         crew = RunContext(
             self.engine,
             self.conversations,
@@ -354,12 +347,18 @@ class Runtime:
             self.model,
             ConversationId(""),
             report,
-            choice,
+            self.parts.model_source,
             self.parts.save_task_file,
             self._recall,
             self.parts.hand_out,
         )
         return Runner(self.workflows.workflows(), crew, self.bus)
+
+    def require_models(self, steps: "Iterable[ModelStep]", service: str = "") -> None:
+        """Raise ``ConfigurationError`` where steps would ask a model and none is chosen for them."""
+        from sam_tui.core.workflow.drivers.models import RunModels
+
+        RunModels(self.model, self.parts.model_source, service).require(steps)
 
     async def gather_tools(self, conversation: ConversationId | None = None) -> None:
         """Have the tools of MCP servers join the others, as they do before a message."""

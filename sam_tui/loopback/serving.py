@@ -4,7 +4,9 @@ import asyncio
 import socket
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -14,21 +16,28 @@ from sam_tui.stop_signals import signals_stop
 
 MOST_CONNECTIONS = 128
 """At once; who comes beyond them is refused, and of twice as many nothing is heard."""
-_SILENCE = 10.0
-"""Seconds that a connection may be open before its first request is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds that a client may take, after which its connection is closed.
+
+    ``head`` is for the first line and headers of a request, on a new connection from its beginning;
+    ``body`` for all that follows them.
+    """
+
+    head: float = 10.0
+    body: float = 30.0
 
 
 @asynccontextmanager
 async def serve_until(
-    app: App, listening: socket.socket, *, silence: float = _SILENCE
+    app: App, listening: socket.socket, *, patience: Patience = Patience()
 ) -> AsyncGenerator[asyncio.Event]:
-    """Serve meanwhile; the event is set by the first signal.
-
-    A connection without a request is closed after ``silence`` seconds.
-    """
+    """Serve meanwhile; the event is set by the first signal."""
     config = uvicorn.Config(
         app,  # pyright: ignore[reportArgumentType] # uvicorn's own types of the same protocol
-        http=_protocol(silence),
+        http=_protocol(patience),
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -46,8 +55,8 @@ async def serve_until(
             await serving
 
 
-def _protocol(silence: float) -> type[asyncio.Protocol]:
-    """uvicorn's HTTP, with so many connections at most."""
+def _protocol(patience: Patience) -> type[asyncio.Protocol]:
+    """uvicorn's HTTP, with so many connections at most, and so much patience with each."""
 
     class Bounded(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] # as uvicorn has it
@@ -56,15 +65,31 @@ def _protocol(silence: float) -> type[asyncio.Protocol]:
                 transport.abort()
             elif len(self.connections) > MOST_CONNECTIONS:
                 self.app = _full  # pyright: ignore[reportAttributeAccessIssue] # uvicorn's own types
-            self._waiting = self.loop.call_later(silence, self._expire)
+            self._awaited: object = None  # the request whose body is awaited
+            self._limit: asyncio.TimerHandle | None = None
+            self._allow(patience.head)
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._waiting.cancel()
+            self._allow(None)
             super().connection_lost(exc)
 
-        def _expire(self) -> None:
-            if not self.cycle:  # made with the first request
-                self.transport.close()
+        def handle_events(self) -> None:
+            super().handle_events()
+            if self.conn.their_state is h11.SEND_BODY:
+                if self._awaited is not self.cycle:
+                    self._awaited = self.cycle
+                    self._allow(patience.body)
+            elif self.conn.their_state is not h11.IDLE:
+                self._allow(None)  # the request is whole
+            elif self._limit is None and self.conn.trailing_data[0]:
+                self._allow(patience.head)
+
+        def _allow(self, seconds: float | None) -> None:
+            """Close the connection after so many seconds from now; None: not any more."""
+            if self._limit is not None:
+                self._limit.cancel()
+            close = self.transport.close
+            self._limit = None if seconds is None else self.loop.call_later(seconds, close)
 
     return Bounded
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.config import JsonDict
@@ -17,7 +17,8 @@ from sam_tui.core.errors import SamError, UsageError
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.plan_server.tasks import Fields, ServedTask, ServedTasks, TooMany
 
-MOST_BODY = 1_000_000
+MOST_BODY = 2_500_000
+"""Bytes: the longest task, each of its characters escaped as a pair."""
 PUBLIC = frozenset({("GET", "/"), ("GET", "/openapi.json")})
 """What is answered without the token."""
 EVENTS = "text/event-stream"
@@ -33,15 +34,15 @@ _NEEDS: JsonDict = {
         {
             "required": ["task"],
             "properties": {
-                "task": {"pattern": r"\S"},
-                "mode": {"enum": ["EXECUTE_FULL_PLAN", "PLAN_ONLY"]},
+                "task": {"type": "string", "pattern": r"\S"},
+                "mode": {"enum": ["EXECUTE_FULL_PLAN", "PLAN_ONLY", None]},
             },
         },
         {
             "required": ["mode", "taskIdToLoad"],
             "properties": {
                 "mode": {"enum": ["SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK"]},
-                "taskIdToLoad": {"minLength": 1},
+                "taskIdToLoad": {"type": "string", "minLength": 1},
             },
         },
     ]
@@ -49,17 +50,29 @@ _NEEDS: JsonDict = {
 """What the modes need, for the document; ``PlannedTasks`` refuses what lacks it."""
 
 
+def _describe(schema: JsonDict) -> None:
+    """Finish the document's form of a request: null beside the type of each field, and what modes need.
+
+    pydantic says ``anyOf`` for null, of which schemathesis cannot make examples beside that of the modes.
+    """
+    for form in cast("dict[str, dict[str, Any]]", schema["properties"]).values():
+        form |= {**form.pop("anyOf")[0], "type": ["string", "null"]}
+        if "enum" in form:
+            form["enum"] = [*form["enum"], None]
+    schema |= _NEEDS
+
+
 class PlanRequest(_Form):
-    """The body of ``POST /api/generate-plan``, as seed 002 has it."""
+    """The body of ``POST /api/generate-plan``, as seed 002 has it; null is as if it were not there."""
 
-    model_config = ConfigDict(json_schema_extra=_NEEDS)
+    model_config = ConfigDict(json_schema_extra=_describe)
 
-    task: Annotated[str, Field(max_length=200_000)] = ""
-    mode: Literal["EXECUTE_FULL_PLAN", "PLAN_ONLY", "SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK"] = (
-        "EXECUTE_FULL_PLAN"
-    )
-    taskIdToLoad: Annotated[str, Field(max_length=200)] = ""
-    aiService: Annotated[str, Field(max_length=100)] = ""
+    task: Annotated[str, Field(max_length=200_000)] | None = None
+    mode: (
+        Literal["EXECUTE_FULL_PLAN", "PLAN_ONLY", "SYNTHESIZE_ONLY", "EXECUTE_PLANNED_TASK"] | None
+    ) = None
+    taskIdToLoad: Annotated[str, Field(max_length=200)] | None = None
+    aiService: Annotated[str, Field(max_length=100)] | None = None
 
 
 class ReplyRequest(_Form):
@@ -105,7 +118,12 @@ class PlanRoutes:
         form = await _body(request, PlanRequest)
         if form.aiService and (fault := self._tasks.service_fault(form.aiService)):
             raise HTTPException(404, fault)
-        served = self._tasks.begin(form.task, form.mode, form.taskIdToLoad, form.aiService)
+        served = self._tasks.begin(
+            form.task or "",
+            form.mode or "EXECUTE_FULL_PLAN",
+            form.taskIdToLoad or "",
+            form.aiService or "",
+        )
         if EVENTS in request.headers.get("accept", ""):
             return self._stream(served)
         if "respond-async" in request.headers.get("prefer", ""):

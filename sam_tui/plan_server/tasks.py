@@ -55,7 +55,7 @@ class ServedTasks:
 
     def __init__(self, runtime: Runtime, group: asyncio.TaskGroup) -> None:
         self._runtime, self._group = runtime, group
-        self.planned = PlannedTasks(runtime.workflows.workflows())
+        self.planned = PlannedTasks(runtime.workflows.workflows(), runtime.require_models)
         self.served: dict[str, ServedTask] = {}
 
     def begin(self, task: str, mode: str, task_id: str, service: str = "") -> ServedTask:

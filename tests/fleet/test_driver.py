@@ -9,18 +9,32 @@ import pytest
 
 from sam_tui.adapters.fleet.driver import Driver
 from sam_tui.adapters.fleet.messages import (
+    FLEET_ROLE,
     HeadlessInput,
     HeadlessResult,
     SubTaskMessage,
     SubTaskResult,
 )
-from sam_tui.adapters.fleet.queues import LEASE_SECONDS, WorkHold, failure
+from sam_tui.adapters.fleet.queues import LEASE_SECONDS, SubTaskQueue, WorkHold, failure
 from sam_tui.adapters.fleet.records import FleetFolder, Fleets, FleetSettings
 from sam_tui.adapters.fleet.tasks import FleetLimits, FleetTask, Rate
 from tests.fleet.hands import Hands, hands, module_hands
 from tests.fleet.waiting import until
 
 __all__ = ["hands", "module_hands"]
+
+
+LIES: dict[str, dict[str, Any]] = {
+    "of another": {"sub_task_id": "t9-1"},
+    "of another fleet": {"parent_task_id": "other"},
+    "of another role": {"worker_agent_role": "UtilityAgent"},
+    "negative": {"result_data": {"cost": -1.0}},
+    "huge": {"result_data": {"tokens": 10**400}},
+    "endless": {"result_data": {"seconds": float("inf")}},
+    "no result": {"result_data": [1]},
+    "not well": {"error_details": {"message": "but no"}},
+}
+"""What results of workers that lie have in place of the truth, by the prompt."""
 
 
 class Drive:
@@ -81,11 +95,11 @@ class Drive:
                 lambda: len(self.begun) > 1 or rows(workflow_ids=[hold.id])[0].status != "PENDING"
             )
         result = HeadlessResult(answer="done", cost=1.0, tokens=10)
-        return SubTaskResult(
-            sub_task_id=task.sub_task_id, parent_task_id=task.parent_task_id,
-            worker_agent_role=task.assigned_agent_role, status="COMPLETED",
-            result_data=result.model_dump(),
-        )  # fmt: skip
+        return SubTaskResult.model_validate({
+            "sub_task_id": task.sub_task_id, "parent_task_id": task.parent_task_id,
+            "worker_agent_role": task.assigned_agent_role, "status": "COMPLETED",
+            "result_data": result.model_dump(), **LIES.get(wish.prompt, {}),
+        })  # fmt: skip
 
 
 def tasks(*prompts: str, **more: Any) -> list[FleetTask]:
@@ -114,6 +128,50 @@ async def test_tasks_are_tried_again_and_none_begins_beyond_a_budget(
     assert why in record.error
     begun = [id for id, _, _ in drive.begun]
     assert (record.id in begun) == (ended[record.id] != "cancelled")
+
+
+@pytest.mark.requirement("fleet:sealed")
+async def test_results_of_workers_that_lie_fail_their_own_task_alone(
+    tmp_path: Path, hands: Hands
+) -> None:
+    drive = Drive(tmp_path, hands, *tasks(*LIES, "truth"), retries=0)
+    states = await drive.run()
+    assert states == {**{f"t{n}": "failed" for n in range(1, 9)}, "t9": "done"}
+    records = drive.fleet.records.values()
+    assert (sum(r.cost or 0 for r in records), sum(r.tokens for r in records)) == (
+        3.0,
+        30,
+    )  # what was of the form
+
+
+@pytest.mark.requirement("fleet:exactly-once")
+def test_a_worker_that_ends_leaves_work_alone_that_is_not_its_own_any_more(hands: Hands) -> None:
+    taken, ended = list[WorkHold](), threading.Event()
+
+    def perform(task: SubTaskMessage, hold: WorkHold) -> SubTaskResult:
+        taken.append(hold)
+        ended.wait(60)
+        return failure(task.parent_task_id, task.sub_task_id, FLEET_ROLE, "ended")
+
+    hands.perform = perform
+    task = SubTaskMessage(
+        sub_task_id="a", parent_task_id="fleet", assigned_agent_role=FLEET_ROLE,
+        tool_name="x", sub_task_input={}, stepId="a",
+    )  # fmt: skip
+    queue, rows = SubTaskQueue(hands.database), hands.database.client.list_workflows
+    try:
+        queue.put([task])
+        until(lambda: bool(taken))
+        WorkHold(hands.database, task.id, "a worker before it").give_back(FLEET_ROLE)
+        assert queue.look([task.id])[task.id].state == "running"
+        queue.cancel([task.id])
+        taken[0].give_back(FLEET_ROLE)
+        assert queue.look([task.id])[task.id].state == "cancelled"
+        hands.database.forget("fleet")
+        taken[0].give_back(FLEET_ROLE)
+        assert rows(workflow_ids=[task.id]) == []
+    finally:
+        ended.set()
 
 
 @pytest.mark.requirement("fleet:limits")

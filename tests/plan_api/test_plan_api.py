@@ -18,7 +18,7 @@ import pytest
 from sam_tui.core.ids import CallId, ConversationId, InquiryId
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Question
 from sam_tui.loopback.access import Receive, Scope, Send, refuse
-from sam_tui.loopback.serving import MOST_CONNECTIONS, listen, serve_until
+from sam_tui.loopback.serving import MOST_CONNECTIONS, Patience, listen, serve_until
 from sam_tui.plan_server.server import attends
 from sam_tui.plan_server.tasks import MOST_LINES, ServedTask, ServedTasks, answer_of
 
@@ -127,11 +127,13 @@ def test_who_may_call_and_what_is_no_request(server: Server) -> None:
         (400, "POST", PLAN, {"task": "x", "mode": "EVERYTHING"}, {}),
         (400, "POST", PLAN, {"task": "x", "shell": "y"}, {}),
         (400, "POST", PLAN, {"task": 5}, {}),
+        (400, "POST", PLAN, {"task": None, "mode": "PLAN_ONLY"}, {}),
         (404, "POST", PLAN, {"task": "x", "aiService": "nobody"}, {}),
         (400, "POST", PLAN, {"mode": "SYNTHESIZE_ONLY"}, {}),
         (400, "POST", PLAN, b"{", {}),
         (404, "POST", PLAN, {"mode": "EXECUTE_PLANNED_TASK", "taskIdToLoad": "exec_x"}, {}),
-        (413, "POST", PLAN, b" " * 1_100_000, {}),
+        (413, "POST", PLAN, b" " * 2_600_000, {}),
+        (404, "POST", PLAN, {"task": "\U0001f41d" * 200_000, "aiService": "nobody"}, {}),
         (415, "POST", PLAN, {"task": "x"}, {"Content-Type": "text/plain"}),
         (404, "GET", "/api/tasks/exec_x", None, {}),
         (404, "POST", "/api/tasks/exec_x/cancel", None, {}),
@@ -177,7 +179,7 @@ async def test_a_connection_that_asks_nothing_is_closed_and_one_that_asked_stays
 
     listening = listen(0)
     where = listening.getsockname()
-    async with serve_until(app, listening, silence=0.05):
+    async with serve_until(app, listening, patience=Patience(head=0.05)):
         reader, writer = await asyncio.open_connection(*where)
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n")  # and never its end
         assert await reader.read() == b""
@@ -186,7 +188,39 @@ async def test_a_connection_that_asks_nothing_is_closed_and_one_that_asked_stays
         for _ in range(2):
             writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 404")
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n")  # and never its end
+        assert await reader.read() == b""
         writer.close()
+
+
+@pytest.mark.requirement("plan-api:connections")
+@pytest.mark.parametrize("reads_body", [True, False])
+async def test_a_request_whose_body_never_ends_is_closed_whether_it_was_answered_or_not(
+    reads_body: bool,
+) -> None:
+    heard: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        while reads_body and heard[-1:] != ["http.disconnect"]:
+            heard.append((await receive())["type"])
+        await refuse(401, "who are you", send)
+
+    listening = listen(0)
+    async with serve_until(app, listening, patience=Patience(body=0.05)):
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        answer = await reader.read()  # to the end of the connection
+        assert answer.startswith(b"" if reads_body else b"HTTP/1.1 401")
+        assert bool(answer) is not reads_body
+        writer.close()
+        reader, writer = await asyncio.open_connection(*listening.getsockname())
+        whole = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n{"
+        if not reads_body:
+            for _ in range(2):  # one that is whole is not ended, nor is the next
+                writer.write(whole)
+                assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 401")
+        writer.close()
+    assert not reads_body or heard[-1] == "http.disconnect"
 
 
 @pytest.mark.requirement("plan-api:modes")
@@ -197,7 +231,8 @@ def test_a_plan_is_made_held_and_carried_out_with_the_seeds_fields(server: Serve
     assert whole["plan"][0][0]["stepId"] == "one"
     assert whole["executedPlan"][0]["status"] == "COMPLETED"
     assert whole["currentWorkingContext"]["summaryOfProgress"]
-    status, held, _ = server.call("POST", PLAN, {"task": "greet", "mode": "PLAN_ONLY"})
+    absent = {"taskIdToLoad": None, "aiService": None}
+    status, held, _ = server.call("POST", PLAN, {"task": "greet", "mode": "PLAN_ONLY", **absent})
     assert (status, held["success"], held["finalAnswer"]) == (200, True, None)
     again = {"mode": "EXECUTE_PLANNED_TASK", "taskIdToLoad": held["parentTaskId"]}
     status, done, _ = server.call("POST", PLAN, again)

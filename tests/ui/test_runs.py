@@ -270,7 +270,7 @@ async def test_a_plan_is_made_changed_in_the_editor_approved_and_carried_out(
     step = thought("look") | {"sub_task_input": {"prompt": "look at bees"}}
     model.answers += [
         [TextDelta(json.dumps([[step]]))], [going, TextDelta("seen")],
-        [TextDelta("the context in other words")], [TextDelta("the answer")],
+        [TextDelta("the context in other words")], [TextDelta("They see ultraviolet.")],
     ]  # fmt: skip
     async with driven(app_over(stage)) as me:
         await me.ready()
@@ -293,6 +293,9 @@ async def test_a_plan_is_made_changed_in_the_editor_approved_and_carried_out(
         going.set()
         await me.until(lambda: "✓ answer" in bench.text("#run-steps Static"))
         assert bench.workflows.records.execution(bench.view.id).state == "completed"
+        await me.pilot.press("escape")
+        await me.until(lambda: "is completed (3/3 steps)" in me.transcript())
+        assert "They see ultraviolet." in me.transcript()
 
 
 @pytest.mark.requirement("plans:workbench", "plans:workers")

@@ -88,6 +88,28 @@ def test_a_plan_is_made_shown_changed_approved_replanned_and_exported(shell: She
     assert json.loads(seed) == SECOND
 
 
+@pytest.mark.requirement("plans:cli", "workflow:cli-run")
+def test_nothing_begins_or_goes_on_where_a_step_of_it_lacks_a_model(shell: Shell) -> None:
+    def standing() -> str:
+        return shell("status", "--json")
+
+    params = json.dumps({"objective": "sums"})
+    waiting = [
+        plan(shell, "new", "how do bees see", "--id", "t1")["parentTaskId"],
+        json.loads(shell("new", "weather in Rome", "--json", group="plan"))["parentTaskId"],
+    ]
+    before = standing()
+    for group, *words in (
+        ("plan", "new", "anything"), ("plan", "run", "anything"), ("plan", "replan", "t1"),
+        ("workflow", "run", "plan-and-do", "--params", params),
+        *(("plan", "run", task) for task in waiting),
+        ("plan", "new", "x", "--task-mode", "SYNTHESIZE_ONLY", "--load", "t1"),
+    ):  # fmt: skip
+        assert "No model is chosen." in shell(*words, code=52, group=group)
+    assert standing() == before
+    assert "15" in shell("run", "what is 5*3?", group="plan")
+
+
 BANK = [
     "task_definition.md", "current_working_context.json", "key_decisions_and_learnings.md",
     "final_answer_archive.md", "execution_log_summary.md", "task_state.json", "journal.json",

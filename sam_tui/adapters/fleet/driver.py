@@ -190,6 +190,8 @@ class Driver:
                 data = HeadlessResult.model_validate(result.result_data)
             except ValidationError as error:
                 why = f"The result is not of the form: {error.errors()[0]['msg']}"
+        if result.status == "COMPLETED" and result.worker_agent_role != FLEET_ROLE:
+            why = f"A worker of another role answered: {result.worker_agent_role}."
         good = result.status == "COMPLETED" and not why
         record.answer, record.error, record.worker = data.answer, why, data.worker
         record.cost = record.cost if data.cost is None else (record.cost or 0) + data.cost

@@ -17,6 +17,8 @@ MOST_PATCH = 5_000_000
 MOST_LOG = 64_000
 MOST_ANSWER = 1_000_000
 MOST_ASKS = 20
+_MOST_USED = 10**12
+"""Of what one task can have used of anything."""
 MOST_MESSAGE = 12_000_000
 """Characters of a sealed message."""
 NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}"
@@ -33,7 +35,7 @@ class UntrustedMessage(SamError):
 
 
 class _Message(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class SubTaskMessage(_Message):
@@ -91,10 +93,10 @@ class HeadlessResult(_Message):
 
     answer: Annotated[str, Field(max_length=MOST_ANSWER)] = ""
     subtype: Annotated[str, Field(max_length=40)] = ""
-    cost: Annotated[float, Field(ge=0)] | None = None
-    tokens: Annotated[int, Field(ge=0)] = 0
-    turns: Annotated[int, Field(ge=0)] = 0
-    seconds: Annotated[float, Field(ge=0)] = 0
+    cost: Annotated[float, Field(ge=0, le=_MOST_USED)] | None = None
+    tokens: Annotated[int, Field(ge=0, le=_MOST_USED)] = 0
+    turns: Annotated[int, Field(ge=0, le=_MOST_USED)] = 0
+    seconds: Annotated[float, Field(ge=0, le=_MOST_USED)] = 0
     patch: Annotated[str, Field(max_length=MOST_PATCH)] = ""
     log: Annotated[str, Field(max_length=MOST_LOG)] = ""
     worker: Annotated[str, Field(max_length=200)] = ""

@@ -232,12 +232,12 @@ class WorkHold:
         self._count += 1
         client = self.database.client
         posted = self.database.seal.closed("asks", Asks(work=self.id, asks=tuple(asks)))
-        rows = client.list_workflows(workflow_ids=[self.id], load_input=False, load_output=False)
-        if not rows or rows[0].status != "PENDING" or rows[0].executor_id != self._worker:
+        row = self._held()
+        if row is None:
             return None
         beat = {"worker": self._worker, "count": self._count}
         client.update_workflow_attributes(self.id, {"beat": beat, "asks": posted}, merge=True)
-        attributes = cast("dict[str, object]", rows[0].attributes or {})
+        attributes = cast("dict[str, object]", row.attributes or {})
         answers: dict[str, AnswerMessage] = {}
         for ask in asks:
             with contextlib.suppress(UntrustedMessage):
@@ -249,8 +249,16 @@ class WorkHold:
         return answers
 
     def give_back(self, role: str) -> None:
-        """Leave the work to another worker."""
-        SubTaskQueue(self.database).give_back(self.id, role)
+        """Leave the work to another worker, if it is still this one's: what was cancelled stays so."""
+        if self._held() is not None:
+            SubTaskQueue(self.database).give_back(self.id, role)
+
+    def _held(self) -> Any:
+        """The row of the work, while it is this worker's."""
+        client = self.database.client
+        rows = client.list_workflows(workflow_ids=[self.id], load_input=False, load_output=False)
+        mine = rows and rows[0].status == "PENDING" and rows[0].executor_id == self._worker
+        return rows[0] if mine else None
 
 
 def queue_name(role: str) -> str:

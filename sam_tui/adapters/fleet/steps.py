@@ -89,6 +89,8 @@ class StepQueues:
         finally:  # also when the step's time is over: its worker hears of it at its next beat
             self.leases.forget(message.id)
             await asyncio.shield(asyncio.to_thread(queue.cancel, [message.id]))
+        if result.status == "COMPLETED" and result.worker_agent_role != message.assigned_agent_role:
+            raise ToolError(f"A worker of another role answered: {result.worker_agent_role}.")
         if result.status == "FAILED" or result.result_data is None:
             details = result.error_details
             raise ToolError(details.message if details else "The worker gave no reason.")

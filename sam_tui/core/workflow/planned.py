@@ -6,10 +6,11 @@ tasks.result(task)["plan"]                                # the seed's response 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sam_tui.core.errors import UsageError
 from sam_tui.core.workflow.definitions.stages import sub_task, to_stages
+from sam_tui.core.workflow.drivers.models import ModelStep
 from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.records import SERVICE_CHOSEN, SYNTHESIZE
 from sam_tui.core.workflow.refusals import WorkflowRefused
@@ -22,13 +23,23 @@ _STATUS = {"completed": "COMPLETED", "failed": "FAILED", "running": "RUNNING", "
 _MATERIAL = 60_000
 """Characters of what is synthesised."""
 Fields = dict[str, object]
+RequireModels = Callable[[Iterable[ModelStep], str], None]
+"""Raises ``ConfigurationError`` where steps, of a task with that AI service, lack a model."""
+
+
+def _none_asked(steps: Iterable[ModelStep], service: str) -> None:
+    """Any driver will do."""
 
 
 class PlannedTasks:
-    """Begins tasks and reads their results. The caller decides who drives them."""
+    """Begins tasks and reads their results. The caller decides who drives them.
 
-    def __init__(self, workflows: Workflows) -> None:
+    ``require_models`` is asked before anything begins or goes on.
+    """
+
+    def __init__(self, workflows: Workflows, require_models: RequireModels = _none_asked) -> None:
         self._workflows = workflows
+        self._require_models = require_models
 
     def begin(
         self,
@@ -42,35 +53,40 @@ class PlannedTasks:
         """The execution to drive. ``task_id`` is that of ``EXECUTE_PLANNED_TASK`` and ``SYNTHESIZE_ONLY``.
 
         ``service`` is the AI service that works on it from now on; who calls has seen that there is one.
-        Raises ``UsageError`` for a mode or a lack, and ``WorkflowRefused`` as ``start`` and ``decide`` do.
+        Raises ``UsageError`` for a mode or a lack, ``WorkflowRefused`` as ``start`` and ``decide`` do,
+        and ``ConfigurationError`` where there is no model for a step of it; nothing has begun then.
         """
-        execution = self._begun(task, mode, task_id, name)
+        execution = self._begun(task, mode, task_id=task_id, name=name, service=service)
         if service:
             note = {"service": service}
             self._workflows.notes.add_note(execution, SERVICE_CHOSEN, note)
         return execution
 
-    def _begun(self, task: str, mode: str, task_id: str, name: str) -> str:
+    def _begun(self, task: str, mode: str, *, task_id: str, name: str, service: str) -> str:
         if mode not in MODES:
             raise UsageError(f"There is no mode {mode!r}.", hint=f"One of: {', '.join(MODES)}.")
         if mode in ("EXECUTE_FULL_PLAN", "PLAN_ONLY"):
             if not task.strip():
                 raise UsageError("The task is missing.")
-            return self._planned(task, hold=mode == "PLAN_ONLY", name=name).execution_id
+            hold = mode == "PLAN_ONLY"
+            return self._planned(task, hold=hold, name=name, service=service).execution_id
         if not task_id:
             raise UsageError(f"{mode} needs the id of a task.")
         if mode == "EXECUTE_PLANNED_TASK":
-            return self._carried_out(task_id)
+            return self._carried_out(task_id, service)
+        self._require_models(self._workflows.catalog.certain(SYNTHESIZE), service)
         params = {"task": task or self.task_of(task_id), "material": self._material(task_id)}
         return self._workflows.start(SYNTHESIZE, params, execution_id=name).execution_id
 
     def replan(self, task_id: str, why: str) -> None:
         """Have the plan of a task made anew for a person's reason; it costs no budget."""
-        self._workflows.plan_again(task_id, self._plan_step(task_id), why)
+        step = self._plan_step(task_id)
+        self._require_models([step], self._workflows.records.service(task_id))
+        self._workflows.plan_again(task_id, step.id, why)
 
     def replace(self, task_id: str, stages: object) -> None:
         """Put a person's plan in the place of the task's. Raises ``WorkflowRefused``, all faults."""
-        self._workflows.replan(task_id, self._plan_step(task_id), stages)
+        self._workflows.replan(task_id, self._plan_step(task_id).id, stages)
 
     def stages(self, task_id: str) -> list[list[Fields]]:
         """The plan of a task in the seed's form."""
@@ -96,17 +112,24 @@ class PlannedTasks:
             "parentTaskId": task_id,
         }
 
-    def _planned(self, task: str, *, hold: bool, name: str) -> Advanced:
+    def _planned(self, task: str, *, hold: bool, name: str, service: str) -> Advanced:
         """By the template whose matcher fits, else by a planner."""
         match = self._workflows.catalog.match(task)
+        if not (hold and match):
+            workflow = match.name if match else PLAN
+            self._require_models(self._workflows.catalog.certain(workflow), service)
         if match is not None:
             return self._workflows.start(match.name, match.params, execution_id=name, hold=hold)
         params = {"task": task, "review": "true" if hold else "false"}
         return self._workflows.start(PLAN, params, execution_id=name)
 
-    def _carried_out(self, task_id: str) -> str:
+    def _carried_out(self, task_id: str, service: str) -> str:
         """Approve a plan that waits, open again what failed, go on with what is paused."""
-        view = self._workflows.records.execution(task_id)
+        records = self._workflows.records
+        view = records.execution(task_id)
+        if view.state not in ("completed", "abandoned"):
+            ahead = [s for s in records.steps(task_id) if s.status not in ("completed", "skipped")]
+            self._require_models(ahead, service or records.service(task_id))
         if view.question is not None and "approve" in view.question.choices:
             self._workflows.decide(task_id, "approve")
         elif view.state in ("failed", "diverged"):
@@ -115,8 +138,8 @@ class PlannedTasks:
             self._workflows.resume(task_id)
         return task_id
 
-    def _plan_step(self, task_id: str) -> str:
-        plans = [s.id for s in self._workflows.records.steps(task_id) if s.kind == "plan"]
+    def _plan_step(self, task_id: str) -> StepView:
+        plans = [s for s in self._workflows.records.steps(task_id) if s.kind == "plan"]
         if not plans:
             raise WorkflowRefused("step_not_plan", f"Execution {task_id} has no plan.")
         return plans[-1]

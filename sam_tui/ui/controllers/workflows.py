@@ -23,11 +23,13 @@ from sam_tui.ui.screens.run_lines import gate_words
 if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
     from sam_tui.core.workflow.service import Workflows
-    from sam_tui.core.workflow.views import DefinitionView
+    from sam_tui.core.workflow.views import DefinitionView, ExecutionView
     from sam_tui.ui.screens.runs import RunsScreen
 
 _GROUP = "workflow"
 _WIDEST = 48
+_LONGEST = 20_000
+"""Characters of an answer in the transcript."""
 
 
 class WorkflowRuns:
@@ -101,7 +103,8 @@ class WorkflowRuns:
         await self._runtime.gather_tools(session.conversation if session is not None else None)
         try:
             self._runtime.parts.require_hand_out()
-            execution = PlannedTasks(self._workflows).begin(task, "PLAN_ONLY")
+            tasks = PlannedTasks(self._workflows, self._runtime.require_models)
+            execution = tasks.begin(task, "PLAN_ONLY")
             self.open()
             if self._screen is not None:
                 self._screen.choose(execution)
@@ -194,6 +197,7 @@ class WorkflowRuns:
 
     def _start(self, name: str, params: dict[str, str]) -> None:
         try:
+            self._runtime.require_models(self._workflows.catalog.certain(name))
             execution = self._workflows.start(name, params).execution_id
         except SamError as error:
             self._complain(error)
@@ -322,8 +326,19 @@ class WorkflowRuns:
         level = "info" if view.state in ("completed", "paused") else "error"
         reason = f": {view.reason}" if view.reason else ""
         text = f"Workflow {view.workflow} is {view.state} ({view.progress} steps){reason}"
-        self._context.notice(text, level)
+        answer = self._answer_of(view)
+        self._context.notice(f"{text}\n{answer}" if answer else text, level)
         self._say(text)
+
+    def _answer_of(self, view: "ExecutionView") -> str:
+        """What a task that was planned has come to; empty for other runs."""
+        from sam_tui.core.workflow.execution.context import excerpt
+        from sam_tui.core.workflow.planned import final_answer
+
+        records = self._workflows.records
+        if view.state != "completed" or not records.is_task(view.id):
+            return ""
+        return excerpt(final_answer(records.steps(view.id)) or "", _LONGEST)
 
     def _say(self, text: str) -> None:
         self._app.notify(one_line(text), markup=False)

@@ -22,6 +22,7 @@ from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.prompt_input import read_prompt
 
 if TYPE_CHECKING:
+    from sam_tui.core.runtime import Runtime
     from sam_tui.core.usage import Usage
     from sam_tui.core.workflow.planned import PlannedTasks
     from sam_tui.core.workflow.service import Workflows
@@ -165,10 +166,11 @@ def capabilities_command(**values: Any) -> int:
     return 0
 
 
-def _tasks(workflows: "Workflows") -> "PlannedTasks":
+def _tasks(workflows: "Workflows", runtime: "Runtime | None" = None) -> "PlannedTasks":
+    """The planned tasks; with the ``runtime`` that drives them, they begin if it has the models."""
     from sam_tui.core.workflow.planned import PlannedTasks  # with it comes the engine
 
-    return PlannedTasks(workflows)
+    return PlannedTasks(workflows, runtime.require_models) if runtime else PlannedTasks(workflows)
 
 
 def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
@@ -178,7 +180,7 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
     interrupts.install()
     try:
         with open_console(values, runtime.workflows.workflows) as at:
-            tasks = _tasks(at.workflows)
+            tasks = _tasks(at.workflows, runtime)
             if values.get("ai_service"):
                 runtime.catalog.service(values["ai_service"])
 

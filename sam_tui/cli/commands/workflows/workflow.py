@@ -280,7 +280,7 @@ async def _run(
     """Start or continue, drive, and print how it ended."""
     workflows = at.workflows
     try:
-        execution = _started(workflows, values)
+        execution = _started(attended, values)
         stopped = await drive(attended, execution, interrupts)
         if stopped is not None:
             click.echo(f"Interrupted. Go on: sam-tui workflow run {execution}", err=True)
@@ -292,15 +292,18 @@ async def _run(
         await attended.runtime.close()
 
 
-def _started(workflows: "Workflows", values: Values) -> str:
-    """The execution to run: the one that is named, going on if it was paused, or a new one."""
-    name: str = values["name"]
+def _started(attended: AttendedRuntime, values: Values) -> str:
+    """The execution to run, the one that is named or a new one; nothing begins where a model lacks."""
+    runtime, name = attended.runtime, str(values["name"])
+    workflows, records = runtime.workflows.workflows(), runtime.workflows.workflows().records
     try:
-        view = workflows.records.execution(name)
+        view = records.execution(name)
     except WorkflowRefused:
-        done = workflows.start(name, _params(values), execution_id=values["execution"])
-        return done.execution_id
+        runtime.require_models(workflows.catalog.certain(name))
+        return workflows.start(name, _params(values), execution_id=values["execution"]).execution_id
     if view.state in ("idle", "paused") and not view.question:
+        open_ = (step for step in records.steps(name) if step.id in view.current)
+        runtime.require_models(open_, records.service(name))
         workflows.resume(name)
     return name
 

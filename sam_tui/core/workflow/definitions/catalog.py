@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from sam_tui.core.ports.workflows import DefinitionFile, DefinitionSource
 from sam_tui.core.workflow.definitions.checks import definition_faults
-from sam_tui.core.workflow.definitions.model import LONGEST_TASK, NAME, WorkflowDefinition
+from sam_tui.core.workflow.definitions.model import LONGEST_TASK, NAME, Step, WorkflowDefinition
 from sam_tui.core.workflow.definitions.roles import WorkerRole
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.views import DefinitionProblem, DefinitionView
@@ -89,6 +89,10 @@ class WorkflowCatalog:
                 details={"workflow": name, "problems": [str(p) for p in entry.problems]},
             )
         return FoundDefinition(entry.definition, entry.file)
+
+    def certain(self, name: str) -> Sequence[Step]:
+        """The steps of a definition that come whatever the others come to. Raises as ``find``."""
+        return [step for step in self.find(name).definition.steps if not step.when]
 
     def match(self, task: str) -> TemplateMatch | None:
         """The first definition by name whose matcher fits a task whole."""

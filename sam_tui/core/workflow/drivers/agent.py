@@ -32,7 +32,9 @@ class AgentDriver:
     async def work(self, ticket: Ticket) -> None:
         """Work on one attempt in a conversation of its own; an attempt that another driver left goes on in
         its conversation."""
-        model = self._run.models.of(purpose_of(ticket), ticket.wish)
+        model = self._run.models.of(
+            purpose_of(ticket.kind, ticket.step, ticket.persona), ticket.wish
+        )
         left = self._run.workflows.records.calls_left(ticket.execution_id)
         if left == 0:
             self._run.workflows.pause(ticket.execution_id, "the budget of model calls is used up")

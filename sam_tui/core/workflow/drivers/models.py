@@ -5,14 +5,14 @@ the model in use, of a model that the person named for a purpose, or of the task
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.ports.model import Model, ModelOffer
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import ModelWish, Ticket
+from sam_tui.core.workflow.views import ModelWish
 
 Purpose = Literal["planning", "synthesis", "summary", "context", "step"]
 VARIABLES: Final[Mapping[Purpose, str]] = {
@@ -23,6 +23,8 @@ VARIABLES: Final[Mapping[Purpose, str]] = {
     "step": "SAM_TUI_STEP_MODEL",
 }
 """Where a person names the model of a purpose."""
+ASKING: Final = frozenset({"agent", "llm", "plan"})
+"""The kinds of steps that ask a model."""
 SYNTHESIZER = "synthesizer"
 """The persona of the steps that synthesise."""
 
@@ -36,13 +38,24 @@ def purposes_from(environment: Mapping[str, str]) -> dict[Purpose, str]:
     }
 
 
-def purpose_of(ticket: Ticket) -> Purpose | None:
+class ModelStep(Protocol):
+    """What of a step says whether it asks a model, and which."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def persona(self) -> str: ...
+
+
+def purpose_of(kind: str, step: str, persona: str) -> Purpose | None:
     """The purpose by which a step's model is set, or None."""
-    if ticket.kind == "plan":
+    if kind == "plan":
         return "planning"
-    if "/" in ticket.step:
+    if "/" in step:
         return "step"
-    return "synthesis" if ticket.kind == "llm" and ticket.persona == SYNTHESIZER else None
+    return "synthesis" if kind == "llm" and persona == SYNTHESIZER else None
 
 
 def _unopened(offer: ModelOffer, options: Mapping[str, object]) -> Model:
@@ -87,7 +100,7 @@ class RunModels:
         if wish.model and (offer is None or wish.model != offer.model):
             offer = self._wished(wish.model)
         if offer is None:
-            raise ConfigurationError("No model is chosen.", hint="Choose one with --model.")
+            raise _none_chosen()
         current = self._current
         if current is not None and offer.in_use and not wish.options:
             return current
@@ -95,6 +108,13 @@ class RunModels:
         if key not in self._opened:
             self._opened[key] = self._choice.open(offer, wish.options)
         return self._opened[key]
+
+    def require(self, steps: Iterable[ModelStep]) -> None:
+        """Raise ``ConfigurationError`` where one of the steps asks a model and there is none for it."""
+        for step in steps:
+            purpose = purpose_of(step.kind, step.id, step.persona)
+            if step.kind in ASKING and self._offer(purpose) is None:
+                raise _none_chosen()
 
     async def close(self) -> None:
         """Close the models that were opened."""
@@ -132,6 +152,10 @@ class RunModels:
             where = ", ".join(sorted(filter(None, hosts))) or "no host"
             raise _elsewhere(name, f"it is at {host or 'no host'}, and this task goes to {where}")
         return wished
+
+
+def _none_chosen() -> ConfigurationError:
+    return ConfigurationError("No model is chosen.", hint="Choose one with --model.")
 
 
 def _provider(model: str) -> str:
