@@ -197,7 +197,7 @@ class OuterTerminal:
     def _lay(
         self, columns: int, rows: int, width: int, height: int, pixels: list[list[Colour]]
     ) -> None:
-        assert self._row + rows < self.rows, "the screen would scroll"
+        assert self._row + rows < self.rows, f"the screen would scroll: {rows} from {self._row}"
         assert self._column + columns <= self.columns
         self.drawn += 1
         for y in range(rows):

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -18,9 +19,15 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.ports.documents import Pixels
-from sam_tui.ui.driver.images.answers import TerminalAnswers, TerminalTold, protocol_behind_tmux
+from sam_tui.ui.driver.images.answers import (
+    TerminalAnswers,
+    TerminalTold,
+    protocol_behind_tmux,
+    protocol_of,
+)
 from sam_tui.ui.driver.images.graphics import (
     NUMERALS,
+    iterm_image,
     kitty_image,
     png_of,
     scaled,
@@ -32,9 +39,7 @@ from tests.ui.test_pictures import png
 SECONDS = 60
 ANSWERS = {
     "sixel": "\x1b[?62;4;22c",
-    "iterm": "\x1bP>|iTerm2 3.5.0\x1b\\\x1b[?62c",
     "kitty": "\x1bP>|kitty(0.35.1)\x1b\\\x1b[?62c",
-    "blocks": "\x1bP>|XTerm(390)\x1b\\\x1b[?64;1;2c",
 }
 WIDTH, HEIGHT = 160, 48
 LINES = [[0, *(part for x in range(WIDTH) for part in (x, y * 5, 128))] for y in range(HEIGHT)]
@@ -49,6 +54,7 @@ class Window:
     def __init__(self, terminal: int, answers: str) -> None:
         self._terminal = terminal
         self._decode = codecs.getincrementaldecoder("utf-8")().decode
+        self.program = 0
         self.outer = OuterTerminal(answers=answers)
 
     def until(self, holds: Callable[[], object]) -> None:
@@ -67,9 +73,8 @@ class Window:
         """Give the window another width."""
         self.outer.columns = columns
         self.outer.__post_init__()
-        ioctl(
-            self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, columns * 8, 540)
-        )
+        size = struct.pack("HHHH", 30, columns, columns * 4, 180)
+        ioctl(self._terminal, termios.TIOCSWINSZ, size)
 
     def until_gone(self) -> None:
         """Draw until the program has ended."""
@@ -95,6 +100,7 @@ def window(folder: Path, answers: str) -> Generator[Window]:
         cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environ, start_new_session=True,
     ) as program:  # fmt: skip
         os.close(theirs)
+        me.program = program.pid
         try:
             me.until(lambda: "ready" in me.outer.shown() and "line" in me.outer.shown())
             yield me
@@ -104,11 +110,8 @@ def window(folder: Path, answers: str) -> Generator[Window]:
 
 
 @pytest.mark.requirement("images:by-the-terminal")
-@pytest.mark.parametrize("protocol", ["sixel", "iterm"])
-def test_no_pixel_of_an_image_over_cells_stays_where_it_does_not_belong(
-    tmp_path: Path, protocol: str
-) -> None:
-    with window(tmp_path, ANSWERS[protocol]) as me:
+def test_no_pixel_of_an_image_over_cells_stays_where_it_does_not_belong(tmp_path: Path) -> None:
+    with window(tmp_path, ANSWERS["sixel"]) as me:
         outer = me.outer
         me.until(lambda: 0 < outer.shown().count("▀") < FULL)
         assert not outer.covered()  # cut at the edge of the pane: half blocks
@@ -123,6 +126,7 @@ def test_no_pixel_of_an_image_over_cells_stays_where_it_does_not_belong(
         me.types("\x1b[5~")
         me.until(lambda: outer.covered() == FULL)
         me.resize(60)
+        os.kill(me.program, signal.SIGWINCH)
         me.until(lambda: 0 < outer.covered() < FULL)
         assert outer.covered() == outer.shown().count("▀") and outer.asked == 1
         me.types("\x11")
@@ -177,7 +181,9 @@ def test_an_answer_is_no_key_wherever_it_is_cut_and_keys_around_it_are_kept() ->
 
 
 @pytest.mark.requirement("images:asked")
-def test_behind_tmux_images_are_for_kitty_where_it_is_let_through() -> None:
+def test_a_terminal_is_known_by_what_it_says_and_behind_tmux_by_what_tmux_heard() -> None:
+    assert protocol_of("iTerm2 3.5.0", frozenset(["62", "4"])) == "iterm"
+    assert protocol_of("XTerm(390)", frozenset(["64", "1", "2"])) is None
     told = {"kitty(0.35.1) on": "kitty", "ghostty 1.1 all": "kitty", "kitty(0.35.1) off": None,
             "kitty(0.20.0) on": None, "iTerm2 3.5 on": None, "": None, "no server": None}  # fmt: skip
     assert {words: protocol_behind_tmux(words) for words in told} == told
@@ -201,5 +207,8 @@ def test_what_is_written_decodes_to_the_same_pixels() -> None:
             for one, other in zip(drawn, expected, strict=True)
             for p, q in zip(one, other, strict=True)]  # fmt: skip
     assert (width, height) == (31, 13) and max(near) <= 2  # hundredths of 255
+    outer = OuterTerminal()
+    outer.feed(f"\x1b[3;5H{iterm_image(png_of(pixels), 31, 13)}")
+    assert outer.covered() == 31 * 13 and outer.grid[2][4].pixels == expected[0][:1] * 2
     double = scaled(pixels, 62, 26)
     assert double.indices[62 * 5 : 62 * 6 : 2] == indices[31 * 2 : 31 * 3]

@@ -6,6 +6,7 @@ import os
 import struct
 import termios
 from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -88,7 +89,7 @@ class TerminalPictures:
         cells.pictures = self._placements = Placements(protocol, tmux)
         if protocol != "kitty":
             size = partial(_cell_size, driver.fileno)
-            cells.overlays = Overlays(self._placements, size, self._draw_later)
+            cells.overlays = Overlays(self._placements, size, self._draw_later, self._draw_after)
 
     async def _protocol(self, driver: Any) -> Protocol | None:
         """What the person chose, or what the terminal says of itself."""
@@ -115,6 +116,13 @@ class TerminalPictures:
         if not self._waits:
             self._waits = True
             self._app.set_timer(seconds, self._draw_again)
+
+    def _draw_after(self, make: Callable[[], object]) -> None:
+        self._app.run_worker(self._made(make), group="pictures")
+
+    async def _made(self, make: Callable[[], object]) -> None:
+        await asyncio.to_thread(make)
+        self._app.refresh()
 
     def _draw_again(self) -> None:
         self._waits = False

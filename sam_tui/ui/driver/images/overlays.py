@@ -9,6 +9,7 @@ is drawn again. Rows are not moved by the terminal meanwhile, as terminals diffe
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from sam_tui.ui.driver.cell_rows import CellRow
 from sam_tui.ui.driver.images import graphics
@@ -48,12 +49,14 @@ class Overlays:
     """The images over the cells of one terminal.
 
     ``cell_size`` tells the pixels of a cell, zeros where they are not known. ``later`` has the screen
-    drawn after so many seconds, also where nothing changes.
+    drawn after so many seconds, also where nothing changes; ``after`` once a function was called, in a
+    thread of its own.
     """
 
     placements: Placements
     cell_size: Callable[[], tuple[int, int]]
     later: Callable[[float], object]
+    after: Callable[[Callable[[], object]], object]
     clock: Callable[[], float] = time.monotonic
     _drawn: dict[int, Place] = field(default_factory=dict[int, Place])
     _standing: dict[int, tuple[Place, float]] = field(
@@ -150,23 +153,26 @@ class Overlays:
         return starts
 
     def _image(self, number: int) -> str:
-        """What draws a picture at the cursor."""
+        """What draws a picture at the cursor; empty until that is made."""
+        placement = self.placements.placement(number)
         key = (number, *self.cell_size())
-        if key not in self._images:
+        if key not in self._images and placement is not None:
             while len(self._images) >= _KEPT:
                 self._images.pop(next(iter(self._images)))
-            placement = self.placements.placement(number)
-            image = self._made(placement) if placement is not None else ""
-            self._images[key] = image if len(image) <= _MOST_WRITTEN else ""
-        return self._images[key]
+            self._images[key] = ""
+            self.after(partial(self._make, key, placement))
+        return self._images.get(key, "")
 
-    def _made(self, placement: Placement) -> str:
+    def _make(self, key: tuple[int, int, int], placement: Placement) -> None:
         columns, rows = placement.size
+        _, width, height = key
         if self.placements.protocol == "iterm":
-            return graphics.iterm_image(placement.graphic.png, columns, rows)
-        width, height = self.cell_size()
-        # Whole sixels: some terminals draw the last of them whole, beyond the cells.
-        size = columns * width, rows * height // 6 * 6
-        if 0 in size:
-            return ""
-        return graphics.sixel_image(graphics.scaled(placement.graphic.pixels(), *size))
+            image = graphics.iterm_image(placement.graphic.png, columns, rows)
+        elif width and height:
+            # Whole sixels: some terminals draw the last of them whole, beyond the cells.
+            size = columns * width, rows * height // 6 * 6
+            image = graphics.sixel_image(graphics.scaled(placement.graphic.pixels(), *size))
+        else:
+            return
+        if len(image) <= _MOST_WRITTEN:
+            self._images[key] = image
