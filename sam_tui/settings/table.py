@@ -137,6 +137,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("screen.reduced_motion", "switch",
             "Nothing turns while the agent works; the seconds in the status bar count on",
             default=False),
+    Setting("screen.images", "text",
+            "How images are drawn: by the terminal where it takes them (`auto` asks it), by one of its "
+            "ways, as half blocks, or not at all ([images](terminal.md#images))",
+            default="auto", choices=("auto", "kitty", "iterm", "sixel", "blocks", "off")),
     Setting("screen.vim", "switch",
             "Vim's keys in the prompt: normal, insert and visual mode",
             default=False),

@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     from sam_tui.core.ids import InquiryId
     from sam_tui.core.inquiry import Answer
     from sam_tui.core.messages import Image
-    from sam_tui.core.ports.documents import Raster
+    from sam_tui.core.ports.documents import Colour, Raster
+    from sam_tui.ui.driver.images.marks import PlacePicture
+
+    ShowPicture = Callable[[Raster | None, PlacePicture | None], object]
 
 
 class Signal:
@@ -69,9 +72,12 @@ class ColumnChanged(Message):
 
 
 class PictureWanted(Message):
-    """An image came on the screen. ``show`` takes what it shows, None where that cannot be told."""
+    """An image came on the screen. ``show`` takes what it shows, None where that cannot be told, and what
+    gives cells a number by which the terminal draws it, once there is that.
+    """
 
-    def __init__(self, image: "Image", show: "Callable[[Raster | None], object]") -> None:
+    def __init__(self, image: "Image", ground: "Colour", show: "ShowPicture") -> None:
         super().__init__()
         self.image = image
+        self.ground = ground
         self.show = show

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
 from textual.message import Message
@@ -40,6 +40,7 @@ from sam_tui.ui.controllers.window.compaction import CompactionActions
 from sam_tui.ui.controllers.window.reminders import show_reminders
 from sam_tui.ui.controllers.window.settings import welcome
 from sam_tui.ui.controllers.workflows import WorkflowRuns
+from sam_tui.ui.driver.images.answers import TerminalTold
 from sam_tui.ui.front import Front, Invocation
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PictureWanted, PromptSubmitted
 from sam_tui.ui.plain import one_line
@@ -57,6 +58,7 @@ from sam_tui.ui.widgets.todo_panel import TodoEditAsked
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
+    from sam_tui.ui.controllers.screen.pictures import TerminalPictures
 
 
 class Workbench:
@@ -231,7 +233,9 @@ class Workbench:
                 self.inquiries.rearm()
                 self.inquiries.consider()
             case PictureWanted():
-                self._front.screen.run_worker(self._draw(event), group="pictures")
+                self._front.screen.run_worker(self._pictures.show(event), group="pictures")
+            case TerminalTold():
+                self._pictures.hear(event)
             case Worker.StateChanged():
                 self._end_turn(cast("Worker[object]", event.worker))  # pyright: ignore[reportUnknownMemberType]
             case _:
@@ -252,8 +256,13 @@ class Workbench:
             case _:
                 return
 
-    async def _draw(self, event: PictureWanted) -> None:
-        event.show(await self._context.runtime.parts.pictures.raster(event.image))
+    @cached_property
+    def _pictures(self) -> "TerminalPictures":
+        """How images are drawn; nothing before the first one needs it."""
+        from sam_tui.ui.controllers.screen.pictures import TerminalPictures
+
+        decoded = self._context.runtime.parts.pictures
+        return TerminalPictures(self._front.app, self._front.settings, decoded)
 
     def _end_turn(self, worker: Worker[object]) -> None:
         turns = self._tabs.runner_of(worker) if worker.is_finished else None

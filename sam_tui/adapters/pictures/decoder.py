@@ -1,7 +1,8 @@
-"""A program of its own that decodes one image: bytes on standard input, a raster on standard output.
+"""A program of its own that decodes one image: bytes on standard input, pixels on standard output.
 
-``python -I -S decoder.py FOLDER KIND COLUMNS ROWS``: Pillow is imported from the folder. It limits itself
-before it reads a byte of the image, and ends with 1 where that cannot be decoded.
+``python -I -S decoder.py FOLDER KIND WIDTH HEIGHT [GROUND]``: Pillow is imported from the folder. The
+answer is a raster; with a ground, such as ``#102030``, pixels of a palette. It limits itself before it
+reads a byte of the image, and ends with 1 where that cannot be decoded.
 """
 
 import io
@@ -17,6 +18,8 @@ SECONDS = 5
 """Of processor time."""
 MOST_PIXELS = 40_000_000
 """Of the whole image, before it is made smaller."""
+COLOURS = 240
+"""Of a palette at most."""
 
 
 def limit() -> None:
@@ -47,20 +50,26 @@ def read_exactly(size: int) -> bytes:
     return bytes(data)
 
 
-def decode(data: bytes, kind: str, columns: int, rows: int) -> bytes:
-    """The raster of a file of that kind. Raises whatever Pillow does."""
+def decode(data: bytes, kind: str, size: tuple[int, int], ground: str) -> bytes:
+    """The answer for a file of that kind. Raises whatever Pillow does."""
     from PIL import Image, ImageOps
 
+    width, height = size
     with Image.open(io.BytesIO(data), formats=(kind,)) as image:
-        image.draft("RGB", (columns * 2, rows * 2))
+        image.draft("RGB", (width * 2, height * 2))
         small = image.convert("RGBA")
-        small.thumbnail((columns * 2, rows * 2))
+        small.thumbnail((width * 2, height * 2))
         small = ImageOps.exif_transpose(small)
-        small.thumbnail((columns, rows))
-        return struct.pack(">HH", small.width, small.height) + small.tobytes()
+        small.thumbnail(size)
+        if not ground:
+            return struct.pack(">HH", *small.size) + small.tobytes()
+        under = Image.new("RGBA", small.size, ground)
+        flat = Image.alpha_composite(under, small).convert("RGB").quantize(COLOURS)
+        palette = (flat.getpalette() or [])[: 3 * COLOURS]
+        return struct.pack(">HHH", *flat.size, len(palette)) + bytes(palette) + flat.tobytes()
 
 
-def prepare(kind: str) -> None:
+def prepare(kind: str, ground: str) -> None:
     """Have everything imported that decoding such a file needs: afterwards no module can be opened."""
     from PIL import Image
 
@@ -70,19 +79,20 @@ def prepare(kind: str) -> None:
     Image.MAX_IMAGE_PIXELS = MOST_PIXELS
     sample = io.BytesIO()
     Image.new("RGB", (2, 2)).save(sample, kind)
-    decode(sample.getvalue(), kind, 1, 1)
+    decode(sample.getvalue(), kind, (1, 1), ground)
 
 
-def main(folder: str, kind: str, columns: int, rows: int) -> None:
-    """Decode the image on standard input for a number of cells, and write its raster."""
+def main(folder: str, kind: str, width: str, height: str, ground: str = "") -> None:
+    """Decode the image on standard input, and write what it was asked for."""
     sys.path.append(folder)
-    prepare(kind)
+    prepare(kind, ground)
     limit()
     (size,) = struct.unpack(">I", read_exactly(4))
-    remaining = memoryview(decode(read_exactly(size), kind, columns, rows))
+    answer = decode(read_exactly(size), kind, (int(width), int(height)), ground)
+    remaining = memoryview(answer)
     while remaining:
         remaining = remaining[os.write(1, remaining) :]
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    main(*sys.argv[1:])

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from sam_tui.core.errors import ToolError
 from sam_tui.core.messages import Image
-from sam_tui.core.ports.documents import MOST_COLUMNS, MOST_ROWS, Raster
+from sam_tui.core.ports.documents import MOST_COLUMNS, MOST_ROWS, Colour, Pixels, Raster
 from sam_tui.core.ports.processes.piped import PipedProgram, PipedPrograms, PipedRequest
 from sam_tui.core.prompt.images import LARGEST
 
@@ -18,7 +18,9 @@ _SECONDS = 20.0
 """For one image, the start of the program on a busy machine included."""
 _KINDS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WEBP"}
 _PROGRAM = os.path.join(os.path.dirname(os.path.realpath(__file__)), "decoder.py")
-_HEAD = struct.Struct(">HH")
+_RASTER, _PIXELS = struct.Struct(">HH"), struct.Struct(">HHH")
+"""How answers begin: width, height, and for pixels the size of the palette in bytes."""
+_COLOURS = 240
 
 
 class DecodedPictures:
@@ -30,22 +32,35 @@ class DecodedPictures:
 
     async def raster(self, image: Image) -> Raster | None:
         """The image made small; None for what cannot be decoded within the limits."""
+        most = _RASTER.size + MOST_COLUMNS * MOST_ROWS * 4
+        answer = await self._decoded(image, (MOST_COLUMNS, MOST_ROWS), "", most)
+        return _raster(answer)
+
+    async def pixels(self, image: Image, size: tuple[int, int], ground: Colour) -> Pixels | None:
+        """The image in few colours; None for what cannot be decoded within the limits."""
+        most = _PIXELS.size + 3 * _COLOURS + size[0] * size[1]
+        answer = await self._decoded(image, size, "#{:02x}{:02x}{:02x}".format(*ground), most)
+        return _pixels(answer, size)
+
+    async def _decoded(self, image: Image, size: tuple[int, int], ground: str, most: int) -> bytes:
+        """What the program answers, at most so many bytes; nothing where it cannot."""
         kind = _KINDS.get(image.mime)
         data = _bytes_of(image)
         folder = _pillow()
         if kind is None or not data or not folder:
-            return None
+            return b""
+        words = (kind, *map(str, size), *filter(None, (ground,)))
         async with self._one:
             try:
-                program = await self._programs().start(_request(folder, kind))
+                program = await self._programs().start(_request(folder, words))
             except ToolError:
-                return None
+                return b""
             try:
                 async with asyncio.timeout(_SECONDS):
                     await program.write(struct.pack(">I", len(data)) + data)
-                    return await _answer(program)
+                    return await _answer(program, most)
             except (OSError, TimeoutError):
-                return None
+                return b""
             finally:
                 await program.stop()
 
@@ -66,8 +81,8 @@ def _pillow() -> str:
     return os.path.dirname(os.path.dirname(spec.origin)) if spec and spec.origin else ""
 
 
-def _request(folder: str, kind: str) -> PipedRequest:
-    words = (sys.executable, "-I", "-S", _PROGRAM, folder, kind, str(MOST_COLUMNS), str(MOST_ROWS))
+def _request(folder: str, arguments: tuple[str, ...]) -> PipedRequest:
+    words = (sys.executable, "-I", "-S", _PROGRAM, folder, *arguments)
     folders = (sys.prefix, sys.base_prefix, folder, os.path.dirname(_PROGRAM))
     reads = tuple(dict.fromkeys(map(os.path.realpath, folders)))
     return PipedRequest(words, "/", True, (), _unheard, network="off", readable=reads)
@@ -77,17 +92,38 @@ def _unheard(text: str) -> None:
     """What a decoder complains of is told to nobody."""
 
 
-async def _answer(program: PipedProgram) -> Raster | None:
-    """The raster that a program gives, which is not believed: sizes have to fit."""
+async def _answer(program: PipedProgram, most: int) -> bytes:
+    """What a program writes; nothing where that is more than it may."""
     answer = bytearray()
     while piece := await program.read():
         answer += piece
-        if len(answer) > _HEAD.size + MOST_COLUMNS * MOST_ROWS * 4:
-            return None
-    if len(answer) < _HEAD.size:
+        if len(answer) > most:
+            return b""
+    return bytes(answer)
+
+
+def _raster(answer: bytes) -> Raster | None:
+    """The raster of an answer, which is not believed: sizes have to fit."""
+    if len(answer) < _RASTER.size:
         return None
-    width, height = _HEAD.unpack_from(answer)
-    pixels = bytes(answer[_HEAD.size :])
+    width, height = _RASTER.unpack_from(answer)
+    pixels = answer[_RASTER.size :]
     if not (0 < width <= MOST_COLUMNS and 0 < height <= MOST_ROWS):
         return None
     return Raster(width, height, pixels) if len(pixels) == width * height * 4 else None
+
+
+def _pixels(answer: bytes, size: tuple[int, int]) -> Pixels | None:
+    """The pixels of an answer, which is not believed either."""
+    if len(answer) < _PIXELS.size:
+        return None
+    width, height, colours = _PIXELS.unpack_from(answer)
+    palette = answer[_PIXELS.size : _PIXELS.size + colours]
+    indices = answer[_PIXELS.size + colours :]
+    fits = 0 < width <= size[0] and 0 < height <= size[1] and len(indices) == width * height
+    known = len(palette) == colours <= 3 * _COLOURS and colours % 3 == 0
+    return (
+        Pixels(width, height, palette, indices)
+        if fits and known and max(indices) < colours // 3
+        else None
+    )

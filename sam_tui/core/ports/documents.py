@@ -130,6 +130,20 @@ class Raster:
     pixels: bytes
 
 
+Colour = tuple[int, int, int]
+"""Red, green and blue, each up to 255."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pixels:
+    """Rows of pixels from the top, a byte each: which colour of the palette, three bytes a colour."""
+
+    width: int
+    height: int
+    palette: bytes
+    indices: bytes
+
+
 class Pictures(Protocol):
     """Decodes images. Image files may be hostile, so a confined process decodes them."""
 
@@ -138,4 +152,8 @@ class Pictures(Protocol):
 
         Of an animation the first frame.
         """
+        ...
+
+    async def pixels(self, image: Image, size: tuple[int, int], ground: Colour) -> Pixels | None:
+        """The image on a ground, at most so wide and so high; None where it cannot be decoded."""
         ...

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import ne
+from typing import TYPE_CHECKING
 
 from rich.cells import split_graphemes
 from rich.color import ColorSystem
@@ -10,6 +11,9 @@ from rich.style import Style
 from textual.strip import Strip
 
 from sam_tui.core.text.widths import DISPUTED
+
+if TYPE_CHECKING:
+    from sam_tui.ui.driver.images.placements import Placements
 
 _SEEN_ON_BLANKS = frozenset(["4", "5", "6", "7", "9", "21", "51", "52", "53"])
 """The attributes (SGR) that a blank shows."""
@@ -97,6 +101,11 @@ def _split(style: Style, ansi: str, colours: ColorSystem) -> Pen:
     return _pen(f"{before};{behind}".strip(";").replace(";;", ";"), colour, ground)
 
 
+def pen_of_colour(red: int, green: int, blue: int) -> Pen:
+    """The pen for text of exactly this colour."""
+    return _pen("", f"38;2;{red};{green};{blue}", "")
+
+
 def _pen_of(style: Style, colours: ColorSystem) -> Pen:
     """The pen that draws a style."""
     ansi = style._ansi  # pyright: ignore[reportPrivateUsage]
@@ -126,9 +135,11 @@ class CellRow:
         row.strips, row.whole = self.strips.copy(), self.whole.copy()
         return row
 
-    def put(self, column: int, strip: Strip, colours: ColorSystem) -> None:
+    def put(
+        self, column: int, strip: Strip, colours: ColorSystem, pictures: "Placements | None"
+    ) -> None:
         """Have a strip stand there."""
-        cells = _cells(strip, colours)
+        cells = _cells(strip, colours, pictures)
         if cells is None:
             name = hash(tuple(strip))
             width = strip.cell_length
@@ -158,13 +169,21 @@ class CellRow:
         return sum(map(ne, self.texts, old.texts))
 
 
-def _cells(strip: Strip, colours: ColorSystem) -> tuple[list[str | None], list[Pen]] | None:
+def _cells(
+    strip: Strip, colours: ColorSystem, pictures: "Placements | None"
+) -> tuple[list[str | None], list[Pen]] | None:
     """The cells of a strip; None where they do not stand for themselves."""
     texts: list[str | None] = []
     pens: list[Pen] = []
     for text, style, _ in strip:
         if not text.isprintable() or (not text.isascii() and DISPUTED.search(text)):
-            return None
+            own = PLAIN if style is None else _pen_of(style, colours)
+            drawn = pictures.cells(text, style, own) if pictures is not None else None
+            if drawn is None:
+                return None
+            texts += (cell for cell, _ in drawn)
+            pens += (pen for _, pen in drawn)
+            continue
         if style is not None and style.link:
             return None
         pen = PLAIN if style is None else _pen_of(style, colours)

@@ -17,9 +17,13 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from sam_tui.ui.driver.cell_rows import PLAIN, CellRow, Pen
+from sam_tui.ui.driver.clusters import PLACEHOLDER
 
 if TYPE_CHECKING:
     from textual.app import App
+
+    from sam_tui.ui.driver.images.overlays import Overlays
+    from sam_tui.ui.driver.images.placements import Placements
 
 _GAP = 4
 """So many cells are rather written again than jumped over."""
@@ -33,6 +37,10 @@ _LEAST_MOVED = 80
 """Cells that a move of rows has to save to be worth its sequences."""
 _BLANKS = frozenset({None, " "})
 """What cells hold where nothing is drawn."""
+_MARKS = "\U000e0100"
+"""From here on are the marks of a picture's cells, which are not written."""
+_UNKNOWN = "\ufffd"
+"""For what would be a cell of an image, in text of others."""
 Look = tuple[str | None, ...]
 Piece = tuple[int, int, Strip]
 """CellRow, column, and what is to stand there."""
@@ -58,10 +66,16 @@ class DrawnCells:
         self._rows: dict[int, CellRow] = {}
         self.rows_drawn = 0
         """Rows that something was written in, so far."""
+        self.pictures: Placements | None = None
+        """What cells of pictures mean, where the terminal takes images."""
+        self.overlays: Overlays | None = None
+        """Images that lie over cells, where it takes those."""
 
     def forget(self) -> None:
         """Know nothing: what comes next is written whole."""
         self._rows = {}
+        if self.overlays is not None:
+            self.overlays.forget()
 
     def difference(self, update: object, size: Size) -> object:
         """What writes no more of an update than it changes; what is no update of a screen as it is."""
@@ -80,24 +94,42 @@ class DrawnCells:
             if row.strips.get(x) != strip and 0 <= x < self._size.width and y < self._size.height:
                 if y not in target:
                     target[y] = row = row.copy()
-                row.put(x, strip, colours)
+                row.put(x, strip, colours, self.pictures)
         return target
 
     def render(self, pieces: Iterator[Piece], console: Console) -> str:
         """What to write so that the pieces stand on the terminal."""
         colours = console._color_system or ColorSystem.TRUECOLOR  # pyright: ignore[reportPrivateUsage]
         target = self._changed(pieces, colours)
-        if not target:
+        over = self.overlays
+        uncovered = over is not None and self._uncover(over, target)
+        if not target and over is None:
             return ""
-        output = Output(console, erases=self.erases)
-        if len(target) > 2:
+        output = Output(console, erases=self.erases and not uncovered)
+        if len(target) > 2 and over is None:
             self._move_rows(target, output)
+        written: dict[int, list[int]] = {}
         for y in sorted(target):
             if columns := target[y].changed(self._row(y)):
                 output.row(y, target[y], columns)
-                self.rows_drawn += 1
+                written[y] = columns
             self._rows[y] = target[y]
-        return output.text()
+        self.rows_drawn += len(written)
+        before = self.pictures.transmissions() if self.pictures is not None else ""
+        if over is None:
+            return before + output.text()
+        return over.clearing() + output.text() + over.drawn(written)
+
+    def _uncover(self, over: "Overlays", target: dict[int, CellRow]) -> bool:
+        """Have all cells written anew below images that no longer belong there; whether there are any."""
+        lost = over.lost({**self._rows, **target}, self._size.height)
+        for place in lost:
+            for y in range(place.top, place.top + place.rows):
+                before = self._row(y).copy()
+                target.setdefault(y, self._row(y))
+                before.texts[place.left : place.left + place.columns] = [None] * place.columns
+                self._rows[y] = before
+        return bool(lost)
 
     def _row(self, y: int) -> CellRow:
         row = self._rows.get(y)
@@ -198,21 +230,28 @@ class Output:
 
     def _write_whole(self, y: int, x: int, strip: Strip) -> int:
         self._change(PLAIN)
-        self._parts.append(f"\x1b[{y + 1};{x + 1}H{strip.render(self._console)}")
+        self._parts.append(
+            f"\x1b[{y + 1};{x + 1}H{strip.render(self._console).replace(PLACEHOLDER, _UNKNOWN)}"
+        )
         self._cursor = None
         return x + strip.cell_length
 
     def _write(self, at: int, row: CellRow) -> int:
         """Write a character; returns the column after it."""
         text, pen = row.texts[at] or " ", row.pens[at]
+        if len(text) > 1 and text[1] >= _MARKS:
+            text = text[0]
         if not self._draws(text, pen):
             self._change(pen)
         self._parts.append(text)
         after = at + 1
         while after < len(row.texts) and row.texts[after] == "":
             after += 1
+        known = after < len(row.texts)
+        if known and text[0] == PLACEHOLDER:
+            known = (row.texts[after] or "")[:1] == PLACEHOLDER
         if self._cursor is not None:
-            self._cursor = (self._cursor[0], after) if after < len(row.texts) else None
+            self._cursor = (self._cursor[0], after) if known else None
         return after
 
     def _go(self, y: int, x: int, row: CellRow) -> None:
@@ -248,6 +287,8 @@ def draw_again(app: "App[Any]") -> None:
     """Write the whole screen, whatever the terminal shows."""
     if (cells := cells_of(app._driver)) is not None:  # pyright: ignore[reportPrivateUsage]
         cells.forget()
+        if cells.pictures is not None:
+            cells.pictures.forget()
     app.refresh(repaint=True, layout=True)
 
 

@@ -20,6 +20,9 @@ _PART = re.compile(
 )
 """Where the cursor goes; what takes no cell; text."""
 _FRAME = re.compile("[\u2500-\u259f]")
+PLACEHOLDER = "\U0010eeee"
+"""What kitty draws a cell of an image over; its marks say which cell, its colour which image."""
+_PLACEHOLDERS = re.compile(f"((?:{PLACEHOLDER}[^\x00-\x7f]{{2}})+)")
 
 
 def fitted(text: str, cells: int) -> str:
@@ -33,6 +36,9 @@ def settled(frame: str) -> str:
     """A frame in which characters of disputed width do not shift the text beside them."""
     if frame.isascii() or not DISPUTED.search(frame):
         return frame
+    if PLACEHOLDER in frame:  # behind such cells the cursor is sent to its place
+        parts = _PLACEHOLDERS.split(frame)
+        return "".join(p if p.startswith(PLACEHOLDER) else settled(p) for p in parts)
     written: list[str] = []
     stretch: list[str] = []
     column = -1

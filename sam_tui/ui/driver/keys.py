@@ -21,6 +21,8 @@ from textual._xterm_parser import XTermParser
 from textual.events import Key
 from textual.message import Message
 
+from sam_tui.ui.driver.images.answers import TerminalAnswers
+
 _OPENERS = frozenset("[]OPX^_\\")
 """What begins a sequence after an escape, and thus is no key."""
 ESCAPE_WITHIN = 0.025
@@ -180,7 +182,12 @@ class KeyParser(XTermParser):
 
 
 def read_input(
-    descriptor: int, ended: Event, pass_on: Callable[[Message], None], *, debug: bool
+    descriptor: int,
+    ended: Event,
+    pass_on: Callable[[Message], None],
+    answers: TerminalAnswers,
+    *,
+    debug: bool,
 ) -> None:
     """Read a terminal until ``ended`` is set, or it goes away, and pass on what it tells."""
     parser, pastes, grounds = KeyParser(debug), Pastes(), GroundAnswers(pass_on)
@@ -201,6 +208,8 @@ def read_input(
                     return
                 if not data:
                     return
-                if text := grounds.without(pastes.tamed(decode(data))):
+                if text := answers.without(grounds.without(pastes.tamed(decode(data)))):
                     tell(parser.feed(text))
+            elif keys := answers.overdue():
+                tell(parser.feed(keys))
             tell(parser.tick())

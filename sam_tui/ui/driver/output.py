@@ -19,6 +19,7 @@ from textual.geometry import Size
 from sam_tui.core.text import charsets
 from sam_tui.ui.driver.cells import DrawnCells, draw_again, erases_in_ground
 from sam_tui.ui.driver.clusters import settled
+from sam_tui.ui.driver.images.answers import TerminalAnswers
 
 TERMINATED = 143
 """The exit code, as for SIGTERM and SIGHUP."""
@@ -261,6 +262,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
             app: Any = self._begin_sized()
             self.cells, self._frames = DrawnCells(erases=erases_in_ground(os.environ)), Frames()
+            self.answers = TerminalAnswers(self.process_message)
             self._hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
             self._behind = from_anywhere(partial(draw_again, app))
             self._file: Any = Forgiving(self._file, self._hung_up, self._behind)
@@ -280,6 +282,8 @@ def lasting(driver: type[Driver]) -> type[Driver]:
         def stop_application_mode(self) -> None:
             """Put the terminal back, also when it was left behind."""
             self._file.hurry()
+            if self.cells.pictures is not None:
+                self._file.write(self.cells.pictures.end())
             super().stop_application_mode()
 
         def resume_application_mode(self) -> None:
@@ -296,7 +300,13 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             """Read as ``read_input`` does; input ends with the terminal."""
             from sam_tui.ui.driver.keys import read_input
 
-            read_input(self.fileno, self.exit_event, self.process_message, debug=self._debug)
+            read_input(
+                self.fileno,
+                self.exit_event,
+                self.process_message,
+                self.answers,
+                debug=self._debug,
+            )
             if not self.exit_event.is_set():
                 self._hung_up()
 

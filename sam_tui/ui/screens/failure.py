@@ -27,7 +27,7 @@ class FailureScreen(Screen[None]):
             Content(self._error.title).stylize("bold $error"),
             Content(visible(str(self._error))),
             *([Content(visible(self._error.hint)).stylize("$accent")] if self._error.hint else []),
-            Content("object key ends the program.").stylize("$text-muted"),
+            Content("Any key ends the program.").stylize("$text-muted"),
         ]
         with Vertical():
             yield Static(Content("\n\n").join(parts), markup=False)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from sam_tui.core.display import Display
     from sam_tui.core.messages import Image
     from sam_tui.core.ports.documents import Raster
+    from sam_tui.ui.driver.images.marks import PlacePicture
 
 
 _IRREGULAR = {
@@ -174,6 +175,8 @@ class Picture:
 
     image: "Image"
     raster: "Raster | None" = None
+    place: "PlacePicture | None" = None
+    """Gives its cells a number by which the terminal draws it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from sam_tui.ui.transcript.viewport import Viewport
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.documents import Raster
+    from sam_tui.ui.driver.images.marks import PlacePicture
     from sam_tui.ui.transcript.render.rows import Row
 
 
@@ -113,7 +114,9 @@ class BlockPane(Viewport):
 
     # -- blocks ------------------------------------------------------------------------------------
 
-    def _show_picture(self, order: int, raster: "Raster | None") -> None:
+    def _show_picture(
+        self, order: int, raster: "Raster | None", place: "PlacePicture | None"
+    ) -> None:
         """What came of ``PictureWanted``; without a raster the label stands alone."""
         index = self.ledger.find(order)
         if index is None or order not in self.asked_pictures:
@@ -121,7 +124,7 @@ class BlockPane(Viewport):
         self.asked_pictures[order] = False
         block = self.ledger[index]
         if isinstance(block.content, Picture):
-            content = replace(block.content, raster=raster)
+            content = replace(block.content, raster=raster, place=place)
             self.update_block(index, replace(block, content=content))
 
     def update_block(self, index: int, block: Block) -> None:
@@ -137,7 +140,10 @@ class BlockPane(Viewport):
         if isinstance(block.content, Picture) and new and self._draws_pictures:
             self.asked_pictures[block.order] = True
             show = partial(self._show_picture, block.order)
-            self.post_message(PictureWanted(block.content.image, show))
+            from sam_tui.ui.transcript.render.pictures import ground_of  # the first frame has none
+
+            ground = ground_of(self.palette)
+            self.post_message(PictureWanted(block.content.image, ground, show))
         return super().draw_block(block, width)
 
     @property

@@ -1,18 +1,19 @@
 """Images as half blocks: a cell is two pixels, one above the other."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from rich.color import Color
 from rich.style import Style
 
-from sam_tui.core.ports.documents import Raster
+from sam_tui.core.ports.documents import Colour, Raster
 from sam_tui.core.prompt.reminders import described
+from sam_tui.ui.driver.images.marks import HALF, Cells, cell_text
 from sam_tui.ui.transcript.blocks import Picture
+from sam_tui.ui.transcript.render.palette import Palette
 from sam_tui.ui.transcript.render.rows import Canvas, Lead, Span
 from sam_tui.ui.transcript.render.safe_text import one_line
 
-Colour = tuple[int, int, int]
-_HALF = "▀"
 _DARK: Colour = (0, 0, 0)
 
 
@@ -22,35 +23,50 @@ def draw_picture(canvas: Canvas, content: Picture) -> None:
     canvas.push(Lead(("▣ ", palette.faint), ("  ", palette.faint)))
     canvas.line([(one_line(described(content.image)), palette.dim)])
     if content.raster is not None:
-        ground = palette.text.bgcolor
-        under = _DARK if ground is None or ground.is_default else tuple(ground.get_truecolor())
-        _draw(canvas, content.raster, (under[0], under[1], under[2]))
+        rows = _cells(content.raster, canvas.room, ground_of(palette))
+        number = content.place(rows) if content.place is not None else None
+        for y, cells in enumerate(rows):
+            canvas.ornament(*_spans(cells, y, number))
     canvas.pop()
 
 
-def _draw(canvas: Canvas, raster: Raster, ground: Colour) -> None:
-    """The rows; in a pane that is too narrow each stands for several, and each column, too."""
-    columns = min(raster.width, canvas.room)
+def ground_of(palette: Palette) -> Colour:
+    """The colour behind images that can be seen through."""
+    ground = palette.text.bgcolor
+    if ground is None or ground.is_default:
+        return _DARK
+    red, green, blue = ground.get_truecolor()
+    return red, green, blue
+
+
+def _cells(raster: Raster, room: int, ground: Colour) -> Cells:
+    """The cells; in a pane that is too narrow each stands for several."""
+    columns = min(raster.width, room)
     step = raster.width / columns
     rows = max(1, round(raster.height / step))
     xs = [int(x * step) for x in range(columns)]
-    ys = [min(raster.height - 1, int(y * step)) for y in range(rows)]
-    for top in range(0, rows, 2):
-        upper = [_pixel(raster, x, ys[top], ground) for x in xs]
-        below = top + 1 < rows
-        lower = [_pixel(raster, x, ys[top + 1], ground) if below else ground for x in xs]
-        canvas.ornament(*_spans(upper, lower))
+    lines = [
+        [_pixel(raster, x, min(raster.height - 1, int(y * step)), ground) for x in xs]
+        for y in range(rows)
+    ]
+    if rows % 2:
+        lines.append([ground] * columns)
+    return tuple(
+        tuple(zip(upper, lower, strict=True))
+        for upper, lower in zip(lines[::2], lines[1::2], strict=True)
+    )
 
 
-def _spans(upper: list[Colour], lower: list[Colour]) -> list[Span]:
-    """Cells of one colour pair after another as one span each."""
+def _spans(cells: Sequence[tuple[Colour, Colour]], y: int, number: int | None) -> list[Span]:
+    """Cells of one colour pair after another as one span each; those of a number say which they are."""
     spans: list[Span] = []
-    for pair in zip(upper, lower, strict=True):
+    for x, pair in enumerate(cells):
         style = _style(*pair)
+        text = HALF if number is None else cell_text(number, y, x)
         if spans and spans[-1][1] is style:
-            spans[-1] = (spans[-1][0] + _HALF, style)
+            spans[-1] = (spans[-1][0] + text, style)
         else:
-            spans.append((_HALF, style))
+            spans.append((text, style))
     return spans
 
 

@@ -1,0 +1,1 @@
+"""Images on the terminal around, where it takes them."""

@@ -1,0 +1,178 @@
+"""Images that lie over cells (iTerm2, sixel), without ever leaving a pixel where they no longer belong.
+
+An image is drawn where all cells of its picture stand, and have stood for a moment. A terminal that draws a
+cell draws over the image there. So once a cell of the picture is another one, or stands elsewhere, every
+cell below the image is written anew, whatever it shows; and where cells below it were written, the image
+is drawn again. Rows are not moved by the terminal meanwhile, as terminals differ in what becomes of images.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from sam_tui.ui.driver.cell_rows import CellRow
+from sam_tui.ui.driver.images import graphics
+from sam_tui.ui.driver.images.marks import cell_of, cell_text, is_picture_cell
+from sam_tui.ui.driver.images.placements import Placement, Placements
+
+SETTLED = 0.1
+"""Seconds for which a picture stands before its image is drawn: scrolled, it would be sent often."""
+_MOST_WRITTEN = 700_000
+"""Bytes for one image at most: a terminal that is slow to take more falls behind."""
+_KEPT = 8
+"""Images that are kept as they are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The cells of a picture on the screen."""
+
+    top: int
+    left: int
+    columns: int
+    rows: int
+
+    def meets(self, written: Mapping[int, list[int]]) -> bool:
+        """Whether one of its cells is among these, given by row."""
+        inside = range(self.left, self.left + self.columns)
+        rows = range(self.top, self.top + self.rows)
+        return any(column in inside for row in rows for column in written.get(row, ()))
+
+
+Starts = dict[tuple[int, int], int]
+"""Numbers and rows of pictures whose row is whole in a row of cells, with the column of its first."""
+
+
+@dataclass(slots=True)
+class Overlays:
+    """The images over the cells of one terminal.
+
+    ``cell_size`` tells the pixels of a cell, zeros where they are not known. ``later`` has the screen
+    drawn after so many seconds, also where nothing changes; ``after`` once a function was called, in a
+    thread of its own.
+    """
+
+    placements: Placements
+    cell_size: Callable[[], tuple[int, int]]
+    later: Callable[[float], object]
+    after: Callable[[Callable[[], object]], object]
+    clock: Callable[[], float] = time.monotonic
+    _drawn: dict[int, Place] = field(default_factory=dict[int, Place])
+    _standing: dict[int, tuple[Place, float]] = field(
+        default_factory=dict[int, tuple[Place, float]]
+    )
+    """Pictures that are whole, and since when they stand there."""
+    _starts: dict[int, tuple[CellRow, Starts]] = field(
+        default_factory=dict[int, tuple[CellRow, Starts]]
+    )
+    _images: dict[tuple[int, int, int], str] = field(
+        default_factory=dict[tuple[int, int, int], str]
+    )
+    """By number and size of a cell; empty where there can be none."""
+    _clears: bool = False
+
+    def forget(self) -> None:
+        """All cells will be written anew: what lies over them is erased first."""
+        self._clears = self._clears or bool(self._drawn)
+        self._drawn, self._standing, self._starts = {}, {}, {}
+
+    def clearing(self) -> str:
+        """What erases all images that were forgotten."""
+        clears, self._clears = self._clears, False
+        return "\x1b[0m\x1b[2J" if clears else ""
+
+    def lost(self, rows: Mapping[int, CellRow], height: int) -> list[Place]:
+        """The places of images that no longer belong there, now that the cells are these."""
+        standing: dict[int, tuple[Place, float]] = {}
+        for number, place in self._whole(rows, height).items():
+            before = self._standing.get(number)
+            same = before is not None and before[0] == place
+            standing[number] = before if before is not None and same else (place, self.clock())
+        self._standing = standing
+        kept = {
+            number: place
+            for number, place in self._drawn.items()
+            if number in standing and standing[number][0] == place
+        }
+        lost = [place for number, place in self._drawn.items() if number not in kept]
+        self._drawn = kept
+        return lost
+
+    def drawn(self, written: Mapping[int, list[int]]) -> str:
+        """What draws the images that are to be seen; ``written`` are the cells that were written now."""
+        parts: list[str] = []
+        for number, (place, since) in self._standing.items():
+            if number in self._drawn and not place.meets(written):
+                continue
+            self._drawn.pop(number, None)
+            remaining = since + SETTLED - self.clock()
+            if remaining > 0:
+                self.later(remaining)
+            elif image := self._image(number):
+                parts.append(f"\x1b[{place.top + 1};{place.left + 1}H{image}")
+                self._drawn[number] = place
+        return f"\x1b7{''.join(parts)}\x1b8" if parts else ""
+
+    def _whole(self, rows: Mapping[int, CellRow], height: int) -> dict[int, Place]:
+        """The pictures of which every cell stands in its place; not in the last row, which may scroll."""
+        starts = {y: self._starts_of(y, row) for y, row in rows.items() if y < height - 1}
+        whole: dict[int, Place] = {}
+        for top, found in starts.items():
+            for (number, row), left in found.items():
+                placement = self.placements.placement(number)
+                if row or placement is None:
+                    continue
+                columns, count = placement.size
+                below = (starts.get(top + at, {}).get((number, at)) for at in range(count))
+                if all(column == left for column in below):
+                    whole[number] = Place(top, left, columns, count)
+        return whole
+
+    def _starts_of(self, y: int, row: CellRow) -> Starts:
+        cached = self._starts.get(y)
+        if cached is None or cached[0] is not row:
+            cached = self._starts[y] = (row, self._find_starts(row.texts))
+        return cached[1]
+
+    def _find_starts(self, texts: list[str | None]) -> Starts:
+        starts: Starts = {}
+        column = 0
+        while column < len(texts):
+            text = texts[column]
+            if text is None or not is_picture_cell(text):
+                column += 1
+                continue
+            number, row, first = cell_of(text)
+            placement = self.placements.placement(number)
+            columns = placement.size[0] if placement is not None and not first else 1
+            cells = [cell_text(number, row, at) for at in range(columns)]
+            if not first and texts[column : column + columns] == cells:
+                starts[number, row] = column
+            column += columns
+        return starts
+
+    def _image(self, number: int) -> str:
+        """What draws a picture at the cursor; empty until that is made."""
+        placement = self.placements.placement(number)
+        key = (number, *self.cell_size())
+        if key not in self._images and placement is not None:
+            while len(self._images) >= _KEPT:
+                self._images.pop(next(iter(self._images)))
+            self._images[key] = ""
+            self.after(partial(self._make, key, placement))
+        return self._images.get(key, "")
+
+    def _make(self, key: tuple[int, int, int], placement: Placement) -> None:
+        columns, rows = placement.size
+        _, width, height = key
+        if self.placements.protocol == "iterm":
+            image = graphics.iterm_image(placement.graphic.png, columns, rows)
+        elif width and height:
+            # Whole sixels: some terminals draw the last of them whole, beyond the cells.
+            size = columns * width, rows * height // 6 * 6
+            image = graphics.sixel_image(graphics.scaled(placement.graphic.pixels(), *size))
+        else:
+            return
+        if len(image) <= _MOST_WRITTEN:
+            self._images[key] = image
