@@ -826,6 +826,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:held": Requirement("A server's program is held like a command: what it wants outside waits for the person, with path and process.", "issue 4.3, issue 4.4"),
     "servers:hooked": Requirement("A hook sees a server's call by its name and arguments, and may stop it.", "issue 4.8"),
     "servers:hostile-list": Requirement("Hostile names, descriptions and schemas reach the model short, visible and harmless, or not at all.", "issue 4.10"),
+    "servers:broken-lists": Requirement("Entries of a server's lists that do not fit the protocol are left out alone and told with why, and so is a list that does not end.", "issue 18.1"),
     "servers:http": Requirement("Over HTTP a server is reached through the URL guard: public addresses, what the person lists, or an address of their own file; redirects elsewhere are not followed.", "issue 4.9"),
     "servers:http-flood": Requirement("An event of a server that does not end is cut off, and the server can be called again.", "issue 12.19"),
     "servers:late": Requirement("What joins while a turn runs is told with the next message: no request breaks the prefix of the one before it within a turn.", "architecture 5"),
