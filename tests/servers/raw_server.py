@@ -317,7 +317,7 @@ def answer(message: dict[str, Any]) -> None:
     match method:
         case "initialize":
             capabilities.update(params["capabilities"])
-            more = {"resources": {}, "prompts": {}} if lists else {}
+            more: dict[str, Any] = {"resources": {}, "prompts": {}} if lists else {}
             result: dict[str, Any] = {
                 "protocolVersion": "2025-11-25",
                 "capabilities": {"tools": {"listChanged": True}, **more},
@@ -426,6 +426,8 @@ def main(behaviour: str, *more: Any) -> None:
                 pipe.read()
         case "many":
             many()
+        case _:
+            pass
     serve()
 
 
