@@ -381,6 +381,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "headless:unattended": Requirement("What needs an approval that nobody can give is refused at once and not done; the model is told.", "peers 3.8 rule 3"),
     "headless:version-fast": Requirement("--version imports nothing but the package itself.", "brief headless 3"),
     "headless:workbench-signals": Requirement("A terminated workbench puts the terminal back and ends with 143.", "peers 3.8"),
+    "hooks:claude-names": Requirement("A hook that was written for Claude Code is told of calls by its names, once for each file or command, and what it wants of an input is read by them.", "issue 18.6"),
     "hooks:rewrite": Requirement("A hook may change the input of a call: the guard judges the changed call anew, no yes to another input counts for it, person and model are told, and two that want different inputs are a no.", "issue 18.6"),
     "hooks:after": Requirement("What a hook objects to after a call reaches the model; the call stays done.", "issue 4.8, peers 3"),
     "hooks:ask": Requirement("A hook may have the person asked about a call that nothing else stops; where nobody is there it is refused.", "issue 4.7, 4.8"),
