@@ -230,8 +230,9 @@ def events_of_answer(body: bytes) -> bytes:
         answer: Any = json.loads(body)
         choices = [dict(choice) for choice in answer["choices"]]
         for choice in choices:
-            message = choice.pop("message")
-            calls = [{"index": n, **call} for n, call in enumerate(message.get("tool_calls") or ())]
+            message: Any = choice.pop("message")
+            pieces: Any = enumerate(message.get("tool_calls") or ())
+            calls = [{"index": number, **call} for number, call in pieces]
             choice["delta"] = {**message, **({"tool_calls": calls} if calls else {})}
         chunk = json.dumps({**answer, "choices": choices, "object": "chat.completion.chunk"})
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
