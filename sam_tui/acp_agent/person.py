@@ -76,8 +76,11 @@ def _block_text(block: object) -> str:
 
 
 def _address(uri: str) -> str:
-    """A file's path, else the address as it is."""
-    parts = urlsplit(uri)
+    """A file's path, else the address as it is, also one that is none."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:
+        return one_line(uri)
     return one_line(unquote(parts.path) if parts.scheme == "file" else uri)
 
 

@@ -11,9 +11,11 @@ import os
 import re
 import signal
 import socket
+import stat
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
+from sam_tui.core.errors import UsageError
 from sam_tui.core.events import InquiryOpened
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry
@@ -23,6 +25,19 @@ from sam_tui.headless.answers import AnswerEntry
 _LONGEST = 4000
 _LONGEST_CHANGE = 60_000
 _MOST_TARGETS = 50
+
+
+def require_socket(descriptor: int) -> None:
+    """Raise ``UsageError`` for a descriptor that is none, or is no socket."""
+    try:
+        if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+            return
+    except (OSError, OverflowError):
+        pass
+    raise UsageError(
+        f"--inquiries-fd {descriptor} is no open socket.",
+        hint="It is for a program that starts this one and answers for the person.",
+    )
 
 
 @asynccontextmanager
@@ -57,8 +72,9 @@ async def _ask(runtime: Runtime, writer: asyncio.StreamWriter) -> None:
 
 async def _answer(runtime: Runtime, reader: asyncio.StreamReader) -> None:
     while text := await reader.readline():
-        answer: dict[str, str] = json.loads(text)
-        give_answer(runtime.inquiries, answer["id"], answer["reply"])
+        with suppress(ValueError, KeyError, TypeError):  # no answer at all
+            answer: dict[str, str] = json.loads(text)
+            give_answer(runtime.inquiries, answer["id"], answer["reply"])
     os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -47,7 +47,8 @@ def read_prompt(
     if argument is None or argument == "-":
         if descriptor is None or (argument is None and os.isatty(descriptor)):
             raise UsageError("There is no prompt.", hint=_HINT)
-        return PromptInput(_worded(read_input(descriptor)))
+        text = _worded(read_input(descriptor))
+        return PromptInput(text, _odd(text))
     _worded(argument)
     if descriptor is None:
         return PromptInput(argument)
@@ -63,7 +64,14 @@ def read_prompt(
     attached = read_input(descriptor)
     if not attached.strip():
         return PromptInput(argument)
-    return PromptInput(f"{argument}\n\n<stdin>\n{attached.rstrip()}\n</stdin>")
+    return PromptInput(f"{argument}\n\n<stdin>\n{attached.rstrip()}\n</stdin>", _odd(attached))
+
+
+def _odd(text: str) -> tuple[str, ...]:
+    """A warning about input that is no text."""
+    if "\0" not in text and "\ufffd" not in text:
+        return ()
+    return ("Standard input is not text in UTF-8: the model reads “\ufffd” where it is not.",)
 
 
 def _worded(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from pydantic import Field, ValidationError
 
 from sam_tui.core.inquiry import Inquiry
@@ -164,6 +165,9 @@ class ServerTasks:
                 f"Declare the extension {EXTENSION}",
                 {"requiredCapabilities": {"extensions": {EXTENSION: {}}}},
             )
+        named = context.request.headers.get(MCP_NAME_HEADER) if context.request else None
+        if named is not None and decode_header_value(named) != task_id:
+            raise MCPError(types.HEADER_MISMATCH, "Mcp-Name is another than the task's")
         task = self._tasks.get(task_id)
         if task is None or task.owner != client.key:
             raise MCPError(types.INVALID_PARAMS, "There is no such task")

@@ -285,6 +285,9 @@ def test_resources_reach_the_model_and_what_it_cannot_be_shown_is_refused(runnin
     words = of_kind(running.updates(session), "user_message_chunk")[0]["content"]["text"]
     assert "/w/a b.txt" in words
     assert hostile not in words
+    for uri in ("file://[x", "http://\u2100.com/"):  # none that can be taken apart
+        for odd in (link | {"uri": uri}, {"type": "resource", "resource": resource | {"uri": uri}}):
+            assert "error" not in running.ask("session/prompt", sessionId=session, prompt=[odd])
     image = {"type": "image", "data": "", "mimeType": "image/png"}
     refused = running.ask("session/prompt", sessionId=session, prompt=[image])
     assert "cannot be used" in refused["error"]["message"]

@@ -100,6 +100,10 @@ DRAFT: dict[str, object] = {
     "type": "object",
     "$defs": {"address": {"$anchor": "addressDef", "type": "object", "properties": {}}},
     "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}},
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
     "additionalProperties": False,
 }
 ARGUMENTS: Mapping[str, dict[str, object]] = {"json_schema_2020_12_tool": DRAFT}

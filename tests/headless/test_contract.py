@@ -305,6 +305,8 @@ def test_a_run_that_cannot_begin_still_ends_with_a_result(
         ["go", "--resume", "no-such-one"],
         ["go", "--continue"],
         ["go", "--session-id", "../x"],
+        ["go", "--inquiries-fd", "99"],
+        ["go", "--inquiries-fd", "99999999999"],
     ],
 )
 def test_a_wrong_command_line_ends_with_2_and_a_sentence(

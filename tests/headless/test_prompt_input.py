@@ -38,7 +38,9 @@ def test_a_dash_or_no_prompt_reads_standard_input_to_its_end(pipe: Pipe, tmp_pat
     path = tmp_path / "prompt.txt"
     path.write_bytes(b"\xef\xbb\xbffrom a file \xff")
     with path.open("rb") as file:
-        assert read_prompt("-", file.fileno()).text == "from a file \ufffd"
+        prompt = read_prompt("-", file.fileno())
+    assert prompt.text == "from a file \ufffd"
+    assert len(prompt.warnings) == 1 and "is not text in UTF-8" in prompt.warnings[0]
 
 
 @pytest.mark.requirement("headless:stdin")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.llm.litellm_model import LiteLLMModel, LiteLLMOptions, known_cost, load
-from sam_tui.core.errors import ModelNotFound, ModelUnavailable
+from sam_tui.core.errors import ModelNotFound, ModelRejected, ModelUnavailable
 from sam_tui.core.ids import CallId
 from sam_tui.core.messages import Message, ToolMessage, UserMessage
 from sam_tui.core.usage import Usage
@@ -178,3 +178,28 @@ async def test_a_long_run_of_one_piece_is_no_failure() -> None:
     async with FakeServer([Reply(text="-" * 800, chunk=4)]) as server:
         options = LiteLLMOptions(api_base=server.base, api_key="k")
         assert (await answer(LiteLLMModel("openai/x", options))).text == "-" * 800
+
+
+@pytest.mark.requirement("model:tolerant-stream")
+@pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
+async def test_a_whole_completion_instead_of_a_stream_is_understood(provider: str) -> None:
+    calls = [
+        {"id": i, "type": "function", "function": {"name": "read", "arguments": "{}"}} for i in "ab"
+    ]
+    message = {"role": "assistant", "content": "hi", "tool_calls": calls}
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    body = {
+        "id": "x",
+        "model": "x",
+        "object": "chat.completion",
+        "choices": [choice],
+        "usage": usage,
+    }
+    async with FakeServer([Reply(body=body), Reply(body={"detail": "no"})]) as server:
+        options = LiteLLMOptions(api_base=server.base, api_key="k")
+        got = await answer(LiteLLMModel(f"{provider}/x", options))
+        with pytest.raises(ModelRejected, match="did not answer as a model does"):
+            await answer(LiteLLMModel(f"{provider}/x", options))
+    assert (got.text, got.calls) == ("hi", [("a", "read", "{}"), ("b", "read", "{}")])
+    assert got.usages[-1].output_tokens == 5

@@ -353,3 +353,27 @@ def test_requests_that_are_nearly_right_end_nothing_and_do_nothing(
     assert faults == []
     assert knock(house, PING, {"Mcp-Session-Id": session})[0] == 200
     assert not marker.exists()
+
+
+@pytest.mark.requirement("mcp:tasks")
+@pytest.mark.parametrize(("named", "code"), [("a", -32602), ("b", -32020), (None, -32602)])
+def test_a_header_that_names_another_task_is_refused(
+    shared: tuple[House, Place], named: str | None, code: int
+) -> None:
+    capabilities: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
+    meta: dict[str, Any] = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    }
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tasks/get",
+        "params": {"taskId": "a", "_meta": meta},
+    }
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tasks/get", "Mcp-Name": named}
+    answer = knock(shared[0], body, headers)[2]
+    data = next(
+        (line for line in answer.splitlines() if line.startswith("data:")), f"data:{answer}"
+    )
+    assert json.loads(data[5:])["error"]["code"] == code

@@ -30,7 +30,8 @@ class Bundles:
         self.config = folder / "cfg"
         self._capsys = capsys
         self.workspace.mkdir()
-        self.write(".claude-plugin/plugin.json", '{"name": "review", "version": "1"}')
+        manifest = {"name": "review", "version": "1", "hooks": "./more.json", "skills": "./skills/"}
+        self.write(".claude-plugin/plugin.json", json.dumps(manifest))
         self.write("skills/pr/SKILL.md", "---\nname: pr\ndescription: Reviews.\n---\nLook.\n")
         self.write("commands/fix.md", "In ${CLAUDE_PLUGIN_ROOT}: fix $1.\n")
         self.write("agents/critic.md", "---\ndescription: Criticises\n---\nBe hard.\n")
@@ -39,7 +40,8 @@ class Bundles:
             "command": '"${CLAUDE_PLUGIN_ROOT}/hooks/no.sh"',
             "async": True,
         }
-        events = {"PreToolUse": [{"matcher": "Read", "hooks": [command]}], "SessionEnd": []}
+        group = {"matcher": "Read", "hooks": [command, {"type": "prompt", "prompt": "Hm?"}]}
+        events = {"PreToolUse": [group], "SessionEnd": []}
         self.write("hooks/hooks.json", json.dumps(events))
         self.write("hooks/no.sh", HOOK)
         (self.source / "hooks/no.sh").chmod(0o755)
@@ -110,6 +112,14 @@ def test_a_bundle_counts_once_its_bytes_are_trusted_and_is_held_in_the_assembled
     assert code == 3 and bundles.names() == {}
     assert 'hook     PreToolUse (Read): "${CLAUDE_PLUGIN_ROOT}/hooks/no.sh"' in shown
     assert "server   review-gh: cat ${UNSET}" in shown
+    for left_out in (
+        ".claude-plugin/plugin.json: “hooks”: only hooks/hooks.json is read",
+        "hooks/hooks.json: hooks: unknown key “SessionEnd”.",
+        "hooks/hooks.json: hooks.PreToolUse[0].hooks[0]: unknown key “async”.",
+        "hooks/hooks.json: hooks.PreToolUse[0].hooks[1].type: 'prompt' is no kind of hook.",
+    ):
+        assert f"  left out {left_out}\n" in shown, shown
+    assert "“skills”" not in shown
     hostile = {"name": "review", "description": "Kind\n  0 files, 0 of them programs\x1b[2J"}
     bundles.write(".claude-plugin/plugin.json", json.dumps(hostile))
     for text in ("null", '{"Stop": [{"hooks": [{"type": "command", "command": "a\\nb"}]}]}'):

@@ -24,6 +24,7 @@ class Site(ThreadingHTTPServer):
         self.flood = b""
         """What a call is answered with, over and over, as a stream of events."""
         self.flooded = 0
+        self.lists: dict[str, list[Any]] = {"tools/list": [TOOL]}
 
     @property
     def url(self) -> str:
@@ -71,10 +72,12 @@ class Handler(BaseHTTPRequestHandler):
         match message["method"]:
             case "initialize":
                 about = {"name": "http", "version": "1"}
-                common: dict[str, Any] = {"capabilities": {"tools": {}}, "serverInfo": about}
+                offered: dict[str, Any] = {name.split("/")[0]: {} for name in self.server.lists}
+                common: dict[str, Any] = {"capabilities": offered, "serverInfo": about}
                 return {"protocolVersion": "2025-11-25", **common}
-            case "tools/list":
-                return {"tools": [TOOL]}
+            case method if method in self.server.lists:
+                kind = method.split("/")[-2].replace("templates", "resourceTemplates")
+                return {kind: self.server.lists[method]}
             case _:
                 text = json.dumps(message["params"].get("arguments") or {})
                 return {"content": [{"type": "text", "text": text}]}

@@ -13,6 +13,8 @@ from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONR
 from sam_tui.adapters.mcp_client.session import BURST, Paced
 from sam_tui.core.inquiry import Approval, Question
 from tests.servers.conftest import House, raw
+from tests.servers.http_server import serving
+from tests.servers.raw_server import BROKEN
 
 
 @pytest.mark.requirement("servers:changed-tool")
@@ -150,3 +152,71 @@ async def test_what_nobody_asked_for_is_left_unread_after_a_burst(
         task.cancel()
     assert (read == many) is (price == 0)
     sending.close()
+
+
+_LEFT_OUT = (
+    ("nothing", "inputSchema: Field required"),
+    ("list", "inputSchema: Input should be a valid dictionary"),
+    ("text", "inputSchema.type: Input should be 'object'"),
+    ("fields", "inputSchema.properties: "),
+    ("(no name)", "a tool has to have one"),
+    ("(entry 8)", "name: Input should be a valid string"),
+    ("good", "another tool is called mcp__one__good, too"),
+    ("told", "description: Input should be a valid string"),
+    ("(entry 12)", "it is no object"),
+    ("(entry 13)", "it is no object"),
+    ("resource (entry 2)", "uri: Input should be a valid string"),
+    ("resource (entry 3)", "it is no object"),
+    ("template (entry 2)", "uriTemplate: Field required"),
+    ("prompt q", "arguments.0.name: Input should be a valid string"),
+)
+
+
+@pytest.mark.requirement("servers:broken-lists")
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_entries_that_do_not_fit_the_protocol_are_left_out_alone_and_told(
+    house: House, transport: str
+) -> None:
+    with serving() as site:
+        site.lists = BROKEN
+        house.user(one=raw("broken") if transport == "stdio" else {"url": site.url})
+        house.policy('[[rule]]\neffect = "allow"\noperation = "mcp__one__*"\n')
+        async with house.open() as sam:
+            names = await sam.arrive()
+            assert sam.reports["one"].standing == "ready"
+            resources = ["mcp__one__resources_list", "mcp__one__resources_read"]
+            assert names[:4] == ["mcp__one__good", "mcp__one__hints", *resources]
+            assert [len(name) for name in names[4:]] == [64]
+            left_out = sam.reports["one"].left_out
+            for name, why in _LEFT_OUT:
+                assert any(line.startswith(f"{name}: {why}") for line in left_out), (name, left_out)
+            assert len(left_out) == len(_LEFT_OUT)
+            assert (await sam.call("mcp__one__good")).finished.ok
+            told = await sam.text("mcp__one__resources_list")
+            assert told.splitlines() == [
+                "a://b  b",
+                "a://{b}  t",
+                "(3 more do not fit the protocol.)",
+            ]
+            names = await sam.runtime.servers.names()
+            assert [prompt.name for prompt in names.prompts] == ["p"]
+        async with house.open() as sam:  # as it was remembered, before the server is there
+            assert set(sam.reports["one"].left_out) == set(left_out)
+
+
+@pytest.mark.requirement("servers:broken-lists")
+@pytest.mark.parametrize(
+    ("following", "why"),
+    [
+        ("again", "nextCursor: the list does not end: read were 2 pages"),
+        ("", "nextCursor: the list does not end: read were 50 pages"),
+        ("number", "nextCursor: it is no text, so what follows is not read"),
+    ],
+)
+async def test_a_list_that_does_not_end_is_read_so_far_and_told(
+    house: House, following: str, why: str
+) -> None:
+    house.user(one=raw("broken", following))
+    async with house.open() as sam:
+        assert "mcp__one__good" in await sam.arrive()
+        assert why in sam.reports["one"].left_out

@@ -2,10 +2,11 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from sam_tui.adapters.hooks.claude_calls import together, told
 from sam_tui.adapters.hooks.reading import matches, parse_hooks
 from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.trust import FolderTrust
@@ -157,6 +158,8 @@ class _File:
     bundle: BundleFolder | None = None
     signature: Signature | None = None
     hooks: tuple[Hook, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """What of a bundle's file means nothing here."""
 
     def forget(self) -> None:
         """Drop the hooks until the file is read again."""
@@ -235,17 +238,35 @@ class FileHooks:
             try:
                 self._refresh(file)
                 hooks += file.hooks
+                if file.left_out:
+                    left_out[file.path] = "; ".join(file.left_out)
             except ConfigurationError as error:
                 left_out[file.path] = error.explain()
         return HookListing(tuple(hooks), left_out)
 
     async def run(self, hook: Hook, occasion: Occasion, confinement: HookConfinement) -> HookAnswer:
-        """Run a hook with the event as JSON on standard input, and read its answer."""
+        """Run one and read what it says; by Claude Code's names once for each file or command of a call."""
+        if not hook.claude:
+            return await self._answer(hook, occasion, occasion.fields, confinement)
+        answers: list[HookAnswer] = []
+        for fields in told(occasion):
+            answers.append(await self._answer(hook, occasion, fields, confinement))
+            if answers[-1].word == "deny" or answers[-1].halt or answers[-1].warning:
+                break
+        return together(answers, occasion)
+
+    async def _answer(
+        self,
+        hook: Hook,
+        occasion: Occasion,
+        fields: Mapping[str, object],
+        confinement: HookConfinement,
+    ) -> HookAnswer:
         event_data = {
             "session_id": occasion.session,
             "cwd": self._workspace,
             "hook_event_name": occasion.event,
-            **occasion.fields,
+            **fields,
         }
         request = CommandRequest(
             hook.command,
@@ -319,7 +340,9 @@ class FileHooks:
     def _refresh(self, file: _File) -> None:
         before = signature_of(file.path)
         text = self._text(file) if before is not None else None
-        hooks = parse_hooks(text, file.path, file.source) if text is not None else ()
+        left_out: list[str] = []
+        hooks = parse_hooks(text, file.path, file.source, left_out) if text is not None else ()
+        file.left_out = tuple(left_out)
         folder = file.bundle.folder if file.bundle else ""
         file.hooks = tuple(replace(hook, bundle=folder) for hook in hooks) if folder else hooks
         file.signature = before

@@ -5,9 +5,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any, cast
 
+from sam_tui.adapters.hooks.claude_calls import is_of_claude, names_of
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.hooks import HOOK_EVENTS, Hook, HookEvent, HookSource
-from sam_tui.core.tooling.registry import CLAUDE_TOOLS
 
 DEFAULT_TIMEOUT = 60.0
 LONGEST_TIMEOUT = 600.0
@@ -21,30 +21,35 @@ MATCHED: tuple[HookEvent, ...] = (
 """Events that have something to match."""
 
 
-def parse_hooks(text: str, path: str, source: HookSource) -> tuple[Hook, ...]:
-    """The hooks of a file, as written. Raises ``ConfigurationError`` with file and place."""
+def parse_hooks(
+    text: str, path: str, source: HookSource, left_out: list[str] | None = None
+) -> tuple[Hook, ...]:
+    """The hooks of a file, as written. Raises ``ConfigurationError`` with file and place.
+
+    A bundle's is written for other programs: what of it means nothing here is left out, and added to
+    ``left_out`` in words.
+    """
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{path}: not valid JSON: {error}.") from None
-    return _Reader(path, source).file(data)
+    return _Reader(path, source, [] if left_out is None else left_out).file(data)
 
 
 def matches(hook: Hook, subject: str) -> bool:
-    """Whether a hook is about ``subject``: whole or its tool; a bundle's by Claude Code's names, too."""
+    """Whether a hook is about ``subject``: by its name, its tool's, or Claude Code's names for it."""
     if hook.matcher in ("", "*"):
         return True
-    tool = subject.partition(".")[0]
-    claude = CLAUDE_TOOLS.items() if hook.source == "bundle" else ()
-    theirs = [name for name, ours in claude if subject in ours or tool in ours]
-    return any(re.fullmatch(hook.matcher, name) for name in (subject, tool, *theirs))
+    names = (subject, subject.partition(".")[0], *names_of(subject))
+    return any(re.fullmatch(hook.matcher, name) for name in names)
 
 
 class _Reader:
     """Reads one file of hooks; a fault is reported with its path in the JSON."""
 
-    def __init__(self, path: str, source: HookSource) -> None:
+    def __init__(self, path: str, source: HookSource, left_out: list[str]) -> None:
         self._path = path
+        self._left_out = left_out
         self._source: HookSource = source
         self._lenient = source == "bundle"
         self._found: list[Hook] = []
@@ -57,7 +62,10 @@ class _Reader:
         for event, groups in events.items():
             path = f"hooks.{event}"
             for index, group in enumerate(self._list(groups, path)):
-                self._group(cast("HookEvent", event), group, f"{path}[{index}]")
+                try:
+                    self._group(cast("HookEvent", event), group, f"{path}[{index}]")
+                except ConfigurationError as fault:
+                    self._leave(fault)
         if len(self._found) > MOST_HOOKS:
             raise self._fault("hooks", f"more than {MOST_HOOKS} hooks", "Keep fewer.")
         return tuple(self._found)
@@ -68,14 +76,20 @@ class _Reader:
         if "hooks" not in group:
             raise self._fault(path, "“hooks” is missing", "It is a list of commands.")
         for index, entry in enumerate(self._list(group["hooks"], f"{path}.hooks")):
-            where = f"{path}.hooks[{index}]"
-            self._hook(event, entry, matcher, where)
+            try:
+                self._hook(event, entry, matcher, f"{path}.hooks[{index}]")
+            except ConfigurationError as fault:
+                self._leave(fault)
+
+    def _leave(self, fault: ConfigurationError) -> None:
+        """Leave out what is wrong in a file that was written for other programs. Raises elsewhere."""
+        if not self._lenient:
+            raise fault
+        self._left_out.append(str(fault))
 
     def _hook(self, event: HookEvent, data: object, matcher: str, path: str) -> None:
         entry = self._object(data, path, ("type", "command", "timeout"))
         if (kind := entry.get("type")) != "command":
-            if self._lenient:
-                return
             raise self._fault(f"{path}.type", f"{kind!r} is no kind of hook", "Use “command”.")
         command = entry.get("command")
         if not isinstance(command, str) or not command.strip() or "\0" in command:
@@ -85,9 +99,14 @@ class _Reader:
             raise self._fault(f"{path}.timeout", "must be a number of seconds", "")
         if not 0 < timeout <= LONGEST_TIMEOUT:
             hint = f"Between 0 and {LONGEST_TIMEOUT:g}."
-            raise self._fault(f"{path}.timeout", f"{timeout} is no number of seconds here", hint)
+            self._leave(
+                self._fault(f"{path}.timeout", f"{timeout} is no number of seconds here", hint)
+            )
+            timeout = LONGEST_TIMEOUT
         at = f"{self._path}: {path}"
-        self._found.append(Hook(event, self._source, command, float(timeout), at, matcher))
+        claude = self._lenient or (bool(matcher) and is_of_claude(matcher))
+        hook = Hook(event, self._source, command, float(timeout), at, matcher, claude=claude)
+        self._found.append(hook)
 
     def _matcher(self, event: HookEvent, value: object, path: str) -> str:
         if not isinstance(value, str) or len(value) > LONGEST_MATCHER:
@@ -95,9 +114,8 @@ class _Reader:
         if value in ("", "*"):
             return ""
         if event not in MATCHED:
-            if self._lenient:
-                return ""
-            raise self._fault(path, f"{event} has nothing to match", "Leave it out.")
+            self._leave(self._fault(path, f"{event} has nothing to match", "Leave it out."))
+            return ""
         try:
             re.compile(value)
         except (re.error, RecursionError, OverflowError) as error:
@@ -108,12 +126,11 @@ class _Reader:
         if not isinstance(data, dict):
             raise self._fault(path, "must be an object", f"With {', '.join(names)}.")
         fields = cast("dict[str, Any]", data)
-        if self._lenient:  # written for other programs: what means nothing here is left out
-            return {key: value for key, value in fields.items() if key in names}
         for key in fields:
             if key not in names:
-                raise self._fault(path, f"unknown key “{key}”", f"Known: {', '.join(names)}.")
-        return fields
+                hint = f"Known: {', '.join(names)}."
+                self._leave(self._fault(path, f"unknown key “{key}”", hint))
+        return {key: value for key, value in fields.items() if key in names}
 
     def _list(self, data: object, path: str) -> list[object]:
         if not isinstance(data, list):

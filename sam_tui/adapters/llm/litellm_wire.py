@@ -185,6 +185,12 @@ class LiteLLMWire:
             kind = headers.get("content-type", "").lower()
             intake = Intake(self._limits, self._where, text=kind.startswith(_TEXT))
             self.fields_only = kind.startswith("text/event-stream")
+            if kind.startswith("application/json") and self._refused is None:
+                body = [intake.take(data) async for data in stream]
+                events = events_of_answer(b"".join((*body, intake.remainder())))
+                self._note(events)
+                yield events
+                return
             async for data in stream:
                 for lines in _portions(intake.take(data)):
                     self._note(lines)
@@ -213,6 +219,25 @@ class LiteLLMWire:
                 self.stop_reason = _stop_reason(event.get("delta"))
             elif event.get("error") or event.get("type") == "error":
                 self._event_error = read_error(event)
+
+
+def events_of_answer(body: bytes) -> bytes:
+    """A whole chat completion, of a server that does not stream, as the events that litellm reads.
+
+    Anything else stays as it is.
+    """
+    try:
+        answer: Any = json.loads(body)
+        choices = [dict(choice) for choice in answer["choices"]]
+        for choice in choices:
+            message: Any = choice.pop("message")
+            pieces: Any = enumerate(message.get("tool_calls") or ())
+            calls = [{"index": number, **call} for number, call in pieces]
+            choice["delta"] = {**message, **({"tool_calls": calls} if calls else {})}
+        chunk = json.dumps({**answer, "choices": choices, "object": "chat.completion.chunk"})
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return body
+    return f"data: {chunk}\n\ndata: [DONE]\n\n".encode()
 
 
 def _broken(line: bytes) -> bool:

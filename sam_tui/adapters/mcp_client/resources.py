@@ -1,18 +1,21 @@
-"""Two tools for the resources of a server: one lists them, one reads a resource by its URI.
+"""Lists of a server, an entry at a time, and its resources as two tools: what there is, and reading one.
 
-A third one, which no model is told of, hands out the prompt that a message names.
+A third tool, which no model is told of, hands out the prompt that a message names.
 """
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import filterfalse
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 import mcp_types as types
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import find_invalid_x_mcp_header
+from mcp_types.methods import validate_server_result
 from pydantic import ValidationError
 
 from sam_tui.adapters.mcp_client.tool_descriptions import PROMPT as PROMPT
@@ -21,11 +24,112 @@ from sam_tui.core.ports.servers import ServerNames, ServerPrompt, TypedValue
 
 LIST, READ = "resources/list", "resources/read"
 """Names of the protocol, which no tool of a server has."""
-MOST_LISTED, MOST_PAGES = 1_000, 50
+MOST_LISTED, MOST_PAGES = 2_000, 50
 MOST_VALUES, LONGEST = 100, 300
 """Values that a server may propose at once, and characters of one, or of a name."""
 _URI, _NAME = re.compile(r"[^\s\"`)\]]+"), re.compile(r"[\w./-]+")
 """What ``@server:`` and ``/server:`` take."""
+_REVISION = "2025-11-25"
+"""Entries of lists are judged by its shapes, which the newer revision has as well."""
+_LISTS = {
+    "tools": ("tools/list", ("name", "title", "description", "inputSchema")),
+    "resources": ("resources/list", ("uri", "name", "mimeType", "description")),
+    "resourceTemplates": (
+        "resources/templates/list",
+        ("uriTemplate", "name", "mimeType", "description"),
+    ),
+    "prompts": ("prompts/list", ("name", "title", "description", "arguments")),
+}
+"""The request that is answered with a list, and what is read of its entries."""
+_LEFT_OUT = "sam-tui/left-out"
+"""Where a page says which of its entries are not in it, and why."""
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[Entry]):
+    """All pages of a list. ``faults`` are entries that are not in it, by name, each with why."""
+
+    entries: Sequence[Entry] = ()
+    faults: Sequence[tuple[str, str]] = ()
+
+    def left_out(self, kind: str = "") -> list[RawTool]:
+        """The faults as tools that are not offered, so that people are told."""
+        return [RawTool(f"{kind} {name}".strip(), "", {}, why) for name, why in self.faults]
+
+
+def fit_entries(message: object) -> None:
+    """Leave out what does not fit the protocol of the lists in a server's answer; ``_meta`` then says what.
+
+    Of the other entries only what is read stays: a hint that is none, or a promise about results whose
+    pattern could take for ever, costs nobody a tool.
+    """
+    result: Any = getattr(message, "result", None)
+    page = cast("dict[str, Any]", result) if isinstance(result, dict) else {}
+    keys = [key for key in _LISTS if isinstance(page.get(key), list)]
+    if not keys:
+        return
+    faults: list[tuple[str, str]] = []
+    for key in keys:
+        page[key] = list(_fitting(key, page[key], "ttlMs" in page, faults))
+    if not isinstance(page.get("nextCursor"), str | None):
+        del page["nextCursor"]
+        faults.append(("nextCursor", "it is no text, so what follows is not read"))
+    meta = page.get("_meta")
+    page["_meta"] = (cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}) | {
+        _LEFT_OUT: faults
+    }
+
+
+def _fitting(
+    key: str, entries: list[Any], modern: bool, faults: list[tuple[str, str]]
+) -> Iterator[dict[str, Any]]:
+    method, read = _LISTS[key]
+    for number, entry in enumerate(entries, start=1):
+        if not isinstance(entry, dict):
+            faults.append((f"(entry {number})", "it is no object"))
+            continue
+        fields = cast("dict[str, Any]", entry)
+        fitted = {name: fields[name] for name in read if name in fields}
+        schema = fitted.get("inputSchema")
+        if isinstance(schema, dict):
+            fitted["inputSchema"] = schema = {"type": "object", **cast("dict[str, Any]", schema)}
+        try:
+            validate_server_result(method, _REVISION, {key: [fitted]})
+            if modern and schema and (why := find_invalid_x_mcp_header(schema)):
+                raise ValueError(f"x-mcp-header: {why}")
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(part) for part in first["loc"][2:])
+            faults.append((_called(fields, read[0], number), f"{place}: {first['msg']}"))
+        except ValueError as error:
+            faults.append((_called(fields, read[0], number), str(error)))
+        else:
+            yield fitted
+
+
+def _called(fields: Mapping[str, Any], key: str, number: int) -> str:
+    name = fields.get(key)
+    return name if isinstance(name, str) and name else f"(entry {number})"
+
+
+async def listing(ask: Callable[..., Any], key: str) -> Listing[Any]:
+    """Every page of a list of the client's. Raises what the session raises."""
+    entries: list[Any] = []
+    faults: list[tuple[str, str]] = []
+    cursors: list[str | None] = [None]
+    while len(entries) < MOST_LISTED:
+        page = await ask(cursor=cursors[-1])
+        entries += getattr(page, key)
+        faults += cast("dict[str, Any]", page.meta)[_LEFT_OUT]
+        if not page.next_cursor:
+            break
+        if page.next_cursor in cursors or len(cursors) == MOST_PAGES:
+            faults.append(("nextCursor", f"the list does not end: read were {len(cursors)} pages"))
+            break
+        cursors.append(page.next_cursor)
+    return Listing(entries[:MOST_LISTED], faults)
 
 
 async def tools_for(client: Client, server: str) -> list[RawTool]:
@@ -34,26 +138,31 @@ async def tools_for(client: Client, server: str) -> list[RawTool]:
 
 
 async def _prompt_tools(client: Client, server: str) -> list[RawTool]:
-    prompts: list[types.Prompt] = []
+    prompts: Listing[types.Prompt] = Listing()
     if client.server_capabilities.prompts is not None:
         with suppress(MCPError, ValidationError):
-            prompts = (await client.list_prompts()).prompts
-    if not prompts:
-        return []
-    names = ", ".join(prompt.name for prompt in prompts)
+            prompts = await _prompts(client)
+    left_out = prompts.left_out("prompt")
+    if not prompts.entries:
+        return left_out
+    names = ", ".join(prompt.name for prompt in prompts.entries)
     text = {"type": "string"}
     schema = {"properties": {"name": text, "words": text}, "required": ["name"]}
-    return [RawTool(PROMPT, f"Hand out a prompt of the MCP server {server}: {names}.", schema)]
+    about = f"Hand out a prompt of the MCP server {server}: {names}."
+    return [RawTool(PROMPT, about, schema), *left_out]
 
 
 async def _resource_tools(client: Client, server: str) -> list[RawTool]:
     if client.server_capabilities.resources is None:
         return []
-    offered = False
+    resources: Listing[types.Resource] = Listing()
+    templates: Listing[types.ResourceTemplate] = Listing()
     with suppress(MCPError, ValidationError):  # without them it is as good a server
-        offered = bool(await _resources(client, pages=1) or await _templates(client))
-    if not offered:
-        return []
+        resources = await _resources(client)
+        templates = await _templates(client)
+    left_out = [*resources.left_out("resource"), *templates.left_out("template")]
+    if not (resources.entries or templates.entries):
+        return left_out
     uri = {"type": "string", "description": "The resource's URI, or one made from a template."}
     return [
         RawTool(LIST, f"List the resources of the MCP server {server}, with their URIs.", {}),
@@ -62,6 +171,7 @@ async def _resource_tools(client: Client, server: str) -> list[RawTool]:
             f"Read a resource of the MCP server {server}.",
             {"properties": {"uri": uri}, "required": ["uri"]},
         ),
+        *left_out,
     ]
 
 
@@ -71,17 +181,18 @@ async def answer(client: Client, tool: str, arguments: Mapping[str, Any]) -> typ
         return await _prompt(client, str(arguments["name"]), str(arguments.get("words", "")))
     if tool == READ:
         return await _read(client, str(arguments["uri"]))
-    resources = await _resources(client, pages=MOST_PAGES)
-    lines = [_line(r.uri, r.name, r.mime_type, r.description) for r in resources]
-    templates = await _templates(client)
-    lines += [_line(t.uri_template, t.name, t.mime_type, t.description) for t in templates]
+    resources, templates = await _resources(client), await _templates(client)
+    lines = [_line(r.uri, r.name, r.mime_type, r.description) for r in resources.entries]
+    lines += [_line(t.uri_template, t.name, t.mime_type, t.description) for t in templates.entries]
+    if faults := len(resources.faults) + len(templates.faults):
+        lines.append(f"({faults} more do not fit the protocol.)")
     text = "\n".join(lines) or "There are no resources."
     return types.CallToolResult(content=[_text_block(text)])
 
 
 async def _prompt(client: Client, name: str, words: str) -> types.CallToolResult:
     """A prompt with the words of a message as its arguments, in order or as ``name=value``."""
-    prompts = (await client.list_prompts()).prompts
+    prompts = (await _prompts(client)).entries
     prompt = next((entry for entry in prompts if entry.name == name), None)
     if prompt is None:
         names = ", ".join(prompt.name for prompt in prompts) or "none"
@@ -125,16 +236,16 @@ def _text_block(text: str) -> types.TextContent:
 async def names(client: Client, server: str) -> ServerNames:
     """The resources and prompts of a server; names that a message cannot hold are left out."""
     capabilities = client.server_capabilities
-    listed: list[types.Resource] = []
-    prompts: list[types.Prompt] = []
-    templates: list[types.ResourceTemplate] = []
+    listed: Sequence[types.Resource] = ()
+    prompts: Sequence[types.Prompt] = ()
+    templates: Sequence[types.ResourceTemplate] = ()
     if capabilities.resources is not None:
         with suppress(MCPError, ValidationError):
-            listed = await _resources(client, pages=MOST_PAGES)
-            templates = await _templates(client)
+            listed = (await _resources(client)).entries
+            templates = (await _templates(client)).entries
     if capabilities.prompts is not None:
         with suppress(MCPError, ValidationError):
-            prompts = (await client.list_prompts()).prompts[:MOST_LISTED]
+            prompts = (await _prompts(client)).entries
     return ServerNames(
         tuple(f"{server}:{resource.uri}" for resource in listed if _plain(_URI, resource.uri)),
         tuple(f"{server}:{t.uri_template}" for t in templates if _plain(_URI, t.uri_template)),
@@ -182,24 +293,19 @@ async def _read(client: Client, uri: str) -> types.CallToolResult:
     return types.CallToolResult(content=blocks)
 
 
-async def _resources(client: Client, *, pages: int) -> list[types.Resource]:
-    resources: list[types.Resource] = []
-    cursor: str | None = None
-    for _ in range(pages):
-        page = await client.list_resources(cursor=cursor)
-        resources += page.resources
-        cursor = page.next_cursor
-        if not cursor or len(resources) >= MOST_LISTED:
-            break
-    return resources[:MOST_LISTED]
+async def _prompts(client: Client) -> Listing[types.Prompt]:
+    return await listing(client.list_prompts, "prompts")
 
 
-async def _templates(client: Client) -> list[types.ResourceTemplate]:
-    """The resource templates of the first page; empty if the server has none."""
+async def _resources(client: Client) -> Listing[types.Resource]:
+    return await listing(client.list_resources, "resources")
+
+
+async def _templates(client: Client) -> Listing[types.ResourceTemplate]:
+    """None of a server that does not know of them, as many do not."""
     with suppress(MCPError):
-        page = await client.list_resource_templates()
-        return page.resource_templates[:MOST_LISTED]
-    return []
+        return await listing(client.list_resource_templates, "resource_templates")
+    return Listing()
 
 
 def _line(uri: str, name: str, mime_type: str | None, about: str | None) -> str:

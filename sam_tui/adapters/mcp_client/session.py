@@ -60,7 +60,7 @@ class Paced:
         """The next message."""
         item = await self._arriving.receive()
         if isinstance(item, SessionMessage):
-            _without_output_schemas(item.message)
+            resources.fit_entries(item.message)
         price = _PRICES.get(type(item.message), 0.0) if isinstance(item, SessionMessage) else 0.0
         if price:
             now = time.monotonic()
@@ -95,17 +95,6 @@ class Paced:
         await self.aclose()
 
 
-def _without_output_schemas(message: object) -> None:
-    """Drop output schemas: checking a server's pattern against its own result could take for ever."""
-    result: Any = getattr(message, "result", None)
-    fields = cast("dict[str, object]", result) if isinstance(result, dict) else {}
-    tools = fields.get("tools")
-    for tool in cast("list[object]", tools) if isinstance(tools, list) else ():
-        if isinstance(tool, dict):
-            cast("dict[str, object]", tool).pop("outputSchema", None)
-
-
-MOST_PAGES, MOST_LISTED = 50, 2_000
 _LISTENED_TO = "2026-07-28"
 _LONGEST_FAULT = 2_000
 _CHANGED = "notifications/tools/list_changed"
@@ -214,17 +203,11 @@ async def listed(client: Client, server: str) -> list[RawTool]:
 async def _tools(client: Client) -> list[RawTool]:
     if client.server_capabilities.tools is None:
         return []
-    tools: list[RawTool] = []
-    cursor: str | None = None
-    for _ in range(MOST_PAGES):
-        page = await client.list_tools(cursor=cursor)
-        tools += [
-            RawTool(t.name, t.description or t.title or "", t.input_schema) for t in page.tools
-        ]
-        cursor = page.next_cursor
-        if not cursor or len(tools) >= MOST_LISTED:
-            break
-    return tools[:MOST_LISTED]
+    tools: resources.Listing[types.Tool] = await resources.listing(client.list_tools, "tools")
+    offered = [
+        RawTool(t.name, t.description or t.title or "", t.input_schema) for t in tools.entries
+    ]
+    return [*offered, *tools.left_out()]
 
 
 async def call(

@@ -98,4 +98,5 @@ def _tool(row: dict[str, Any]) -> RawTool:
         str(row.get("name", "")),
         str(row.get("about", "")),
         cast("dict[str, Any]", schema) if isinstance(schema, dict) else {},
+        str(row.get("fault", "")),
     )

@@ -29,11 +29,12 @@ _NAMES_BELOW = frozenset({"properties", "$defs", "definitions", "patternProperti
 
 @dataclass(frozen=True, slots=True)
 class RawTool:
-    """A tool as a server lists it."""
+    """A tool as a server lists it; ``fault`` says why it cannot be offered, where that is known already."""
 
     name: str
     about: str
     schema: Mapping[str, Any]
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,8 @@ def fitted(server: str, raw: Sequence[RawTool]) -> FittedServer:
     left_out: list[str] = []
     size = 0
     for tool in sorted(raw, key=lambda tool: tool.name):
-        name = tool_name(server, tool.name)
         try:
+            name = tool_name(server, tool.name)
             tool_fitted = _fit(server, name, tool)
             if name in tools_by_name:
                 raise ValueError(f"another tool is called {name}, too")
@@ -78,7 +79,7 @@ def fitted(server: str, raw: Sequence[RawTool]) -> FittedServer:
                     f"its tools are described in more than {MOST_CHARACTERS} characters"
                 )
         except ValueError as why:
-            left_out.append(f"{plain(tool.name, LONGEST_NAME)}: {why}")
+            left_out.append(f"{plain(tool.name, LONGEST_NAME) or '(no name)'}: {why}")
             continue
         tools_by_name[name] = tool_fitted
         size += len(tool_fitted.text)
@@ -103,9 +104,11 @@ def plain(text: str, most: int) -> str:
 
 
 def _fit(server: str, name: str, tool: RawTool) -> FittedTool:
-    """One tool as it is offered. Raises ``ValueError`` saying why it cannot be."""
+    """One tool. Raises ``ValueError`` saying why it cannot be offered."""
+    if tool.fault:
+        raise ValueError(plain(tool.fault, LONGEST_WORDS))
     if not tool.name:
-        raise ValueError("it has no name")
+        raise ValueError("a tool has to have one")
     if tool.schema.get("type", "object") != "object":
         raise ValueError("its arguments are no object")
     about = plain(tool.about.strip(), LONGEST_ABOUT) or f"A tool of the MCP server {server}."

@@ -117,6 +117,10 @@ def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest,
         prompt = read_prompt(values["prompt"], messages, forced=values["wait_stdin"])
         messages = None
     attended: bool | Attends = values["inquiries_fd"] is not None
+    if attended:
+        from sam_tui.headless.inquiries_line import require_socket
+
+        require_socket(values["inquiries_fd"])
     responder, tool = responder_of(values, workspace_of(values)), permission_tool_of(values)
     if approvals is not None:
         responder = approvals.responder(responder)

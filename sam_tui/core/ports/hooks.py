@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from sam_tui.core.accesses import LocatedAccess
 from sam_tui.core.ports.processes.sandbox import AskOutside, Network
 
 HookEvent = Literal[
@@ -35,7 +36,7 @@ class Hook:
     """One command that runs at an event. ``timeout`` in seconds; ``place`` is where it is written.
 
     ``matcher`` says of which operations or beginnings; empty for all. ``bundle`` is the folder of the
-    bundle that it belongs to.
+    bundle that it belongs to. ``claude``: it reads calls by Claude Code's names.
     """
 
     event: HookEvent
@@ -45,19 +46,21 @@ class Hook:
     place: str
     matcher: str = ""
     bundle: str = ""
+    claude: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
     """What hooks are told. ``subject`` is what matchers look at: an operation, or how a session began.
 
-    ``fields`` are JSON values, by the names of the convention.
+    ``fields`` are JSON values, by the names of the convention; ``accesses`` are those of a call.
     """
 
     event: HookEvent
     session: str
     fields: Mapping[str, object]
     subject: str = ""
+    accesses: tuple[LocatedAccess, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

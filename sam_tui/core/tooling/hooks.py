@@ -89,7 +89,13 @@ class Hooking:
     """Whether a yes of the person's hooks counts: not where commands could write their file."""
 
     async def ask(
-        self, event: HookEvent, asker: Asker, fields: Mapping[str, object], *, subject: str = ""
+        self,
+        event: HookEvent,
+        asker: Asker,
+        fields: Mapping[str, object],
+        *,
+        subject: str = "",
+        accesses: tuple[LocatedAccess, ...] = (),
     ) -> Said:
         """Run the hooks of an event side by side. Cancelling ends them all before it returns."""
         waiting = self.hooks.awaiting(event, subject)
@@ -98,7 +104,7 @@ class Hooking:
         if not waiting:
             return Said()
         fields = {"permission_mode": self.guard.policy.mode, **fields}
-        occasion = Occasion(event, asker.conversation, fields, subject)
+        occasion = Occasion(event, asker.conversation, fields, subject, accesses)
         answers: dict[int, HookAnswer] = {}
 
         async def run(index: int, hook: Hook) -> None:
@@ -346,7 +352,9 @@ class HookedCall:
             **fields,
         }
         asker = Asker(request.conversation, request.call, request.asker)
-        verdict = await self.hooking.ask(event, asker, facts, subject=request.operation)
+        verdict = await self.hooking.ask(
+            event, asker, facts, subject=request.operation, accesses=request.accesses
+        )
         self.notes += verdict.notes
         self.halt = self.halt or verdict.halt
         return verdict

@@ -4,10 +4,10 @@ import difflib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.policy import BundleFolder
     from sam_tui.core.ports.prompts import DefinitionKind
 
-MANIFEST = ".claude-plugin/plugin.json"
 _DIFFED, _DIFF_LINES = 100_000, 400
 """Bytes up to which a file's change is shown line by line, and lines of all of them."""
 _trust_option = click.option(
@@ -52,7 +51,11 @@ def add_command(**values: Any) -> int:
     content = _fetched(bundle)
     bundle = replace(bundle, commit=content.commit, files=content.digests)
     if not bundle.name:
-        name = values["name"] or _manifest(content).get("name") or os.path.basename(bundle.address)
+        from sam_tui.adapters.bundles.manifest import manifest_of
+
+        name = (
+            values["name"] or manifest_of(content).get("name") or os.path.basename(bundle.address)
+        )
         bundle = replace(bundle, name=name.removesuffix(".git"))
     return _offer(store, bundle, content, values["digest"])
 
@@ -237,15 +240,17 @@ def _project(values: Values) -> "tuple[Sequence[Bundle], str]":
 
 
 def _described(bundle: "Bundle", folder: "BundleFolder", content: "BundleContent") -> Iterator[str]:
-    """A bundle in lines: its manifest, its programs, and its texts for the model."""
-    manifest = _manifest(content)
+    """What a bundle is, and all of it that would run or instruct."""
+    from sam_tui.adapters.bundles.manifest import manifest_of, unread_of
+
+    manifest = manifest_of(content)
     words = " ".join(filter(None, (bundle.name, manifest.get("version", ""))))
     yield f"{words}: {manifest.get('description', 'it says nothing of itself')}"
     yield f"  from     {_whence(bundle)}"
     yield f"  digest   {bundle.digest}"
     yield from _instructing(folder)
     yield from _running(folder)
-    yield from (f"  left out {why}" for why in content.left_out)
+    yield from (f"  left out {why}" for why in (*unread_of(content), *content.left_out))
     runs = sum(digest.startswith("x") for digest in bundle.files.values())
     yield f"  {len(bundle.files)} files, {runs} of them programs"
 
@@ -286,7 +291,9 @@ def _running(folder: "BundleFolder") -> Iterator[str]:
     path = os.path.join(folder.folder, BUNDLE_FILE)
     try:
         text = read_settings(path, root=folder.folder)
-        hooks = parse_hooks(text, BUNDLE_FILE, "bundle") if text is not None else ()
+        left_out: list[str] = []
+        hooks = parse_hooks(text, BUNDLE_FILE, "bundle", left_out) if text is not None else ()
+        yield from (f"  left out {why}" for why in left_out)
         for hook in hooks:
             matcher = f" ({hook.matcher})" if hook.matcher else ""
             yield f"  hook     {hook.event}{matcher}: {hook.command}"
@@ -297,17 +304,6 @@ def _running(folder: "BundleFolder") -> Iterator[str]:
                 yield f"  server   {server.name}: {server.summary}{fault}"
     except ConfigurationError as why:
         yield f"  not used {why}".replace(f"{folder.folder}/", "")
-
-
-def _manifest(content: "BundleContent") -> Mapping[str, str]:
-    """The texts of a bundle's manifest."""
-    file = content.files.get(MANIFEST)
-    try:
-        table: object = json.loads(file.data) if file is not None else {}
-    except (ValueError, RecursionError):
-        return {}
-    texts = cast("dict[str, object]", table) if isinstance(table, dict) else {}
-    return {key: text for key, text in texts.items() if isinstance(text, str)}
 
 
 def _changes(old: "BundleContent", new: "BundleContent") -> Iterator[str]:

@@ -1,0 +1,49 @@
+"""The manifest of a bundle: what it says of itself, and what it names that is not read."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from sam_tui.adapters.bundles.content import BundleContent
+
+MANIFEST = ".claude-plugin/plugin.json"
+_PLACES = {
+    "agents": "agents",
+    "commands": "commands",
+    "hooks": "hooks/hooks.json",
+    "mcpServers": ".mcp.json",
+    "skills": "skills",
+}
+"""What a manifest may name, and where alone it is read; servers may stand in the manifest as well."""
+_ABOUT = frozenset({
+    "$schema", "author", "category", "description", "displayName", "homepage", "keywords", "license",
+    "name", "repository", "strict", "tags", "version",
+})  # fmt: skip
+"""What of a manifest is about the bundle, and does nothing."""
+
+
+def manifest_of(content: BundleContent) -> Mapping[str, str]:
+    """The texts of a bundle's manifest."""
+    return {key: text for key, text in _table(content).items() if isinstance(text, str)}
+
+
+def _table(content: BundleContent) -> Mapping[str, object]:
+    file = content.files.get(MANIFEST)
+    try:
+        table: object = json.loads(file.data) if file is not None else {}
+    except (ValueError, RecursionError):
+        return {}
+    return cast("dict[str, object]", table) if isinstance(table, dict) else {}
+
+
+def unread_of(content: BundleContent) -> Iterator[str]:
+    """What a manifest names that is not read from there."""
+    for key, value in _table(content).items():
+        place = _PLACES.get(key, "")
+        named = cast("list[object]", value) if isinstance(value, list) else [value]
+        usual = all(isinstance(name, str) and os.path.normpath(name) == place for name in named)
+        if key in _ABOUT or (place and usual) or (key == "mcpServers" and isinstance(value, dict)):
+            continue
+        why = f"only {place} is read" if place else "it means nothing here"
+        yield f"{MANIFEST}: “{key[:80]}”: {why}"
