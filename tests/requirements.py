@@ -442,7 +442,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "images:by-address": Requirement("An image given by address is fetched through the URL guard.", "spec/sam.md 9.1 S13"),
     "images:asked": Requirement("Before the first image is drawn the terminal is asked once which images it takes; its answer is no key, however late or cut, and no key is lost; behind tmux that is what tmux knows of the terminal.", "issue 16.9"),
     "images:by-the-terminal": Requirement("A terminal that takes images draws them: kitty by placeholders of an image that is sent once and forgotten at the end, iTerm2 and sixel over cells without leaving a pixel where it does not belong; what is sent is made from decoded pixels.", "issue 16.9"),
-    "images:by-address": Requirement("An image given by address is fetched through the guarded door.", "spec/sam.md 9.1 S13"),
     "images:configured": Requirement("There is a provider only where the environment names one.", "spec/sam.md 1.16"),
     "images:drawn": Requirement("Images that the model was shown are drawn in the transcript as half blocks of at most 20 rows, now and when the conversation is resumed; nothing is decoded before it is on the screen, and without colours the label stands alone.", "issue 16.9"),
     "images:generate": Requirement("Images are asked for with every argument given and written into the workspace.", "spec/sam.md 1.16"),

@@ -114,7 +114,7 @@ class _Attachment:
         self._session_holder.resume(process.earlier_hold)
 
     def begin(self) -> None:
-        """Draw the earlier output on the alternate screen, and set the session to the size of this terminal."""
+        """Draw the earlier output on the alternate screen, and give the session this terminal's size."""
         self.draw(_OPENING)
         # What was asked in the past waits for no answer, which would be typed into the session.
         self._show(QUESTION.sub(b"", self._process.ring.content()))
