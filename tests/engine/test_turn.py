@@ -168,7 +168,7 @@ async def test_every_model_call_counts_and_the_limit_ends_the_turn(kit: Kit) -> 
 async def test_cancelling_gives_every_call_a_result_and_keeps_the_conversation(kit: Kit) -> None:
     kit.journal.gates["stuck"] = asyncio.Event()
     answer = calls(("murmur", {"text": "a"}), ("shout", {"text": "stuck"}), ("ping", {}))
-    model = RawModel(answer, [TextDelta("fine")])
+    model = RawModel([TextDelta("On it."), *answer], [TextDelta("fine")])
     talk = open_talk(kit, model)
     task = asyncio.ensure_future(talk.session.run("go"))
     await kit.journal.until("begin stuck")
@@ -177,6 +177,7 @@ async def test_cancelling_gives_every_call_a_result_and_keeps_the_conversation(k
         await task
     assert [r.ok for r in results(talk.session.messages)] == [True, False, False]
     assert "Cancelled" in results(talk.session.messages)[2].text
+    assert [m.text for m in talk.session.messages if isinstance(m, AssistantMessage)] == ["On it."]
     last = kit.events.drain()[-1]
     assert isinstance(last, TurnFinished)
     assert (last.reason, last.exit_code) == ("cancelled", 130)

@@ -55,6 +55,18 @@ def test_a_second_program_is_told_which_one_has_the_conversation(opened: Opened)
         second.conversations.claim(conversation)
 
 
+@pytest.mark.requirement("framework:assembled")
+async def test_a_turn_whose_conversation_is_taken_over_ends_and_says_so(opened: Opened) -> None:
+    async with FakeServer([Reply(text="Yes.")] * 3) as server:
+        first, second = (
+            opened(model="openai/x", api_base=server.base, api_key=KEY) for _ in range(2)
+        )
+        await first.session.run("go")
+        second.runtime.conversations.claim(first.conversation, take_over=True)
+        finished = await first.session.run("on")
+    assert finished.reason == "failed" and "Nothing more is written to it" in finished.error
+
+
 SECRET = "correct-horse-battery-9"
 KEY = "another-horse-of-a-provider-7"
 POLICY = """
