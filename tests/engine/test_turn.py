@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,6 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sam_tui.core.agent.budget import Limits
+from sam_tui.core.agent.history import History
+from sam_tui.core.agent.session import Session
 from sam_tui.core.errors import (
     ConfigurationError,
     ModelAuthError,
@@ -20,7 +24,7 @@ from sam_tui.core.errors import (
     UsageError,
 )
 from sam_tui.core.events import Answered, ModelRetried, TextStreamed, TurnFinished, TurnStarted
-from sam_tui.core.ids import CallId
+from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import (
     AssistantMessage,
     Message,
@@ -30,8 +34,9 @@ from sam_tui.core.messages import (
     calls_of,
 )
 from sam_tui.core.ports.model import ReasoningDelta, TextDelta, UsageDelta
+from sam_tui.core.tooling.offer import Offer
 from sam_tui.core.usage import Usage
-from tests.fakes.engine_kit import Kit, RawModel, calls, open_kit, open_talk
+from tests.fakes.engine_kit import Kit, RawModel, calls, open_engine, open_kit, open_talk
 
 
 def results(messages: Sequence[Message]) -> list[ToolMessage]:
@@ -46,6 +51,7 @@ async def test_an_answer_streams_is_stored_and_ends_the_turn(kit: Kit) -> None:
     talk = open_talk(kit, RawModel(answer))
     finished = await talk.session.run("hi")
     assert (finished.reason, finished.answer, finished.usage) == ("finished", "Hello", usage)
+    assert (finished.exit_code, finished.ending) == (0, "complete")
     assert list(talk.session.messages) == [UserMessage("hi"), AssistantMessage("Hello", "hm")]
     assert kit.storage.conversations.messages(kit.conversation) == list(talk.session.messages)
     events = kit.events.drain()
@@ -168,7 +174,7 @@ async def test_every_model_call_counts_and_the_limit_ends_the_turn(kit: Kit) -> 
 async def test_cancelling_gives_every_call_a_result_and_keeps_the_conversation(kit: Kit) -> None:
     kit.journal.gates["stuck"] = asyncio.Event()
     answer = calls(("murmur", {"text": "a"}), ("shout", {"text": "stuck"}), ("ping", {}))
-    model = RawModel(answer, [TextDelta("fine")])
+    model = RawModel([TextDelta("On it."), *answer], [TextDelta("fine")])
     talk = open_talk(kit, model)
     task = asyncio.ensure_future(talk.session.run("go"))
     await kit.journal.until("begin stuck")
@@ -177,10 +183,29 @@ async def test_cancelling_gives_every_call_a_result_and_keeps_the_conversation(k
         await task
     assert [r.ok for r in results(talk.session.messages)] == [True, False, False]
     assert "Cancelled" in results(talk.session.messages)[2].text
+    assert [m.text for m in talk.session.messages if isinstance(m, AssistantMessage)] == ["On it."]
     last = kit.events.drain()[-1]
     assert isinstance(last, TurnFinished)
     assert (last.reason, last.exit_code) == ("cancelled", 130)
     assert (await talk.session.run("go on")).answer == "fine"
+
+
+@pytest.mark.requirement("turn:streams")
+async def test_tools_that_appeared_before_a_turn_are_told_in_its_first_request(kit: Kit) -> None:
+    talk = open_talk(kit, RawModel([TextDelta("one")], [TextDelta("two")]))
+    assert (await talk.session.run("go")).answer == "one"
+    tool = next(tool for tool in kit.registry.tools if tool.name == "ping")
+    offers = [Offer.of(replace(tool, name="mcp__late__ping"))]
+
+    async def arrivals(_: ConversationId) -> None:
+        kit.registry.join(offers)
+
+    engine = replace(open_engine(kit), arrivals=arrivals)
+    history = History(kit.storage.conversations, kit.conversation)
+    history.restore(kit.executor.plan)
+    session = Session(engine, history, talk.model, limits=Limits(9))
+    assert (await session.run("on")).answer == "two"
+    assert ["mcp__late__ping" in told for told in talk.model.tools] == [False, True]
 
 
 @pytest.mark.requirement("turn:cancel")

@@ -162,11 +162,13 @@ class RawModel:
         self.answers: list[Sequence[Piece]] = list(answers)
         self.seen: list[list[Message]] = []
         self.systems: list[str] = []
+        self.tools: list[str] = []
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The next answer: an exception is raised, an event waited for."""
         self.seen.append(list(request.messages))
         self.systems.append(request.system)
+        self.tools.append(request.tools_json)
         for piece in self.answers.pop(0):
             if isinstance(piece, Exception):
                 raise piece

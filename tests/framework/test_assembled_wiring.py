@@ -11,7 +11,7 @@ from sam_tui.adapters.policy import FileLedger
 from sam_tui.adapters.terminal.holders.client import Holders
 from sam_tui.core.agent.notes.planned import WhatLeaves
 from sam_tui.core.errors import ConfigurationError, ConversationInUse
-from sam_tui.core.events import InquiryOpened, Noticed, SubagentStarted
+from sam_tui.core.events import InquiryOpened, Noticed, Reminded, SubagentStarted
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Answer, Approval, Inquiry
 from sam_tui.core.ports.policy import DecisionFilter
@@ -53,6 +53,23 @@ def test_a_second_program_is_told_which_one_has_the_conversation(opened: Opened)
     first.conversations.claim(conversation)
     with pytest.raises(ConversationInUse, match="sam-tui one"):
         second.conversations.claim(conversation)
+
+
+@pytest.mark.requirement("framework:assembled")
+async def test_a_turn_shows_its_images_and_ends_once_its_conversation_is_taken_over(
+    opened: Opened,
+) -> None:
+    async with FakeServer([Reply(text="Yes.")] * 3) as server:
+        first, second = (
+            opened(model="openai/x", api_base=server.base, api_key=KEY) for _ in range(2)
+        )
+        (first.folder / "dot.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99))
+        await first.session.run("look at @dot.png")
+        shown = [e.images for e in first.events.drain() if isinstance(e, Reminded) and e.images]
+        assert [(image.name, image.mime) for (image,) in shown] == [("dot.png", "image/png")]
+        second.runtime.conversations.claim(first.conversation, take_over=True)
+        finished = await first.session.run("on")
+    assert finished.reason == "failed" and "Nothing more is written to it" in finished.error
 
 
 SECRET = "correct-horse-battery-9"

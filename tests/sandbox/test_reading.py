@@ -156,9 +156,11 @@ async def test_of_other_processes_a_command_reads_what_everybody_may(
     run: Run, box: Sandbox, bystander: subprocess.Popen[bytes]
 ) -> None:
     there = f"/proc/{bystander.pid}"
-    result = await run(f"cat {there}/comm; cat {there}/environ {there}/maps {there}/fd/0", box=box)
-    first, *rest = result.output.splitlines()
-    assert first == "sleep"
+    result = await run(
+        f"cat {there}/comm /proc/self/comm; cat {there}/environ {there}/maps {there}/fd/0", box=box
+    )
+    first, own, *rest = result.output.splitlines()
+    assert (first, own) == ("sleep", "cat")
     assert rest and all("denied" in line for line in rest)
 
 

@@ -54,11 +54,18 @@ class Header:
         return bool(self.hunks or self.moved or self.modes or self.binary)
 
     def extend(self, line: str) -> None:
-        """Take one of git's further header lines; any other says nothing."""
+        """Take one of git's further header lines; any other says nothing.
+
+        Raises ``ToolError`` where a name differs from the one that was there already.
+        """
         for name in _NAMES:
             if line.startswith(name):
-                key = name.strip()
-                self.moved[_MOVES.get(key, key)] = unquoted(line[len(name) :].rstrip("\r"))
+                key, path = name.strip(), unquoted(line[len(name) :].rstrip("\r"))
+                if self.moved.setdefault(_MOVES.get(key, key), path) != path:
+                    raise ToolError(
+                        f"A header in patchContent contradicts itself: {key} is said twice.",
+                        hint="Begin each file with its own line diff --git.",
+                    )
                 return
         for name in _MODES:
             if line.startswith(name):
@@ -106,6 +113,12 @@ class Header:
     def _git_names(self, first: str, second: str) -> tuple[ChangeKind, str, str]:
         """The kind of change, the file, and its name afterwards."""
         if self.moved:
+            if not self.modes.keys() <= {"old mode", "new mode"}:
+                raise ToolError(
+                    f"The header of {first} in patchContent contradicts itself: it is moved or copied, "
+                    "and made or deleted.",
+                    hint="Begin each file with its own line diff --git.",
+                )
             verb: Literal["copy", "rename"] = "copy" if "copy to" in self.moved else "rename"
             names = self.moved.get(f"{verb} from", ""), self.moved.get(f"{verb} to", "")
             return "copy" if verb == "copy" else "update", *names

@@ -149,7 +149,9 @@ def _real(handle: int) -> str:
 
 
 def _subject(target: Target, directory: int, address: int, flags: int) -> MetadataSubject:
-    """The subject of a call with a folder, a path and AT_ flags."""
+    """The subject of a call with a folder, a path and AT_ flags. Raises OSError for flags of others."""
+    if flags & 0xFFFFFFFF & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW):
+        raise OSError(errno.EINVAL, "Invalid argument")
     path = target.text(address)
     if not path and flags & AT_EMPTY_PATH:
         return MetadataSubject(signed(directory), None)

@@ -350,9 +350,11 @@ def name_handlers(drafts: Drafts) -> dict[str, Callable[[Watch, Notification], N
         judge_remove(watch, call, at(watch, call, 0, 1), folder=folder)
 
     def link_at(watch: Watch, call: Notification) -> None:
-        follow = bool(call.arguments[4] & AT_SYMLINK_FOLLOW)
-        old = at(watch, call, 0, 1, follow)
-        itself = bool(call.arguments[4] & AT_EMPTY_PATH) and not old.text
+        flags = call.arguments[4] & 0xFFFFFFFF
+        if flags & ~(AT_EMPTY_PATH | AT_SYMLINK_FOLLOW):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        old = at(watch, call, 0, 1, bool(flags & AT_SYMLINK_FOLLOW))
+        itself = bool(flags & AT_EMPTY_PATH) and not old.text
         judge_link(watch, call, old, at(watch, call, 2, 3), itself=itself)
 
     return {
