@@ -119,6 +119,38 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
                 os.kill(pid, 9)
 
 
+REUSED = """
+    import subprocess
+    from sam_tui.adapters.terminal.sandbox.leftovers import drop_ended
+    from sam_tui.adapters.terminal.sandbox.supervised.processes import Census
+
+    def begun():
+        return subprocess.Popen(["sleep", "600"], start_new_session=True)
+
+    run, other = begun(), begun()
+    whole, counted = Census(), {run.pid: Census(), other.pid: Census()}
+    for process in (run, other):
+        whole.add(process.pid)
+        counted[process.pid].add(process.pid)
+    run.kill()
+    run.wait()
+    drop_ended(whole, counted)
+    with open("/proc/sys/kernel/ns_last_pid", "w") as last:
+        last.write(str(run.pid - 1))
+    stranger = begun()
+    print(stranger.pid == run.pid, whole.living() == [other.pid], list(counted) == [other.pid])
+"""
+
+
+@pytest.mark.requirement("sandbox:abandoned")
+@pytest.mark.skipif(os.geteuid() != 0, reason="numbers processes itself")
+def test_a_process_that_has_the_number_of_an_ended_command_is_none_of_it() -> None:
+    apart = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    program = [*apart, sys.executable, "-P", "-c", textwrap.dedent(REUSED)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == ["True", "True", "True"], done.stderr
+
+
 KILLED_EARLY = """
     import os, signal, sys
     from sam_tui.adapters.terminal.confinement.run import Wanted

@@ -16,7 +16,14 @@ from typing import Any, cast
 
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import COUNT_SECONDS, system_amounts
-from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE, Census
+from sam_tui.adapters.terminal.sandbox.supervised.processes import (
+    GRACE,
+    Census,
+    ProcessTable,
+)
+
+_LOOKS = 50
+"""After so many counts it is looked which runs are over."""
 
 
 def watch(control: socket.socket) -> Census | None:
@@ -26,10 +33,14 @@ def watch(control: socket.socket) -> Census | None:
     """
     census: Census | None = None
     counted: dict[int, Census] = {}
+    looks = 0
     while True:
         heard = bool(select.select([control], [], [], COUNT_SECONDS if counted else None)[0])
         _count(counted, control)
         if not heard:
+            looks += 1
+            if census is not None and looks % _LOOKS == 0:
+                drop_ended(census, counted)
             continue
         try:
             data = control.recv(MESSAGE)
@@ -67,6 +78,14 @@ def _count(counted: Mapping[int, Census], control: socket.socket) -> None:
             with suppress(OSError):
                 control.send(told, socket.MSG_DONTWAIT)
             census.end_at_once()
+
+
+def drop_ended(whole: Census, counted: dict[int, Census]) -> None:
+    """Forget the runs of which nothing is left: the numbers of their sessions can be given anew."""
+    table = ProcessTable(hasty=True)
+    for session in [number for number, census in counted.items() if not census.living(table)]:
+        del counted[session]
+        whole.drop(session)
 
 
 def main() -> None:
