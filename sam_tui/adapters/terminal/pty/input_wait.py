@@ -9,12 +9,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fcntl import ioctl
 
-_READS, _POLLS = ({
-    "x86_64": ({0, 19}, {7, 23, 232, 270, 271, 281}),
-    "aarch64": ({63, 65}, {22, 72, 73}),
-}).get(os.uname().machine, (set[int](), set[int]()))
-"""Numbers of the system calls that read, and that wait for one of several things."""
+_READS, _POLLS, _ON_PATHS = ({
+    "x86_64": (
+        {0, 19},
+        {7, 23, 232, 270, 271, 281},
+        {2, 4, 6, 21, 42, 59, *range(82, 91), 217, *range(257, 270), 332, 437, 439},
+    ),
+    "aarch64": (
+        {63, 65},
+        {22, 72, 73},
+        {*range(33, 39), 48, 56, 61, 78, 79, 203, 221, 291, 437, 439},
+    ),
+}).get(os.uname().machine, (set[int](), set[int](), set[int]()))
+"""Numbers of the system calls that read, that wait for one of several things, and that name a path or an
+address: those wait for a disk, the network or the sandbox's supervisor, and then there is work to do."""
 _NO_CALL = -1
+_WORKS = {_NO_CALL, *_ON_PATHS}
 _TASKS = 32
 _PENDING = re.compile(rb"^(?:SigPnd|ShdPnd):\s*([0-9a-f]+)$", re.MULTILINE)
 _PROMPT_ENDS = ":?>$#%)]"
@@ -65,7 +75,7 @@ def unread(terminal: str) -> bool:
 class Blocked:
     """How processes wait: ``reading`` the terminal, or ``polling`` several things.
 
-    A process does not poll while any thread of it runs: a helper of a shell polls all the time.
+    A process does not poll while any thread of it works: a helper of a shell polls all the time.
     ``readable`` is false where the system does not tell, as without /proc.
     """
 
@@ -85,7 +95,8 @@ def blocked(pids: Iterable[int], terminal: str) -> Blocked:
         if any(number in _READS and _is(pid, first, terminal) for number, first in calls):
             return Blocked(reading=True)
         numbers = {number for number, _ in calls}
-        if _NO_CALL not in numbers and not _POLLS.isdisjoint(numbers):
+        works = not numbers.isdisjoint(_WORKS)
+        if not works and not _POLLS.isdisjoint(numbers):
             # One may have run since it was looked at, and have left its work to another.
             polling |= before == [_turns(pid, task) for task in tasks]
     return Blocked(polling=polling, readable=readable)

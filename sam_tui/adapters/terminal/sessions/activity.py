@@ -274,10 +274,14 @@ class Activity:
         return waiting.polling and silence >= self._patience()
 
     def _waits(self) -> Blocked:
-        """How the processes that have the terminal wait."""
-        group = self._pty.foreground()
-        pids = [pid for pid, its in members(self._pty.pid).items() if its == group]
-        return blocked(pids, self._pty.tty_name)
+        """How the processes that have the terminal wait; at its prompt a shell alone, not its helpers.
+
+        fish starts one that shares its group and its input: it reads the manual for completions.
+        """
+        group, shell = self._pty.foreground(), self._pty.pid
+        pids = [pid for pid, its in members(shell).items() if its == group]
+        at_prompt = self._log.at_prompt and group == shell
+        return blocked([shell] if at_prompt else pids, self._pty.tty_name)
 
     def _patience(self) -> float:
         """How long it must be silent to be taken for waiting, by what it looks like."""
