@@ -116,7 +116,7 @@ class CompactionPlanner:
         messages = list(self._history.messages)
         compacted = self._compacted(messages, leaving)
         if not compacted.dropped:
-            raise UsageError("There is nothing that could leave: the conversation is short.")
+            raise UsageError("There is nothing to compact: the conversation is short.")
         instructions = leaving.instructions
         if self._hooked is not None:
             instructions = await self._hooked.admit_compaction(instructions)
