@@ -29,7 +29,7 @@ from sam_tui.core.ports.workflows import (
     TokenRow,
 )
 from sam_tui.core.workflow.lazy import DATABASE
-from sam_tui.sqlite import SqliteFile
+from sam_tui.sqlite import SqliteDatabase
 
 BUSY_SECONDS = 5.0
 """How long a write waits for another process."""
@@ -150,7 +150,7 @@ class SqliteUnit(SqliteReader):
         self._connection.execute(upsert(type(row), table, key), values(row))
 
 
-class SqliteWorkflows(SqliteFile):
+class SqliteWorkflows(SqliteDatabase):
     """The ``WorkflowStore`` of one data folder. For one thread; other processes may have it too."""
 
     def __init__(
