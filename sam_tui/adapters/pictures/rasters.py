@@ -74,7 +74,7 @@ def _request(folder: str, kind: str) -> PipedRequest:
 
 
 def _unheard(text: str) -> None:
-    """What a decoder complains of is told to nobody."""
+    """Ignore the decoder's error output."""
 
 
 async def _answer(program: PipedProgram) -> Raster | None:

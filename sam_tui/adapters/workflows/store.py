@@ -168,7 +168,7 @@ class SqliteWorkflows(SqliteDatabase):
 
     @contextmanager
     def hold(self, execution: str) -> Generator[bool, None, None]:
-        """A lock file per execution; the kernel lets go of it when the process dies."""
+        """Lock an execution by a file; the kernel releases the lock when the process ends."""
         name = hashlib.sha256(execution.encode("utf-8", "replace")).hexdigest()[:_HELD]
         folder = self.path.with_suffix(".locks")
         with self.explained("locked"):

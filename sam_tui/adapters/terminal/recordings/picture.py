@@ -11,7 +11,7 @@ _SGR = {
 
 
 def drawn(screen: EmulatedScreen, *, underlines: bool = True) -> str:
-    """What draws a screen as it is, where the cursor is as well.
+    """Sequences that draw a screen, with its cursor.
 
     Without ``underlines`` all of them are plain, for a terminal that draws no others.
     """
