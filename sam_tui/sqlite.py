@@ -122,7 +122,7 @@ def _make_folder(path: Path) -> None:
         folder.chmod(0o700)
 
 
-class SqliteFile:
+class SqliteDatabase:
     """One file over one connection, migrated when it is made. Not for use from several threads.
 
     ``flushed``: a commit that returned has reached the disk. ``repair`` is advice for a damaged file.

@@ -298,7 +298,7 @@ class SessionUpdates:
 
     @staticmethod
     def _terminal_exit(display: Sequence[Display], identifier: str) -> dict[str, object] | None:
-        """What the client is told of a command that ended, beside the result of its call."""
+        """The exit of a command, sent beside the result of its call."""
         ended = next((part for part in display if isinstance(part, Terminal)), None)
         if ended is None or ended.running:
             return None

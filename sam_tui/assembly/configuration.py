@@ -19,7 +19,7 @@ PROJECT_DEFINITIONS = (".sam", ".claude")
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What everything else is made from; nothing of it changes while the runtime is there."""
+    """The fixed inputs of a runtime: options, environment, workspace, folders, policy files and trust."""
 
     options: Options
     environ: Mapping[str, str]

@@ -29,7 +29,7 @@ def names_something(value: str) -> bool:
 
 
 def server_file(value: str) -> str:
-    """What ``--mcp-config`` names: JSON as it is, a path made absolute."""
+    """A value of ``--mcp-config``: inline JSON unchanged, a path made absolute."""
     return value if is_inline(value) else os.path.abspath(value)
 
 

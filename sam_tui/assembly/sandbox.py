@@ -29,7 +29,7 @@ class Processes(Stores):
     @property
     @once
     def sandbox(self) -> "Sandbox":
-        """What holds commands, as policy says when the first of them is asked for."""
+        """The sandbox of commands, by the policy at its first use."""
         from sam_tui.adapters.policy import sandbox_plan
         from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
 

@@ -187,13 +187,16 @@ _OPTIONS = (
         "--compat", type=click.Choice(["claude"]), help="Field names and codes of claude -p."
     ),
     click.option(
-        "--system-prompt-file", metavar="FILE", callback=_text, help="Its words from a file."
+        "--system-prompt-file",
+        metavar="FILE",
+        callback=_text,
+        help="The system prompt from a file.",
     ),
     click.option(
         "--append-system-prompt-file",
         metavar="FILE",
         callback=_text,
-        help="The same for those beside it.",
+        help="The appended text from a file.",
     ),
     *(click.option(name, hidden=True, expose_value=False, is_flag=True) for name in NEEDLESS),
     *(

@@ -161,7 +161,7 @@ _SERVERS = (
 )
 _CONVERSATION = (
     click.option("--agent", metavar="COMMAND", help="Another agent (ACP) in place of a model."),
-    click.option("-c", "--continue", "latest", is_flag=True, help="Go on with the last one here."),
+    click.option("-c", "--continue", "latest", is_flag=True, help="Continue the latest one here."),
     click.option(
         "-r",
         "--resume",
@@ -176,7 +176,7 @@ _CONVERSATION = (
     ),
 )
 _RUN = (
-    option("--session-id", metavar="ID", help="Continue this conversation, or make it."),
+    option("--session-id", metavar="ID", help="Continue or create this conversation."),
     option("--output-format", type=click.Choice(OUTPUT_FORMATS), help="text by default."),
     option("--max-turns", type=click.IntRange(min=1), help="Model calls at most."),
     option("--max-tokens", type=click.IntRange(min=1), help="Tokens at most, in and out."),

@@ -95,7 +95,7 @@ class Program(click.Group):
 
 
 def routed(args: list[str], *, refuses: bool = True) -> list[str]:
-    """The same words, the command's name first. Options may stand on either side of it.
+    """The arguments with the command's name first; options may stand before it.
 
     ``refuses`` says whether a mistyped name raises ``UsageError``.
     """

@@ -49,7 +49,7 @@ class SamError(Exception):
 class UsageError(SamError):
     """The command line or an argument is wrong."""
 
-    title = "That is not how it is called"
+    title = "Usage error"
     exit_code = 2
 
 

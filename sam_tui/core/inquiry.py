@@ -61,7 +61,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """What the host asks about a blocked call; the model words none of it but ``words``.
+    """The question about a blocked call; only ``words`` come from the model.
 
     ``targets`` are the resolved paths, commands or keys in question; ``why`` says which rule asks;
     ``preview`` shows the change. ``timed_scope`` is what "5 minutes" would cover, in words; empty

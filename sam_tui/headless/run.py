@@ -394,4 +394,4 @@ def _partial(finished: TurnFinished | None) -> str:
 
 
 def _nothing() -> None:
-    """What a first signal does once the result is being told: it is over anyway."""
+    """Ignore a first signal once the result is being written."""

@@ -43,7 +43,7 @@ class StoreWatch:
         self._seen = 0
 
     async def run(self, needed: Callable[[], bool]) -> None:
-        """Look for as long as somebody wants to hear; until it is cancelled."""
+        """Watch the store while there are subscribers, until cancelled."""
         subscription = self._bus.subscribe()
         try:
             self._seen = self._newest()
@@ -157,7 +157,7 @@ class Subscriptions:
             await self._stream.publish(event)
 
     def _news(self, subscriber: Subscriber, events: Sequence[Event]) -> list[ServerEvent]:
-        """What a client wants to hear: URIs it subscribed to, in its own spelling, and the list."""
+        """The changes for one client: subscribed URIs as the client wrote them, and the list."""
         changed = {
             uri
             for source in self._library.resources

@@ -133,7 +133,7 @@ class PlanRoutes:
         return self._ended(served)
 
     async def task(self, request: Request) -> Response:
-        """How a task stands."""
+        """The state of a task."""
         return JSONResponse(self._state(request.path_params["id"]))
 
     async def events(self, request: Request) -> Response:

@@ -66,7 +66,7 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "edit_prompt",
         "Write in the editor",
-        "Open the prompt in $VISUAL or $EDITOR; what is saved there comes back",
+        "Edit the prompt in $VISUAL or $EDITOR",
         ("ctrl+g",),
     ),
     WorkbenchAction("help", "Help", "Show this help (also ? in an empty prompt)", ("f1",), "help"),
@@ -109,7 +109,7 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "take_over",
         "Take over",
-        "Write to the conversation that is read along; the program that had it is told",
+        "Take over the conversation that another program writes; that program is told",
         (),
         "takeover",
     ),
@@ -125,13 +125,13 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "mode",
         "Permission mode",
-        "Choose who is asked before what",
+        "Choose the permission mode",
         (),
         "mode",
         "|".join(MODES),
     ),
     WorkbenchAction(
-        "trust", "Trust", "Look at what this folder wants believed, and trust it", (), "trust"
+        "trust", "Trust", "Review what this folder would load, and trust it", (), "trust"
     ),
     WorkbenchAction("grants", "Grants", "What is allowed for a while, to take back", (), "grants"),
     WorkbenchAction("audit", "Audit", "Browse every decision on a call", (), "audit"),

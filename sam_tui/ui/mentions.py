@@ -15,7 +15,7 @@ _BEGUN = re.compile(r"(?:^|(?<=[\s(\"'`]))@([^\s@]*)$")
 
 
 def partial_mention(before: str) -> str | None:
-    """What stands between the last ``@`` and the end of a line; None where none begins a word."""
+    """The text between the last ``@`` and the end of a line; None if no ``@`` begins a word."""
     match = _BEGUN.search(before)
     return match[1] if match is not None else None
 

@@ -290,7 +290,7 @@ async def test_a_question_goes_with_its_worker_and_nobody_there_is_no_leave(
         away.present = False
         away.asking = [asking]
     assert running.result().state == "completed"
-    assert {*away.answers} == {("q1", "Nobody is there to be asked.")}
+    assert {*away.answers} == {("q1", "Nobody can be asked here.")}
 
 
 @pytest.mark.requirement("plans:asked")

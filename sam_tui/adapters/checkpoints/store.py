@@ -64,7 +64,7 @@ class CheckpointLimits:
     def of(
         cls, days: int | None, megabytes: int | None, file_megabytes: int | None
     ) -> "CheckpointLimits":
-        """What the settings say; None leaves a limit as it is."""
+        """The limits with the given settings; None keeps a default."""
         limits = cls()
         file = limits.sizes.file if file_megabytes is None else file_megabytes * 1_000_000
         return cls(
@@ -111,7 +111,7 @@ class GitCheckpoints:
         return await self._work(self._list)
 
     async def plan(self, checkpoint: int, conversations: Collection[ConversationId]) -> RewindPlan:
-        """What restoring a checkpoint comes to; the calls of ``conversations`` are its own."""
+        """The changes of a restore; calls of ``conversations`` are the conversation's own."""
         return await self._work(partial(self._plan, checkpoint, conversations))
 
     async def restore(

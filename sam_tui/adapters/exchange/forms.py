@@ -177,7 +177,7 @@ class _Entry(BaseModel):
 
 
 class _File(BaseModel):
-    """What stands in the file; what a later version adds is not looked at."""
+    """The content of the file; fields of later versions are ignored."""
 
     model_config = ConfigDict(extra="ignore")
     format: str

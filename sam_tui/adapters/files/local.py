@@ -43,7 +43,7 @@ class LocalFiles:
             return b"".join(_pieces(source, limit, min(_CHUNK, size + 1)))
 
     def snapshot(self, where: Location, *, limit: int) -> Snapshot:
-        """A regular file as it is now, with at most ``limit`` bytes of it."""
+        """A regular file at this moment, with at most ``limit`` bytes of content."""
         with explained(where, "read"), entry_of(where) as entry, _regular(entry, where) as source:
             # Looked at before reading: what is written meanwhile shows as a difference later.
             status = os.fstat(source)

@@ -48,7 +48,7 @@ def refusal(error: OSError, where: Location, done: str) -> ToolError:
 
 
 def changed(where: Location) -> ToolError:
-    """A link stands where the check saw none: somebody swapped it in, or it is a circle of links."""
+    """The error for a link where the check saw none: exchanged meanwhile, or a loop."""
     try:
         os.stat(where.real)
     except OSError as error:

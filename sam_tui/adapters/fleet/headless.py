@@ -237,7 +237,7 @@ class _Child:
                 if self.wish.answer_seconds and len(self._asks) < MOST_ASKS:
                     self._asks[ask.id] = (ask, time.monotonic() + self.wish.answer_seconds)
                 else:
-                    _reply(line, ask.id, "Nobody is there to be asked.")
+                    _reply(line, ask.id, "Nobody can be asked here.")
 
     def _beat(self, line: socket.socket) -> bool:
         """Whether the work is still ours; answers that came are passed on, questions too old denied."""

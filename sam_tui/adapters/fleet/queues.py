@@ -92,7 +92,7 @@ class SubTaskQueue:
             client.enqueue(options, seal.closed("sub-task", task))
 
     def look(self, ids: Sequence[str]) -> dict[str, Work]:
-        """How work stands; what the queue does not know is left out."""
+        """The state of sub-tasks; unknown ids are left out."""
         if not ids:
             return {}
         rows = self._database.client.list_workflows(

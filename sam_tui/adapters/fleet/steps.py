@@ -213,7 +213,7 @@ def _reply_of(outcome: InquiryOutcome) -> str:
     """The answer as it travels: only a person's yes is the word that approves."""
     match outcome.answer:
         case None:
-            return "Nobody is there to be asked."
+            return "Nobody can be asked here."
         case Approval(choice="once" | "timed"):
             return "approve"
         case Approval(comment=comment):

@@ -89,7 +89,7 @@ def _request(folder: str, arguments: tuple[str, ...]) -> PipedRequest:
 
 
 def _unheard(text: str) -> None:
-    """What a decoder complains of is told to nobody."""
+    """Ignore the decoder's error output."""
 
 
 async def _answer(program: PipedProgram, most: int) -> bytes:

@@ -63,7 +63,7 @@ class AppFolders:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """What was read: the files, how the folder stands, and the stores behind them."""
+    """The policy files, the trust in the folder, and the stores behind them."""
 
     system: PolicyFile
     user: PolicyFile

@@ -62,7 +62,7 @@ class FileTrust:
         return os.path.join(self.config_dir, TRUST_FILE)
 
     def state(self, folder: str) -> TrustState:
-        """How a folder stands. A file that cannot be read trusts nothing."""
+        """The trust in a folder. An unreadable trust file trusts nothing."""
         trusted = self._load().get(os.path.realpath(folder))
         if trusted is None:
             return "untrusted"

@@ -217,7 +217,7 @@ class _Walk:
             self._after_heredoc(redirect, replace(context, fed_by=feeder))
 
     def _after_heredoc(self, node: "Node", context: _Place) -> None:
-        """What stands on the line of ``<<EOF`` after it (a pipe), and substitutions in its text."""
+        """The rest of the line after ``<<EOF`` (a pipe), and substitutions in the text."""
         for child in node.children:
             if not child.is_named:
                 continue

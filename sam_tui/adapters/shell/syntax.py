@@ -152,7 +152,7 @@ def _parts(node: "Node") -> "list[Node]":
 
 
 def _double_quoted(node: "Node") -> tuple[str, bool]:
-    """What stands between double quotes, and whether all of it is known."""
+    """The text between double quotes, and whether all of it is known."""
     if any(child.is_named and child.type not in _STATIC_PARTS for child in node.children):
         return text_of(node), False
     # The grammar leaves blanks at the edges out of the content, so the source itself is taken.

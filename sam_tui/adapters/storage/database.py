@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sam_tui.adapters.storage.migrations import STEPS
-from sam_tui.sqlite import SqliteFile, is_locked
+from sam_tui.sqlite import SqliteDatabase, is_locked
 
 FILE_NAME = "sam.db"
 BUSY_SECONDS = 3.0
@@ -25,7 +25,7 @@ SqlValue = str | int | float | bytes | None
 Row = tuple[Any, ...]
 
 
-class Database(SqliteFile):
+class Database(SqliteDatabase):
     """The database of conversations. A writer that waited in vain waits no more until a write succeeds."""
 
     def __init__(self, folder: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:

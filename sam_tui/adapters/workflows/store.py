@@ -29,7 +29,7 @@ from sam_tui.core.ports.workflows import (
     TokenRow,
 )
 from sam_tui.core.workflow.lazy import DATABASE
-from sam_tui.sqlite import SqliteFile
+from sam_tui.sqlite import SqliteDatabase
 
 BUSY_SECONDS = 5.0
 """How long a write waits for another process."""
@@ -150,7 +150,7 @@ class SqliteUnit(SqliteReader):
         self._connection.execute(upsert(type(row), table, key), values(row))
 
 
-class SqliteWorkflows(SqliteFile):
+class SqliteWorkflows(SqliteDatabase):
     """The ``WorkflowStore`` of one data folder. For one thread; other processes may have it too."""
 
     def __init__(
@@ -168,7 +168,7 @@ class SqliteWorkflows(SqliteFile):
 
     @contextmanager
     def hold(self, execution: str) -> Generator[bool, None, None]:
-        """A lock file per execution; the kernel lets go of it when the process dies."""
+        """Lock an execution by a file; the kernel releases the lock when the process ends."""
         name = hashlib.sha256(execution.encode("utf-8", "replace")).hexdigest()[:_HELD]
         folder = self.path.with_suffix(".locks")
         with self.explained("locked"):

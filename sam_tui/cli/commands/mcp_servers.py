@@ -27,7 +27,7 @@ _MARKS = {"ready": "✓", "failed": "✗", "untrusted": "·", "disabled": "·"}
 
 
 @click.command("list", short_help="The servers that the agent may use.")
-@click.option("--check", is_flag=True, help="Start them, and say how they stand.")
+@click.option("--check", is_flag=True, help="Start the servers, and show their state.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
 @guarded_options
 def list_command(**values: Any) -> int:

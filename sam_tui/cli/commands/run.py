@@ -213,7 +213,7 @@ def _image(name: str) -> Image:
 
 
 def _unbelieved(runtime: Runtime) -> tuple[str, ...]:
-    """What is said when the folder brings something that nobody trusts, or trusts no longer."""
+    """A warning about files of the folder that are not trusted, or no longer."""
     trust = runtime.trust
     ignored = tuple(f"Ignored in this folder's own files: {what}" for what in trust.ignored)
     if trust.trusted:

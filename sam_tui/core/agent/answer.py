@@ -155,7 +155,7 @@ def writes_call(text: str, is_tool: Callable[[str], bool]) -> bool:
 
 
 def _tagged(text: str) -> tuple[list[str], str]:
-    """What stands between tags, as far as it may be an object, and the text without it."""
+    """The objects between tags as texts, and the text around them."""
     bodies: list[str] = []
     left: list[str] = []
     done, start = 0, text.find(_OPEN)

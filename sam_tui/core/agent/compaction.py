@@ -127,7 +127,7 @@ def _condensed(messages: Sequence[Message], within: range, pin: int | None) -> t
 
 
 def compact_span(messages: Sequence[Message], start: int, end: int) -> Compacted:
-    """A summary in place of ``messages[start:end]``; what stands before and behind stays as it is.
+    """Replace ``messages[start:end]`` by a summary.
 
     Both are places of messages of the person, or the ends. What the person asked last is kept.
     """

@@ -61,8 +61,8 @@ class Endings:
     def request(
         self, message: AssistantMessage, *, truncated: bool, writes_call: Callable[[str], bool]
     ) -> tuple[str, str]:
-        """What to ask the model after this answer, and what the person is told of that; empty where it is
-        whole. Once in a turn a model that ``writes_call`` as text is asked to call.
+        """The message that asks the model to continue an incomplete answer, and its notice for people;
+        empty after a complete one. A model that ``writes_call`` as text is asked once a turn to call.
 
         Raises ``EmptyAnswer`` or ``BudgetExhausted`` where the answer before it ended too early, too.
         """

@@ -29,7 +29,7 @@ class CallRunner:
     async def run(
         self, calls: Sequence[ToolCall], store: Callable[[Mapping[int, Executed]], None]
     ) -> list[Executed]:
-        """What each call came to, in call order; whatever stops it, each has come to something.
+        """The result of each call in call order; a cancelled call has a result, too.
 
         ``store`` gets all that have ended, by their places, whenever one has.
         """

@@ -26,7 +26,7 @@ class HookedTurn:
     """Whether hooks were told that the context is nearly full."""
 
     async def admit(self, text: str, opening: str) -> tuple[str, ...]:
-        """What the model is told beside a message. Raises ``StoppedByHook`` for one that is refused.
+        """Context that hooks add to a message. Raises ``StoppedByHook`` if one refuses the message.
 
         A subagent's task is no message of the person's, and no session begins with it.
         """

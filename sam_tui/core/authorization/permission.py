@@ -33,7 +33,7 @@ class Plea:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came of it: a decision for each question, and why nothing was asked about the rest."""
+    """The outcome: a decision for each question, and reasons for targets that were not asked."""
 
     decisions: tuple[Decision, ...] = ()
     unasked: tuple[str, ...] = ()

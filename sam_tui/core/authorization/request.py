@@ -177,7 +177,7 @@ class Refusals:
 
 
 class WaitingQuestions:
-    """The guard's open questions. What they show, and whoever else hears of it, has no secrets."""
+    """The guard's open questions. Their displayed text is redacted."""
 
     def __init__(self, inquiries: Inquiries, shield: Shield) -> None:
         self._inquiries = inquiries

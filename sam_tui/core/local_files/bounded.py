@@ -83,7 +83,7 @@ def read_settings(path: str, *, root: str = "") -> str | None:
 
 
 def read_named(path: str, *, most: int) -> bytes:
-    """What a file that the person names holds; a pipe too, if somebody has it open to write.
+    """The content of a file that the person named, or of a pipe with a writer.
 
     Raises ``UnusableFile``.
     """

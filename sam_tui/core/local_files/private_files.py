@@ -31,18 +31,19 @@ def exclusive(path: str) -> Generator[None, None, None]:
         ) from error
 
 
-def replace_file(path: str, text: str, *, errors: str = "strict") -> None:
+def replace_file(path: str, text: str, *, errors: str = "strict", flushed: bool = True) -> None:
     """Write a file anew, mode 0600; a link keeps pointing to it. Raises OSError.
 
-    ``errors`` is what becomes of characters that are none in UTF-8, as of ``open``.
+    ``errors``: as of ``open``; ``flushed``: the file has reached the disk when this returns.
     """
     target = os.path.realpath(path)
     handle, temporary = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".sam-tui-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors=errors) as file:
             file.write(text)
-            file.flush()
-            os.fsync(handle)
+            if flushed:
+                file.flush()
+                os.fsync(handle)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)

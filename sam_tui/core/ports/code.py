@@ -82,7 +82,7 @@ class EditableFiles(Files, Protocol):
     """Files whose changes are checked against what was read, and made together or not at all."""
 
     def snapshot(self, where: Location, *, limit: int) -> Snapshot:
-        """A regular file as it is now, with at most ``limit`` bytes of it. Raises ``ToolError``."""
+        """A regular file at this moment, with at most ``limit`` bytes of content. Raises ``ToolError``."""
         ...
 
     def link(self, where: Location) -> Snapshot:

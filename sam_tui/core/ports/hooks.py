@@ -51,7 +51,7 @@ class Hook:
 
 @dataclass(frozen=True, slots=True)
 class Occasion:
-    """What hooks are told. ``subject`` is what matchers look at: an operation, or how a session began.
+    """The event for hooks. ``subject`` is what matchers match: an operation, or how a session began.
 
     ``fields`` are JSON values, by the names of the convention; ``accesses`` are those of a call.
     """
@@ -74,7 +74,7 @@ class HookConfinement:
 
 @dataclass(frozen=True, slots=True)
 class HookAnswer:
-    """What one hook came to, nothing of it cleaned. ``halt`` ends the turn, and is the reason why.
+    """The raw answer of one hook. ``halt`` ends the turn, and is the reason.
 
     ``reason`` belongs to ``word``; ``context`` is for the model; ``warning`` is what went wrong with
     the hook itself, for the person: then it said nothing.
@@ -95,7 +95,7 @@ class HookAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HookListing:
-    """What is configured. ``left_out`` says of a file why nothing of it runs."""
+    """The configured hooks. ``left_out`` names files that are not used, with reasons."""
 
     hooks: tuple[Hook, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -103,7 +103,7 @@ class TrustStore(Protocol):
     """Which folders the person trusts, and with which content of their policy files."""
 
     def state(self, folder: str) -> TrustState:
-        """How a folder stands; ``folder`` is a real path."""
+        """The trust in a folder; ``folder`` is a real path."""
         ...
 
     def changes(self, folder: str) -> tuple[str, ...]:
@@ -188,7 +188,7 @@ class LiveGrant:
 
 
 class GrantLedger(Protocol):
-    """Shows live grants to other processes, and hears which of them were taken back there."""
+    """Publishes live grants to other processes, and receives their revocations."""
 
     def publish(self, grants: Sequence[LiveGrant]) -> None:
         """Show what is granted now; never raises."""

@@ -45,7 +45,7 @@ class SearchMatch:
 
 @dataclass(frozen=True, slots=True)
 class CallDisplay:
-    """What people saw of a call beside its result. The model reads none of it.
+    """The display of a call for people; the model does not read it.
 
     ``decision`` says in words what was decided on it, and is empty where nobody was told.
     """
@@ -172,7 +172,7 @@ class ConversationStore(Protocol):
         ...
 
     def pins(self, conversation: ConversationId) -> Sequence[str]:
-        """What the person wants to stand before the model whatever leaves, in order."""
+        """The pinned texts in order; compactions keep them."""
         ...
 
     def keep_pins(self, conversation: ConversationId, texts: Sequence[str]) -> None:
@@ -336,7 +336,7 @@ class DroppedCheckpoints:
 
 @dataclass(frozen=True, slots=True)
 class RewindPlan:
-    """What restoring the files of a checkpoint comes to, as the workspace is now.
+    """The changes that a restore would make to the present workspace.
 
     ``untouched`` counts files that only others changed: they stay. ``beyond`` is what calls did since
     that cannot be taken back, ``omitted`` what no checkpoint holds, both in words.
@@ -377,7 +377,7 @@ class CheckpointStore(Protocol):
         ...
 
     async def plan(self, checkpoint: int, conversations: Collection[ConversationId]) -> RewindPlan:
-        """What restoring a checkpoint comes to; the calls of ``conversations`` are its own."""
+        """The changes of a restore; calls of ``conversations`` are the conversation's own."""
         ...
 
     async def restore(

@@ -48,7 +48,7 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class TodoStatistics:
-    """How many items stand where."""
+    """The numbers of todos by status."""
 
     total: int
     completed: int

@@ -135,7 +135,7 @@ class Rewinder:
         return None
 
     async def plan_of(self, number: int) -> RewindPlan:
-        """What restoring a checkpoint comes to. Raises ``CheckpointError``."""
+        """The changes that restoring a checkpoint would make. Raises ``CheckpointError``."""
         checkpoints = await self._checkpoints.checkpoints()
         made_by = [c.made_by.conversation for c in checkpoints if c.id == number]
         relatives = {r for c in made_by for r in self._relatives(c, checkpoints)}

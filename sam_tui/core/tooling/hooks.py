@@ -306,7 +306,7 @@ class HookedCall:
         return text
 
     def judge(self, request: Request) -> None:
-        """Decide about the call as it is by now: the guard judges what a hook made of it."""
+        """Judge the call anew after a hook changed its input."""
         words = f"A hook ({self.verdict.whose if self.verdict else ''}) changed a call"
         self.hooking.warn(request, f"{words}: {self.request.summary} became {request.summary}")
         self.request = request

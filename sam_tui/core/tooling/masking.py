@@ -20,7 +20,7 @@ _HIDDEN_KEYS = "keys (hidden input)"
 def masked_decision(
     decision: Decision, accesses: Sequence[LocatedAccess], shield: Shield
 ) -> Decision:
-    """A decision as it is kept and shown: without secrets, and without keys that nobody was to see."""
+    """A decision for storage and display, without secrets and hidden keys."""
     hidden = [
         f"keys {located.access.keys!r}"
         for located in accesses

@@ -140,7 +140,7 @@ def _example(name: str, prop: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Advert:
-    """What the model is told of a tool. ``schema`` is canonical JSON, an OpenAI-style function.
+    """The description of a tool for the model. ``schema`` is canonical JSON, an OpenAI-style function.
 
     ``operations`` are their names in order, one alone where the tool is not consolidated. One that is
     not ``listed`` is for steps of plans, which call it by name.

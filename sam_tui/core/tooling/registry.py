@@ -60,7 +60,7 @@ class Resolved:
 
 
 class Registry:
-    """The tools of one runtime. What a model is told of them is text: the same bytes until others ``join``.
+    """The tools of a runtime. Their descriptions are the same bytes until more tools ``join``.
 
     A tool that is only offered is made when a call names it. ``disabled`` are names of tools; for
     those of servers also patterns, and ``mcp__server`` for all of one.
@@ -142,7 +142,7 @@ class Registry:
         return Registry([offer for offer in self._callable if offer.name not in names])
 
     def resolve(self, name: str) -> Resolved:
-        """What ``tool``, ``tool.operation`` or a bare operation name stands for.
+        """The operation that ``tool``, ``tool.operation`` or a bare operation name means.
 
         Raises ``ToolError`` for an unknown or disabled one, with the nearest names.
         """

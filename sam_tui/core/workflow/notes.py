@@ -49,7 +49,7 @@ class WorkflowNotes:
             return keep_artifact(case, attempts[0], draft)
 
     def add_summary(self, execution: str, step: str, summary: str, digest: str = "") -> None:
-        """Put the shortened form of a result beside it, for the steps that are told of it.
+        """Store the short form of a result, for steps that read the result.
 
         ``digest`` is the SHA-256 of what a model summarised: the summary is found by it again.
         """

@@ -145,7 +145,7 @@ class PlannedTasks:
         return plans[-1]
 
     def _material(self, task_id: str) -> str:
-        """What a task has come to so far, as text."""
+        """The results of a task so far, as text."""
         steps = self._workflows.records.steps(task_id)
         outputs = {s.id: s.output for s in steps if s.output is not None and s.kind != "plan"}
         context = self._workflows.records.context(task_id)

@@ -149,7 +149,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class StepQuestion:
-    """What an execution that is paused waits to be told: ``decide`` with one of ``choices``."""
+    """The question of a paused execution: answer with ``decide`` and one of ``choices``."""
 
     step: str
     prompt: str

@@ -76,7 +76,7 @@ class StoredEvents:
     def events_after(
         self, session: "SessionEvents", stream: str, after: int
     ) -> list[tuple[int, _Entry]]:
-        """What was told on a stream after an event."""
+        """The messages of a stream after an event."""
         return [
             (number, entry)
             for number, entry in self._entries.items()
@@ -90,7 +90,7 @@ class StoredEvents:
 
 
 class StreamListener:
-    """Who reads the stream of one request; ``left`` is set when nobody came back in time."""
+    """Reader of one request's stream; ``left`` is set if no client returned in time."""
 
     def __init__(self, patience: float) -> None:
         self.left = asyncio.Event()

@@ -133,7 +133,7 @@ class InquiryQueue:
 
 
 def _words_of(inquiry: Inquiry) -> str:
-    """What a question is about. No word of it is a model's: those stay on the screen."""
+    """The subject of a question without a model's words, for notifications outside of the screen."""
     request = inquiry.request
     if isinstance(request, ApprovalRequest):
         return f"Approve {request.operation}?"

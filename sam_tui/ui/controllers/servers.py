@@ -90,7 +90,7 @@ def _log_in(context: Context, name: str) -> None:
 
 
 def standing_of(report: "ServerReport") -> str:
-    """How a server stands, in a line."""
+    """The state of a server in a line."""
     match report.standing:
         case "ready":
             return f"{len(report.tools)} tools"
@@ -121,8 +121,7 @@ def words_of(report: "ServerReport") -> str:
 
 
 class ServerCompletion:
-    """Completes resources and prompts of MCP servers in a message. A server is told only what stands behind
-    its own name."""
+    """Completes resources and prompts of MCP servers. A server receives only text after its own name."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -161,7 +160,7 @@ class ServerCompletion:
         ]
 
     def values(self, action: WorkbenchAction, part: str) -> Sequence[str]:
-        """What may stand behind a prompt, as its server proposes it; in quotes nothing is proposed."""
+        """Arguments of a prompt that its server proposes; none within quotes."""
         server, _, name = action.slash.partition(":")
         prompts = (p for p in self._names.prompts if (p.server, p.name) == (server, name))
         arguments = next((prompt.arguments for prompt in prompts), ())

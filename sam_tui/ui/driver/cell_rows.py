@@ -38,7 +38,7 @@ class Pen:
 
     @property
     def blank(self) -> "Pen":
-        """How a blank of this look is drawn: most of it cannot be seen."""
+        """The pen for blanks of this look, without attributes that blanks do not show."""
         codes = (code.partition(":")[0] for code in self.attributes.split(";"))
         if _SEEN_ON_BLANKS.isdisjoint(codes):
             return _pen("", "", self.ground)

@@ -43,7 +43,7 @@ _UNKNOWN = "\ufffd"
 """For what would be a cell of an image, in text of others."""
 Look = tuple[str | None, ...]
 Piece = tuple[int, int, Strip]
-"""CellRow, column, and what is to stand there."""
+"""Row, column, and the cell to write."""
 
 
 def erases_in_ground(environment: Mapping[str, str]) -> bool:
@@ -78,7 +78,7 @@ class DrawnCells:
             self.overlays.forget()
 
     def difference(self, update: object, size: Size) -> object:
-        """What writes no more of an update than it changes; what is no update of a screen as it is."""
+        """A renderable with only the changed cells of an update; other renderables pass unchanged."""
         if not isinstance(update, ChopsUpdate | LayoutUpdate):
             return update
         if size != self._size:
@@ -98,7 +98,7 @@ class DrawnCells:
         return target
 
     def render(self, pieces: Iterator[Piece], console: Console) -> str:
-        """What to write so that the pieces stand on the terminal."""
+        """The sequences that bring the pieces to the terminal."""
         colours = console._color_system or ColorSystem.TRUECOLOR  # pyright: ignore[reportPrivateUsage]
         target = self._changed(pieces, colours)
         over = self.overlays
@@ -189,7 +189,7 @@ class Output:
         self._parts: list[str] = []
         self._pen = PLAIN
         self._cursor: tuple[int, int] | None = None
-        """CellRow and column, where they are known."""
+        """Row and column, if known."""
 
     def move_rows(self, top: int, bottom: int, by: int) -> None:
         """Move the rows of a part up (or down, by less than 0), and forget those that come in."""

@@ -159,7 +159,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             self.focus_bottom()
 
     def show_conversation(self) -> None:
-        """Have the transcript in view where the side column stands over it and nobody works there."""
+        """Close a side column that covers the transcript, unless it has the focus."""
         if self.narrow and self._side_over and not self._works_in_side:
             self.show_side(False)
 

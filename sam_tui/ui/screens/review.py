@@ -102,7 +102,7 @@ def digest(change: "ChangedFile", hunk: Sequence[DiffLine]) -> str:
 
 
 class ReviewScreen(Dialog):
-    """Shows a plan that leads back; ``ask`` hears what is wanted of it, ``send`` the comments."""
+    """Reviews a plan of undoing; ``ask`` receives what the person chooses, ``send`` the comments."""
 
     def __init__(
         self,

@@ -117,7 +117,7 @@ class BlockPane(Viewport):
     def _show_picture(
         self, order: int, raster: "Raster | None", place: "PlacePicture | None"
     ) -> None:
-        """What came of ``PictureWanted``; without a raster the label stands alone."""
+        """Draw a decoded image; without a raster only its label."""
         index = self.ledger.find(order)
         if index is None or order not in self.asked_pictures:
             return
@@ -218,7 +218,7 @@ class BlockPane(Viewport):
         return Strip.join([Strip([Segment("▎", self.palette.cursor)], 1), strip.crop(1)])
 
     def _with_matches(self, strip: Strip, row: "Row", where: tuple[int, int]) -> Strip:
-        """What is searched for stands out, most where the search is."""
+        """Highlight matches of a search, the current one most."""
         assert self._pattern is not None
         for match in self._pattern.finditer(row.text, row.start):
             current = self._match == (*where, match.start())

@@ -230,7 +230,7 @@ class StatusBar(Widget):
         return Content.assemble(" ", left, " " * gap, end).truncate(self.size.width, ellipsis=True)
 
     def _with_sessions(self, left: Content, room: int) -> Content:
-        """What goes on in the terminals stands behind the state, where it shifts nothing else."""
+        """The notices of terminals, placed after the state so that nothing else shifts."""
         words, style = self.standing.sessions
         if not words or room < _LEAST_SESSION or self.notice or self.flashed:
             return left

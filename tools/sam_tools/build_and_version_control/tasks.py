@@ -70,7 +70,7 @@ class TaskDefinitions:
             )
 
     def plan(self, label: str) -> tuple[PlannedTask, ...]:
-        """What a label stands for: the tasks it depends on, each once, then itself.
+        """The tasks for a label: its dependencies, each once, then itself.
 
         Raises ``ToolError`` for an unknown label, a definition that cannot be read, and a circle.
         """
@@ -216,7 +216,7 @@ class TaskHand:
         )
 
     async def output(self, arguments: GetTaskOutput, context: ToolContext) -> ToolResult:
-        """What a task printed and how it stands; without an id, all tasks of the conversation."""
+        """The output and state of a task; without an id, of all tasks of the conversation."""
         runs = self._ports.tasks.of(context.conversation)
         if not arguments.id:
             if arguments.end:

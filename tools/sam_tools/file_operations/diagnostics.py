@@ -173,7 +173,7 @@ def _report(
 def _selected(
     outcomes: Sequence[_Outcome], files: Sequence[Location], workspace: str
 ) -> list[Diagnostic]:
-    """What is about the files, the worst first, as it is shown."""
+    """The diagnostics of the files, the most severe first."""
     diagnostics = [
         replace(item, file=_shown(item.file, workspace), message=item.message[:_LONGEST_MESSAGE])
         for outcome in outcomes

@@ -218,7 +218,7 @@ def _alike(files: EditableFiles, where: Location) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """What a write would replace. ``text`` is empty when it is no text, or too much of it."""
+    """The content that a write would replace. ``text`` is empty for binary or too large files."""
 
     text: str
     snapshot: Snapshot

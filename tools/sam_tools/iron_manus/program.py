@@ -330,7 +330,7 @@ def _classes(train: Sample, test: Sample) -> Row:
 
 
 def computed(request: Row) -> Row:
-    """What an operation comes to. Raises ``Unusable``, ``ValueError``."""
+    """The result of an operation. Raises ``Unusable``, ``ValueError``."""
     rows = table(str(request.get("data", "")))
     parameters: Row = request.get("parameters") or {}
     match request.get("operation"):

@@ -30,7 +30,7 @@ class HandingOver:
         self._told: dict[SessionId, int] = {}
 
     def news(self, session: TerminalSession) -> dict[str, object]:
-        """What the person changed on the screen since the agent was told, if they held it."""
+        """Lines that changed while the person held the session, if they did."""
         last = session.turns.handover
         if last is None or self._told.get(session.id, 0) >= last.number:
             return {}
@@ -70,7 +70,7 @@ class HandingOver:
         return await self._result(session, outcome, first)
 
     async def yielded(self, session: TerminalSession, within: float) -> ToolResult | None:
-        """None when the agent may type; else what happened once the person let go of it.
+        """None if the agent may type; else the changes once the person handed back.
 
         Nothing is typed then, because the keys were meant for another screen. Raises ``ToolError``
         when the person holds it for longer.

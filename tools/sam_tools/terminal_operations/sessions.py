@@ -357,7 +357,7 @@ class SessionHand:
 
 
 def _card(session: TerminalSession, keys: str, view: Mapping[str, Any]) -> Terminal:
-    """What was typed and what is visible of it, with how the newest command ended."""
+    """The display: typed input, the screen, and the end of the newest command."""
     text = view["screen"]["text"] if "screen" in view else view["output"]
     if not session.commands:
         return Terminal(keys, text, session.exit_code, 0.0)

@@ -34,7 +34,7 @@ def lines(session: TerminalSession, printed: str) -> str:
 
 
 def view_of(session: TerminalSession, printed: str) -> dict[str, Any]:
-    """What came of keys: the lines that were printed, or the screen where a program draws all of it."""
+    """The output after keys: printed lines, or the screen of a full-screen program."""
     seen = session.turns.agent_screen
     ordinary = "".join(_ordinary(session, printed))
     if not seen.alternate and len(_PLACED.findall(ordinary)) <= _MOST_PLACED:

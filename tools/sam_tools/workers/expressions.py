@@ -49,7 +49,7 @@ class Value:
 
 
 def evaluated(expression: str) -> Value:
-    """What an expression comes to. Raises ``ToolError`` for what it cannot be, or costs too much."""
+    """The value of an expression. Raises ``ToolError`` if it is invalid or too costly."""
     text = expression.translate(_SPELLINGS).strip().rstrip("=? ")
     if len(text) > _LONGEST:
         raise ToolError(f"The expression has {len(text)} characters; {_LONGEST} are the most.")

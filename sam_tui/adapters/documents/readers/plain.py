@@ -142,7 +142,7 @@ def _rtf_text(source: str) -> str:
 
 
 def _rtf_characters(token: re.Match[str]) -> str:
-    """What a word, a byte in hex, a sign or plain text stands for by itself."""
+    """The characters of a control word, a hex byte, a control symbol or plain text."""
     if token["word"]:
         return _RTF_WORDS.get(token["word"], "")
     if token["hex"]:

@@ -99,7 +99,7 @@ class SpecialColours:
         self._set: dict[tuple[int, int], Rgb] = {}
 
     def act(self, body: bytes, plain: Callable[[int], bytes]) -> None:
-        """``plain`` gives the colour of text (10) or ground (11) as it is told."""
+        """Handle a colour sequence. ``plain`` gives the reported colour of text (10) or background (11)."""
         end = b"\x07" if body.endswith(b"\x07") else b"\x1b\\"
         number, _, value_part = body[1 : -len(end)].partition(b";")
         kind = int(number)

@@ -116,7 +116,7 @@ class EmulatorHost:
         dark: bool,
         palette: Sequence[Rgb] = (),
     ) -> None:
-        """What programs are told when they ask for colours: the defaults, the first of the palette."""
+        """Set the colours for answers to programs: the defaults, and the first of the palette."""
         if dark != self.dark and self._terminal.mode(_SCHEME_REPORTS):
             self.answers.append(b"\x1b[?997;%dn" % (1 if dark else 2))
         self.dark = dark

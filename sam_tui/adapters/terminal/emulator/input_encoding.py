@@ -53,7 +53,7 @@ class InputEncoder:
 
     @property
     def mouse_mode(self) -> MouseMode:
-        """What of the mouse the program wants to hear: none, click, drag or motion."""
+        """The mouse events that the program requested: none, click, drag or motion."""
         for mode, name in _MOUSE_MODES:
             if self._terminal.mode(mode):
                 return name

@@ -161,7 +161,7 @@ class EmulatedScreen:
         dark: bool,
         palette: Sequence[tuple[int, int, int]] = (),
     ) -> None:
-        """What programs are told when they ask for the terminal's colours (0 to 255 each).
+        """Set the colours for answers to programs (0 to 255 each).
 
         Whether it is light or dark is told at once to one that wants to hear of it.
         """

@@ -106,7 +106,7 @@ class HeldProcess:
         return columns, rows
 
     def reap(self) -> int | None:
-        """How it ended, as the holder tells, and let go of it."""
+        """The exit code that the holder reports; then detach."""
         code = None
         self._control.settimeout(_LAST_WORD)
         with suppress(OSError, ValueError):

@@ -314,7 +314,7 @@ class Pty:
             self._flood = Flood(self._fd, self._heard, self._calm)
 
     def _calm(self, over: bool = False) -> None:
-        """End a flood and hear all of it; the loop reads on, unless nothing will ever come again."""
+        """Deliver the rest of a flood, and read on unless the output has ended."""
         flood, self._flood = self._flood, None
         if flood is not None:
             flood.finish()

@@ -18,7 +18,7 @@ _TOP, _LEFT = re.compile(r"\x1b\[(\d+);\d+r"), re.compile(r"\x1b\[(\d+);\d+s")
 
 
 def drawn(screen: EmulatedScreen, *, underlines: bool = True) -> str:
-    """What draws a screen as it is, and sets modes, margins, pen, character sets and cursor as they are.
+    """Sequences that draw a screen and set its modes, margins, pen, character sets and cursor.
 
     Without ``underlines`` all of them are plain, for a terminal that draws no others.
     """

@@ -233,7 +233,7 @@ class Turns(SessionHolder):
         self._told.set()
 
     def _changed(self, real: "EmulatedScreen") -> str:
-        """What of the screen is new to the agent; all else of it is redacted wherever it comes again."""
+        """The lines of the screen that are new to the agent; the rest is redacted from then on."""
         if self.view is None:
             return ""
         for line in self.view.covered_lines(real):

@@ -82,7 +82,7 @@ def integrate(shell: str) -> Integration:
 
 
 def lost_mark(nonce: str) -> bytes:
-    """What stands in kept output where some was left out, with the marks in it."""
+    """The mark for omitted output, with the shell's marks in it."""
     return _OSC + nonce.encode() + b";L;\a" if nonce else b""
 
 

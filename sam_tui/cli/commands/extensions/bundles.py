@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 _DIFFED, _DIFF_LINES = 100_000, 400
 """Bytes up to which a file's change is shown line by line, and lines of all of them."""
 _trust_option = click.option(
-    "--trust", "digest", metavar="DIGEST", default="", help="Trust it, if that is its digest."
+    "--trust",
+    "digest",
+    metavar="DIGEST",
+    default="",
+    help="Trust the bundle if this is its digest.",
 )
 _ref_option = click.option("--ref", metavar="REF", help="A branch, tag or commit of an address.")
 
@@ -60,7 +64,7 @@ def add_command(**values: Any) -> int:
     return _offer(store, bundle, content, values["digest"])
 
 
-@bundles_group.command("update", short_help="Show what changed at its source, and trust that.")
+@bundles_group.command("update", short_help="Show the changes at the source, and trust them.")
 @click.argument("name")
 @_ref_option
 @_trust_option
@@ -81,7 +85,7 @@ def update_command(**values: Any) -> int:
     return _offer(store, bundle, content, values["digest"])
 
 
-@bundles_group.command("list", short_help="Those that you trust, and those this folder names.")
+@bundles_group.command("list", short_help="List trusted bundles, and those this folder names.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
 @place_options
 def list_command(**values: Any) -> int:
@@ -103,7 +107,7 @@ def list_command(**values: Any) -> int:
     return 0
 
 
-@bundles_group.command("show", short_help="What is in one that you trust.")
+@bundles_group.command("show", short_help="Show the content of a trusted bundle.")
 @click.argument("name")
 @place_options
 def show_command(**values: Any) -> int:
@@ -189,7 +193,7 @@ def _fetched(bundle: "Bundle") -> "BundleContent":
             program, bundle.address, ref=ref, folder=bundle.folder, environ=os.environ
         )
     if not content.files:
-        raise ConfigurationError("It holds no files.", hint="--folder names the one it lies in.")
+        raise ConfigurationError("The bundle holds no files.", hint="--folder names its folder.")
     return content
 
 
@@ -207,7 +211,7 @@ def _source(values: Values) -> "Bundle":
         require_address(source, ref)
         return Bundle(values["name"], source, "", ref, folder)
     if ref:
-        raise UsageError("--ref goes with an address; file:///… is one of a repository here.")
+        raise UsageError("--ref needs an address, as file:///… of a repository on this machine.")
     return Bundle(values["name"], os.path.realpath(os.path.join(str(source), folder)), "")
 
 

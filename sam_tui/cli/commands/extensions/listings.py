@@ -22,7 +22,7 @@ def skills_group() -> None:
     """Folders with a SKILL.md: yours, and those of a trusted folder."""
 
 
-@skills_group.command("list", short_help="List them in the order in which they count.")
+@skills_group.command("list", short_help="List them; the first of a name counts.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 @click.option(
     "--kind",
@@ -65,7 +65,7 @@ def hooks_group() -> None:
     """Programs that run at events and may object: yours, and those of a trusted folder."""
 
 
-@hooks_group.command("list", short_help="List them in the order in which they are asked.")
+@hooks_group.command("list", short_help="List them in the order of asking.")
 @click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
 @place_options
 def list_hooks(**values: object) -> int:

@@ -74,7 +74,7 @@ def fleet_group() -> None:
     type=FiniteRange(1, 86_400),
     default=3600,
     show_default=True,
-    help="The longest that one task may take.",
+    help="The time limit of a task.",
 )
 @click.option(
     "--answer-seconds",

@@ -136,7 +136,7 @@ def list_command(workspace: str | None) -> int:
 
 @worktree_group.command("merge", short_help="Merge one, and remove it.")
 @_NAME
-@click.option("-m", "--message", default="", help="Commit first what is not committed there.")
+@click.option("-m", "--message", default="", help="Commit the changes there first.")
 @_PLACE
 def merge_command(name: str, message: str, workspace: str | None) -> int:
     """Merge NAME into the branch that is checked out here, and remove it. A conflict changes nothing."""

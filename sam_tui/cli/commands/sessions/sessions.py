@@ -295,7 +295,7 @@ def delete_command(**values: Any) -> int:
         title = terminal_safe(record.title if record is not None else "")
         if not values["yes"]:
             if not sys.stdin.isatty():
-                raise UsageError("Nobody is there to be asked.", hint="Repeat it with --yes.")
+                raise UsageError("Nobody can be asked here.", hint="Repeat it with --yes.")
             click.confirm(f"Delete “{title}” for good?", abort=True, err=True)
         runtime.sessions.delete(conversation)
         return f"Deleted: {title}"

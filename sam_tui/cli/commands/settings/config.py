@@ -122,7 +122,7 @@ def _save(setting: Setting, value: Value | None) -> None:
         click.echo(terminal_safe(f"Saved. But: {broken.explain()}"), err=True)
         return
     if origin.layer in ("environment", "project"):
-        click.echo(terminal_safe(f"Saved; what counts here is set by {origin}."), err=True)
+        click.echo(terminal_safe(f"Saved, but {origin} overrides it here."), err=True)
 
 
 @config_group.command("edit")

@@ -44,7 +44,7 @@ def plan_group() -> None:
 @click.option("--load", "load", default="", metavar="ID", help="The task of the last two modes.")
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@click.option("--ai-service", metavar="NAME", help="Whose models work on it, such as openai.")
+@click.option("--ai-service", metavar="NAME", help="The provider of its models, such as openai.")
 @agent_options
 def new_command(**values: Any) -> int:
     """Make a plan for TASK and wait for approval; with another --task-mode carry it out or synthesise.
@@ -62,7 +62,7 @@ def new_command(**values: Any) -> int:
 @click.option("--id", "name", default="", metavar="ID", help="Name a new task.")
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@click.option("--ai-service", metavar="NAME", help="Whose models work on it, such as openai.")
+@click.option("--ai-service", metavar="NAME", help="The provider of its models, such as openai.")
 @hand_out_option
 @agent_options
 def run_command(**values: Any) -> int:
@@ -138,7 +138,9 @@ def export_command(**values: Any) -> int:
 
 @plan_group.command("capabilities", short_help="Print the roles and tools that a planner is told.")
 @click.option("--json", "as_json", is_flag=True, hidden=True)
-@click.option("--output", metavar="FILE", help="Write it, such as config/agentCapabilities.json.")
+@click.option(
+    "--output", metavar="FILE", help="Write to FILE, such as config/agentCapabilities.json."
+)
 @agent_options
 def capabilities_command(**values: Any) -> int:
     """Print ``agentCapabilities.json``: the worker roles with those of their tools that can be called."""

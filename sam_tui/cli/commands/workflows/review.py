@@ -31,7 +31,7 @@ _HINT = "For example: git diff main...HEAD | sam-tui review --diff -"
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write the findings there as JSON.")
 @click.option("--sarif", "sarif_file", metavar="FILE", help="Write them there as SARIF 2.1.0.")
-@click.option("--junit", "junit_file", metavar="FILE", help="Write them there as JUnit XML.")
+@click.option("--junit", "junit_file", metavar="FILE", help="Write the findings as JUnit XML.")
 @click.option("--max-turns", type=click.IntRange(min=1), help="Model calls at most.")
 @click.option("--max-cost", type=FiniteRange(min=0, min_open=True), help="US dollars at most.")
 @fleet_options

@@ -23,7 +23,7 @@ def call_line(call: ModelCall) -> str:
 
 
 def xray(call: ModelCall, request: SentRequest) -> str:
-    """Everything about a call. Text of models and tools stands in it as it is: show it as text."""
+    """All data of a call. Texts of models and tools are raw: display them as text, not markup."""
     usage, prefix = call.usage, call.prefix
     share = f"{prefix.same / prefix.size:.1%}" if prefix.size else "–"
     lines = [

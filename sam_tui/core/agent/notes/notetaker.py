@@ -40,7 +40,7 @@ class Notetaker:
         self._seconds = seconds
 
     def room(self, room: Room, history: History, spend: Callable[[Usage], None]) -> "TurnRoom":
-        """Who keeps the history of one turn short; ``spend`` is told what notes cost."""
+        """Keeps the history of a turn within the context; ``spend`` receives the usage of notes."""
         return TurnRoom(room, history, self, spend)
 
     async def take(

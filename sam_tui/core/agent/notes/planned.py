@@ -23,7 +23,7 @@ _LEAVES = 0.4
 
 @dataclass(frozen=True, slots=True)
 class PlannedCompaction:
-    """What a compaction comes to. ``fault`` says why no model wrote notes for it."""
+    """The result of a planned compaction. ``fault`` says why no model wrote notes."""
 
     compacted: Compacted
     messages: Sequence[Message]
@@ -36,7 +36,7 @@ class PlannedCompaction:
 
     @property
     def summarised(self) -> Sequence[Message]:
-        """What leaves and stands in the summary and the archive."""
+        """The messages that leave for the summary and the archive."""
         return [m for m in self.compacted.dropped if not isinstance(m, ReminderMessage)]
 
     @property
@@ -116,7 +116,7 @@ class CompactionPlanner:
         messages = list(self._history.messages)
         compacted = self._compacted(messages, leaving)
         if not compacted.dropped:
-            raise UsageError("There is nothing that could leave: the conversation is short.")
+            raise UsageError("There is nothing to compact: the conversation is short.")
         instructions = leaving.instructions
         if self._hooked is not None:
             instructions = await self._hooked.admit_compaction(instructions)

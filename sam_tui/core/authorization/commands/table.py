@@ -105,7 +105,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """How a program stands before another: its own options, and how many words before the other.
+    """The form of a wrapper program: its options, and the number of arguments before the wrapped command.
 
     ``joins``: it hands all words after to a shell. ``writes``: it may write a file of its own.
     """
@@ -327,7 +327,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _wrapping(program: Mapping[str, object]) -> Wrapping | None:
-    """How a program stands before another, where it does."""
+    """The wrapper form in a table entry, None if the program wraps no other."""
     if "wraps" not in program:
         return None
     fields = cast("dict[str, object]", program["wraps"])

@@ -62,8 +62,7 @@ def lies_in(granted: str, target: str) -> bool:
 
 
 def wide_as_it_is(target: str) -> str:
-    """What a grant on a target is for, by what stands there now: a folder with all below it, or a
-    path alone."""
+    """The target of a grant by what exists now: a folder with all below it, or a single path."""
     if target.startswith("/") and os.path.isdir(target):
         return target.rstrip("/") + "/"
     return target

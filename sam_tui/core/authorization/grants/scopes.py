@@ -167,7 +167,7 @@ def of_next_call(timed: ScopeOffer) -> ScopeOffer:
 
 
 def timed_words(timed: ScopeChoice, accesses: Sequence[LocatedAccess]) -> str:
-    """What the counted choice covers, as it is shown and recorded."""
+    """The coverage of the counted choice in words, for display and record."""
     if not any(isinstance(located.access, CommandAccess | Type) for located in accesses):
         return timed.words
     return f"exactly this: {', '.join(timed.targets)}, for {_minutes(timed.seconds or 0)}"

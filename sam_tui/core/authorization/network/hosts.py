@@ -75,7 +75,7 @@ class HostEntry:
 
 
 class HostLists:
-    """What may be reached unasked: what stands in every list, and is not left to the guard."""
+    """Lists of hosts that may be reached unasked: hosts in every list that the guard does not decide."""
 
     def __init__(
         self, lists: Iterable[Iterable[str]], local: Iterable[str], judged: Iterable[str]

@@ -233,7 +233,7 @@ def _real(path: str) -> tuple[str, bool]:
 
 @functools.cache
 def _home_places() -> re.Pattern[str]:
-    """What stands behind the home folder in a secret path; compiled when code is first looked at."""
+    """The pattern of secret paths below the home folder, compiled at the first use."""
     return re.compile(rf"/(?:{'|'.join(map(re.escape, HOME_PLACES))})\b")
 
 

@@ -88,7 +88,7 @@ class InputEncoding(Protocol):
 
     @property
     def mouse_mode(self) -> MouseMode:
-        """What of the mouse the program wants to hear."""
+        """The mouse events that the program requested."""
         ...
 
     def key(self, press: KeyPress) -> bytes:
@@ -230,7 +230,7 @@ class Screen(Protocol):
         dark: bool,
         palette: Sequence[tuple[int, int, int]] = (),
     ) -> None:
-        """What programs are told when they ask for the terminal's colours (0 to 255 each).
+        """Set the colours for answers to programs (0 to 255 each).
 
         ``palette`` are the first of the 256, in order; the others stay xterm's.
         """

@@ -90,7 +90,7 @@ class ToolDriver:
         return executed
 
     def _in_task(self, ticket: Ticket) -> Ticket:
-        """Actions on files of a task are told which folder is the task's, whatever the plan says."""
+        """Set the task's folder in calls on files of a task, whatever the plan says."""
         if ticket.tool not in _IN_TASK:
             return ticket
         created = self._run.workflows.records.execution(ticket.execution_id).created_at

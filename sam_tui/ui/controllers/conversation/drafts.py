@@ -10,7 +10,7 @@ from sam_tui.ui.preferences import Preferences
 SECTION = "drafts"
 """The section of the preferences: texts by the conversation, the latest last."""
 MOST, LONGEST = 40, 20_000
-"""PromptDrafts that are kept, and characters of each."""
+"""Drafts that are stored, and characters of each at most."""
 
 
 class PromptDrafts:

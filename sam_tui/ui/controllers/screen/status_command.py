@@ -37,7 +37,7 @@ class StatusCommand:
 
 
 def state_of(standing: Standing, busy: bool) -> str:
-    """What the program is told, as JSON."""
+    """The state of the conversation as JSON, the input of the command."""
     usage = standing.figures.usage
     state = {
         "workspace": standing.workspace,

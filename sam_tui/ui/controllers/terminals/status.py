@@ -30,7 +30,7 @@ Weight = Literal[0, 1, 2, 3, 4]
 
 @dataclass(frozen=True, slots=True)
 class SessionNotice:
-    """What is told of a session. The least ``weight`` is told first.
+    """A notice about a session. The least ``weight`` comes first.
 
     ``again`` is in how many seconds it would read otherwise though nothing happens; None for never.
     """

@@ -98,7 +98,7 @@ def context_in_words(runtime: "Runtime", session: "Session") -> str:
 
 
 def _money(runtime: "Runtime", session: "Session") -> list[str]:
-    """What was spent, and what the open todos come to at the rate of the completed ones."""
+    """The cost so far, and an estimate for the open todos by the cost of completed ones."""
     rows = runtime.calls.totals("conversation", conversation=session.conversation)
     cost = rows[0].usage.cost if rows else None
     if cost is None:

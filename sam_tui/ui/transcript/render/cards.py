@@ -154,7 +154,7 @@ def draw_display(canvas: Canvas, display: Display, limit: int) -> int:
 
 
 def _todo_extract(canvas: Canvas, items: Sequence[Todo]) -> None:
-    """How far the list is, and what is being done: the whole list stands in its panel."""
+    """Progress of the list and the current todo; the panel has the whole list."""
     done = sum(item.status == "completed" for item in items)
     canvas.line([(f"{done} of {len(items)} done", canvas.palette.dim)])
     for item in items:

@@ -337,7 +337,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self.screen.set_focus(self)
 
     def _write(self) -> None:
-        """What the card says, as wide as it is now."""
+        """Write the card at its present width."""
         request = self._request
         width = CardWidth(max(self.size.width - _SCROLLBAR, 1), whole=self._whole)
         remark = Content.assemble(("you say ", "$text-muted"), visible_line(self._remark))

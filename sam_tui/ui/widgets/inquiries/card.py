@@ -28,7 +28,7 @@ _LEAST = 16
 
 @dataclass(frozen=True, slots=True)
 class CardWidth:
-    """How much of a path a card says: what fits into ``columns``, or the whole of it."""
+    """The width for paths on a card: ``columns``, or no limit."""
 
     columns: int
     whole: bool = False

@@ -60,7 +60,7 @@ class ScopeList(VerticalScroll):
         self._at: int | None = None
 
     def compose(self) -> ComposeResult:
-        """The scopes; what the marked one would have covered comes to stand below it."""
+        """The scopes, and below them past calls that the marked scope would have covered."""
         self._past.display = False
         yield from self._rows
         yield self._past

@@ -168,7 +168,7 @@ class ReplayView(WatchedView):
         return strip
 
     def look_back(self, on: bool) -> None:
-        """What is looked through stands still."""
+        """Pause, then scroll back."""
         if on:
             self.playback.pause()
         super().look_back(on)

@@ -180,7 +180,7 @@ class TerminalView(TerminalPast, can_focus=True):
         self.post_message(Fitted())
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Cursor and way out appear or go; the program hears of it if it asked."""
+        """Show or hide cursor and exit hint; report the focus to a program that asked."""
         super().watch_has_focus(has_focus)
         if has_focus:
             self.mark_seen()

@@ -132,7 +132,7 @@ class Header:
         return "update", source, target
 
     def _type(self, name: str) -> tuple[FileType, bool | None]:
-        """What git's modes say of it, and whether it may be run. Raises ``ToolError``."""
+        """The file type and executable bit of git's modes. Raises ``ToolError``."""
         bits = [*self.modes.values(), *self.index.split(" ")[1:]]
         matches = [_MODE.fullmatch(mode) for mode in bits]
         types: set[FileType] = {_TYPES[match[1]] for match in matches if match}

@@ -218,7 +218,7 @@ class Ground:
     def _spots(
         self, hunk: Hunk, form: _Comparison, fuzz: int, trimmed: tuple[int, int]
     ) -> Iterator[HunkPosition]:
-        """Where its old lines stand, without so many of them at both ends."""
+        """The places of the hunk's old lines, without some context at both ends."""
         head, tail = trimmed
         old = [form(line.text) for line in hunk.old]
         middle = old[head : len(old) - tail]
@@ -309,7 +309,7 @@ class Ground:
 
 
 def _trimmed(hunk: Hunk, fuzz: int) -> tuple[int, int] | None:
-    """How many context lines to leave out at both ends: first where there are more of them.
+    """The numbers of context lines to omit at both ends, beginning with the longer end.
 
     None when that changes nothing, or leaves nothing to go by.
     """
@@ -324,6 +324,6 @@ def _trimmed(hunk: Hunk, fuzz: int) -> tuple[int, int] | None:
 
 
 def _context(hunk: Hunk) -> tuple[int, int]:
-    """How many lines of context stand at its begin and its end."""
+    """The numbers of context lines at the beginning and the end."""
     marks = "".join(line.mark for line in hunk.lines)
     return len(marks) - len(marks.lstrip(" ")), len(marks) - len(marks.rstrip(" "))

@@ -170,7 +170,7 @@ class PhaseMachine:
             self._folders.restore(session.id, texts)
 
     async def _decide(self, session: ManusSession, caller: Sender) -> ManusSession:
-        """FetchRequest the person what a paused session asks; as it is where nobody answers."""
+        """Ask the person the question of a paused session; without an answer the session stays paused."""
         person = Person(self._inquiries, caller.conversation, caller.call)
         try:
             await steer_with_person(self._workflows, person, "resume", session.id)

@@ -114,7 +114,7 @@ def role_block(role: Role, methodology: str) -> str:
 
 
 def phase_prompt(session: ManusSession, methodology: str, facts: Mapping[str, object]) -> str:
-    """What the driver of a session is told in its phase; ``facts`` are the guide's values."""
+    """The prompt for a session's driver in its phase; ``facts`` are values of the guide."""
     phase = session.phase
     assert session.ticket is not None
     head = {"session_id": session.id, "phase": phase, "number": PHASES.index(phase) + 1}
@@ -131,7 +131,7 @@ def phase_prompt(session: ManusSession, methodology: str, facts: Mapping[str, ob
 def errand_prompt(
     meta: MetaPrompt, session: ManusSession, methodology: str, path: str, files: Sequence[str]
 ) -> str:
-    """What the agent of a delegated todo is told."""
+    """The prompt for the agent of a delegated todo."""
     goal = session.output("enhance").get("enhanced_goal") or session.objective
     values = {
         "session_id": session.id,

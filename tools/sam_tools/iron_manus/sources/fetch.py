@@ -83,7 +83,7 @@ class Fetcher:
         return tuple(task.result() for task in tasks)
 
     async def fetch(self, request: FetchRequest, url: str, index: int = 0) -> Fetched:
-        """One endpoint. ApiTrials again after 408, 425, 429, 5xx and broken connections only."""
+        """One endpoint. Tried again after 408, 425, 429, 5xx and broken connections only."""
         began, attempt = self._clock.monotonic(), 0
         while True:
             attempt += 1

@@ -264,7 +264,7 @@ def _span(first: re.Match[str], last: re.Match[str]) -> tuple[float, float, Dime
 
 
 def _meant(value: float, step: float) -> tuple[float, float]:
-    """What a number may mean: half a step to each side, and a tenth of it at most."""
+    """The range that a number may mean: half a unit of its last digit, at most a tenth of it."""
     room = min(step / 2, 0.1 * abs(value)) or step / 2
     return value - room, value + room
 

@@ -50,8 +50,8 @@ _MOST_SIBLINGS = 16 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a ruleset holds to: real folders that may be changed, devices that may be written to, and
-    secrets that may not be read, but for what is ``opened`` of them."""
+    """The limits of a ruleset: writable folders and devices, and unreadable secrets except ``opened``
+    ones, all real paths."""
 
     writable: tuple[str, ...]
     devices: tuple[str, ...] = ()

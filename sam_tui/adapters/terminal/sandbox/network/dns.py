@@ -26,7 +26,7 @@ Server = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class DnsQuestion:
-    """What a client asks. ``query`` is the question as it stands in the message."""
+    """The question of a DNS client. ``query`` is its bytes in the message."""
 
     id: int
     name: str

@@ -315,7 +315,7 @@ def _answer(client: socket.socket, status: bytes, why: str) -> None:
 
 
 def _head(stream: socket.socket) -> tuple[bytes, bytes]:
-    """What stands before the first empty line, with it, and what came behind. Raises ValueError."""
+    """The head of a message with its empty line, and the bytes after it. Raises ValueError."""
     received = b""
     while b"\r\n\r\n" not in received:
         piece = stream.recv(_PIECE)
