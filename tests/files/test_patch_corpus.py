@@ -372,14 +372,6 @@ def test_a_header_in_the_middle_of_a_body_begins_the_next_file_when_counts_allow
         ("diff --git a/l b/l\nold mode 100644\nnew mode 120000\n", "l cannot have the modes"),
         ("diff --git a/f b/f\n--- a/f\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n", "contradicts itself"),
         (
-            "diff --git a/f b/h\nrename from f\nrename to h\nrename from g\nrename to h\n",
-            "rename from is said twice",
-        ),
-        (
-            "diff --git a/f b/h\nnew file mode 100644\nrename from f\nrename to h\n",
-            "contradicts itself: it is moved",
-        ),
-        (
             "diff --cc f\n--- a/f\n+++ b/f\n@@@ -1,1 -1,1 +1,2 @@@\n  1\n++x\n",
             "line 1: a combined diff of a merge",
         ),

@@ -54,6 +54,14 @@ def test_blocks_and_envelopes_of_other_agents_are_read(patch: str):
         (HEADER + "@@ -1 +1 @@\n-- \n2.39\n", "line 4: this hunk has no lines"),
         (HEADER + "@@ -1,3 +1,3 @@\n one\n-two\n```\n+TWO\n", "'```' is neither context"),
         (HEADER + "@@ -1,3 +1,3 @@\n one\n-two\n*** x\n+TWO\n", "'*** x' is neither context"),
+        (
+            "diff --git a/f b/h\nnew file mode 100644\nrename from f\nrename to h\n",
+            "contradicts itself: it is moved",
+        ),
+        (
+            "diff --git a/f b/h\nrename from f\nrename to h\nrename from g\nrename to h\n",
+            "rename from is said twice",
+        ),
     ],
 )
 def test_what_is_another_form_or_would_lose_lines_is_refused_by_name(patch: str, said: str):

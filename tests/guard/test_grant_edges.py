@@ -192,6 +192,16 @@ async def test_a_grant_for_a_folder_is_not_one_for_its_neighbour_of_another_spel
     assert not (await here.decide(Write("../out/a/x", "p"), operation=RUN)).allowed
 
 
+@pytest.mark.requirement("guard:scopes")
+async def test_a_place_that_later_runs_is_opened_by_a_grant_for_itself_and_by_none_for_its_folder(
+    ward: Callable[..., Ward],
+) -> None:
+    here = ward()
+    for name, allowed in (("sub/", False), ("sub/.envrc", True)):
+        here.grants.add(ALICE, CREATE, f"{here.workspace.root}/{name}", seconds=60)
+        assert (await here.decide(Write("sub/.envrc", "p"), operation=CREATE)).allowed is allowed
+
+
 @pytest.mark.requirement("guard:grants-elsewhere")
 def test_other_programs_list_what_is_granted_after_every_change_of_it(tmp_path: Path) -> None:
     grants = Grants(SystemClock(), FileLedger(str(tmp_path)))

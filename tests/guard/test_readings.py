@@ -43,6 +43,7 @@ $X a | "$X" | ls $(cat a) | ls `x` | ls {a,b} | ls * | ls ~ | ls ../* | a=b | a=
 sudo -u a ls | env -i ls | env -S 'ls -l' | nohup make | timeout 1 rm -rf a | time ls | watch ls
 env -SA=ls rm -rf /x | env --split-string='A=ls rm x' | env -vS 'rm x' | env -S'-i rm x' | env --spl=ls
 env -S 'rm\_x' | env -S | env -S$X | env -iS | cat =~/a --b=~/c
+odd id_rsa id_dsa id_ecdsa id_ed25519 credentials a.pem b.key c.env d.txt
 git diff -nO | git grep -nO x | $CMD | xargs -I{} $X {} | ./$X | sh $X | source $X | env $X | nice $X
 """
 """Commands that no other table here has."""
