@@ -320,12 +320,13 @@ async def test_a_recording_is_played_with_its_pauses_cut(tmp_path: Path) -> None
 
 
 @pytest.mark.requirement("terminal:term-play")
-def test_a_recording_cannot_reach_the_clipboard_of_the_terminal_it_is_played_in() -> None:
+def test_a_recording_cannot_reach_clipboard_and_window_of_the_terminal_it_is_played_in() -> None:
     data = b"a\x1b]52;c;Zm9v\x07b\x1bP+q544e\x1b\\c\x1b]0;title\x1b\\d\x1b[31me"
+    data += b"\x1b[8;9;9t\x1b[22;0t\x1b[23t\x1b[24t\x1b[2t\x1b[18t\x1b[7Cf"
     for size in range(1, len(data)):
         safe = SafeOutput()
         pieces = [data[at : at + size] for at in range(0, len(data), size)]
-        assert b"".join(map(safe, pieces)) == b"abcd\x1b[31me"
+        assert b"".join(map(safe, pieces)) == b"abcd\x1b[31me\x1b[18t\x1b[7Cf"
 
 
 @pytest.mark.requirement("terminal:term-play")

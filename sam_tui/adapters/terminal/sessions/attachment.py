@@ -40,7 +40,9 @@ _READ = 64 * 1024
 _LAST_READS = 256
 _UNREAD_LIMIT = 1024 * 1024
 _STRING = re.compile(rb"\x1b[\]PX^_][^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\|[\x18\x1a])")
-_BEGUN = re.compile(rb"\x1b(?:[\]PX^_][^\x07\x1b\x18\x1a]*\x1b?)?\Z")
+_WINDOW = re.compile(rb"\x1b\[0*(?:[1-9]|2\d|[3-9]\d|\d{3,})(?:;\d*)*t")
+"""Sizes, places and titles of a window (XTWINOPS, DECSLPP); questions for its size are left."""
+_BEGUN = re.compile(rb"\x1b(?:\[[0-9;]{0,64}|[\]PX^_][^\x07\x1b\x18\x1a]*\x1b?)?\Z")
 _LONGEST_STRING = 1024 * 1024
 _CLEAR = (
     b"\x1b[!p\x1b[r\x1b[4;20l\x1b[?1;5;6;66l\x1b[?7h\x1b>\x0f\x1b(B\x1b[=0;1u\x1b[?1049l\x1b[?9;1000;1002;1003;1004;1005;1006;1015;1016;2004;2026;2031;2048l"
@@ -277,15 +279,16 @@ def _on_one_screen(match: re.Match[bytes]) -> bytes:
 
 
 class SafeOutput:
-    """Output without what it could do to the terminal around: strings such as the clipboard's, OSC 52."""
+    """Output without what it could do to the terminal around: strings such as the clipboard's (OSC 52), and
+    the size, place and titles of its window."""
 
     def __init__(self) -> None:
         self._held = b""
 
     def __call__(self, data: bytes) -> bytes:
-        """The output that is safe to draw; the start of a string waits for its end."""
+        """The output that is safe to draw; the start of a sequence waits for its end."""
         data, self._held = self._held + data, b""
-        data = _STRING.sub(b"", data)
+        data = _WINDOW.sub(b"", _STRING.sub(b"", data))
         opening = _BEGUN.search(data)
         if opening is not None and len(data) - opening.start() <= _LONGEST_STRING:
             data, self._held = data[: opening.start()], data[opening.start() :]
