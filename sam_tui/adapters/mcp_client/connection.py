@@ -92,10 +92,14 @@ class Connection:
         return self._task is not None
 
     @property
+    def lost(self) -> bool:
+        """Whether it did not come up, and never has."""
+        return self._standing == "failed" and not self._came_once
+
+    @property
     def offered(self) -> FittedServer:
         """Its tools, also while it starts; none where it does not come up."""
-        lost = self._standing == "failed" and not self._came_once
-        return FittedServer() if lost or not self.usable else self.fitted
+        return FittedServer() if self.lost or not self.usable else self.fitted
 
     @property
     def tool_names(self) -> frozenset[str]:
