@@ -69,7 +69,8 @@ class GuardedServers:
         if options.mcp_config:
             self._files.require_named()
         if self._context7:
-            executor.registry.join(self._documentation())
+            self._joined = self._documentation()
+            executor.registry.join(self._joined)
 
     async def arrive(self, conversation: ConversationId) -> None:
         """Before a message of a person is answered, tools of servers that have come join the others."""
@@ -191,13 +192,14 @@ class GuardedServers:
         return "" if self._options.strict_mcp_config else url
 
     def _documentation(self) -> "tuple[Offer, ...]":
-        """The tool over Context7, as long as such a server is named: the same one each time."""
+        """The tool over Context7, as long as such a server is named and comes up: the same each time."""
         pool = self._pool or self._made()
         if pool is None:
             return ()
         from sam_tui.adapters.mcp_client.documentation import SERVER, documentation_offer
 
-        if pool.connection(SERVER) is None:
+        connection = pool.connection(SERVER)
+        if connection is None or connection.lost:
             return ()
         if not self._over_context7:
             self._over_context7 = (documentation_offer(lambda: pool.connection(SERVER)),)

@@ -242,6 +242,11 @@ async def test_without_context7_its_tool_is_not_there_and_planning_says_so(
         capabilities = sam.runtime.parts.workflows.workflows().capabilities()
         (research,) = [c for c in capabilities if c.role == "ResearchAgent"]
         assert research.missing == (tool,)
+    async with house.open(environ={"CONTEXT7_SERVER_URL": "http://127.0.0.1:1/mcp"}) as sam:
+        await sam.arrive()  # nobody listens there
+        assert not sam.runtime.registry.knows(tool)
+        capabilities = sam.runtime.parts.workflows.workflows().capabilities()
+        assert [c.missing for c in capabilities if c.role == "ResearchAgent"] == [(tool,)]
     house.policy('[[rule]]\neffect = "deny"\nhost = "127.0.0.1"\n')
     async with house.open(environ={"CONTEXT7_SERVER_URL": site.url}) as sam:
         await sam.arrive()

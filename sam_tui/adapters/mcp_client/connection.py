@@ -93,10 +93,14 @@ class Connection:
         return self._task is not None
 
     @property
+    def lost(self) -> bool:
+        """Whether the server failed to start and never ran."""
+        return self._standing == "failed" and not self._came_once
+
+    @property
     def offered(self) -> FittedServer:
         """The server's tools, also while it starts; none after a first start that failed."""
-        lost = self._standing == "failed" and not self._came_once
-        return FittedServer() if lost or not self.usable else self.fitted
+        return FittedServer() if self.lost or not self.usable else self.fitted
 
     @property
     def tool_names(self) -> frozenset[str]:
