@@ -10,7 +10,6 @@ import fcntl
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, cast
 
 from sam_tui.core.errors import SamError, StorageError, ToolError
 from sam_tui.core.ids import ConversationId, mint
+from sam_tui.core.local_files.private_files import replace_file
 from sam_tui.core.ports.processes.tasks import TaskStart
 from sam_tui.core.ports.processes.terminals import (
     CommandRequest,
@@ -85,15 +85,8 @@ class FileTaskBook:
 
     def _write(self, tasks: Sequence[Mapping[str, Any]]) -> None:
         content = {"version": "2.0.0", "workspace": self._workspace, "tasks": tasks}
-        handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".tasks-")
-        try:
-            # ASCII: names that are not UTF-8 keep their bytes as escapes.
-            with os.fdopen(handle, "w", encoding="ascii") as file:
-                json.dump(content, file, indent=2)
-            os.replace(temporary, self._file)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        # ASCII: names that are not UTF-8 keep their bytes as escapes.
+        replace_file(str(self._file), json.dumps(content, indent=2), flushed=False)
 
 
 KEPT_CHARACTERS = 256 * 1024

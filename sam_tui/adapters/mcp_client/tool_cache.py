@@ -4,13 +4,13 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.adapters.mcp_client.tool_descriptions import RawTool
+from sam_tui.core.local_files.private_files import replace_file
 
 MOST_BYTES, MOST_FILES = 4_000_000, 100
 _APPROVED = "approved-"
@@ -69,10 +69,7 @@ class RememberedTools:
         with contextlib.suppress(OSError, UnicodeEncodeError):
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             self._make_room()
-            handle, temporary = tempfile.mkstemp(dir=self.folder)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(temporary, path)
+            replace_file(path, text, flushed=False)
 
     def _path(self, settings: ServerSettings) -> str:
         named = (settings.name, settings.file, settings.summary, settings.cwd)

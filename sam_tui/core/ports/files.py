@@ -50,7 +50,8 @@ class Files(Protocol):
         ...
 
     def write(self, where: Location, data: bytes, *, replace: bool) -> None:
-        """Write the whole file atomically; folders above are made; mode bits of a replaced file stay.
+        """An atomic write of the whole file; folders above are created; a replaced file keeps its mode
+        bits.
 
         Without ``replace`` an existing file is an error.
         """

@@ -41,7 +41,7 @@ class ModelWish:
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """An open step with its instructions, and the token that completes it.
+    """An open step with its instructions, and the step token that completes it.
 
     ``tools`` is the allow-list (None: every tool); ``persona_text`` is the pinned persona;
     ``instructions`` is the step's prompt with its references filled in; ``output_schema`` is what

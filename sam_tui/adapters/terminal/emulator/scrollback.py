@@ -79,7 +79,7 @@ class Scrollback:
         return formatted(self._terminal, selection)
 
     def visible(self) -> str:
-        """The text in view, its wrapped lines whole: half a line says less than the two together."""
+        """The logical lines in view, also the rows of them that are out of view."""
         top = self.top
         last = int(self._terminal.get("cols")) - 1, top + int(self._terminal.get("rows")) - 1
         return self.text((0, top), last)

@@ -84,7 +84,7 @@ class Pin(Protocol):
 
 
 class InputEncoding(Protocol):
-    """The bytes that a program expects for input, in the modes it chose."""
+    """The key encoding and mouse encoding in the modes that a program set."""
 
     @property
     def mouse_mode(self) -> MouseMode:

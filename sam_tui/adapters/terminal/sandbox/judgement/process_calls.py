@@ -86,13 +86,14 @@ def _session(watch: Watch, call: Notification) -> None:
 
 
 def _change_rights(watch: Watch, call: Notification) -> None:
-    """From now on somebody of the run may act as another, so it is looked at for each call."""
+    """Note that a process of the run may act as another user; its rights are read for each call from now
+    on."""
     watch.rights_changed = True
     watch.proceed(call)
 
 
 def _descends(process: int, caller: int) -> bool:
-    """Whether the process was started by a thread of the caller, or by a descendant of one."""
+    """Whether the caller is in the process ancestry of ``process``, at most ``_MOST_ANCESTORS`` up."""
     threads = f"/proc/{caller}/task/"
     for _ in range(_MOST_ANCESTORS):
         fields = stat_fields(process)

@@ -59,7 +59,7 @@ class Own:
         return bool(self._shared)
 
     def remove_left(self) -> None:
-        """Remove the shared memory that the run left behind."""
+        """Remove the residue of the run in shared memory."""
         for real, (device, inode) in sorted(self._shared.items(), reverse=True):
             with suppress(OSError):
                 status = os.lstat(real)
