@@ -5,11 +5,13 @@ It stands between the adapters, which do not know each other, and knows nothing 
 
 import fcntl
 import os
+import shutil
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -132,6 +134,40 @@ def opened(
         connection.close()
         raise
     return connection
+
+
+def copied(
+    path: Path, steps: Sequence[MigrationStep], decode: Callable[[bytes], str]
+) -> sqlite3.Connection:
+    """A copy of a file in memory with all its steps, for where nothing can be written beside it.
+
+    SQLite needs files beside a write-ahead log even to read it: one that holds anything is read from a
+    temporary folder. Raises ``sqlite3.Error``, ``OSError`` and ``NewerDatabase``.
+    """
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        with _source(path) as uri, closing(sqlite3.connect(uri, uri=True)) as source:
+            source.backup(connection)
+        connection.text_factory = decode
+        with transaction(connection):
+            _migrate(connection, steps)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _source(path: Path) -> Generator[str, None, None]:
+    """The address of a file to copy, with what its log holds."""
+    log = Path(f"{path}-wal")
+    if not log.exists() or not log.stat().st_size:
+        yield f"{path.as_uri()}?immutable=1"
+        return
+    with tempfile.TemporaryDirectory(prefix="sam-tui-") as folder:
+        for file in (path, log):
+            shutil.copyfile(file, os.path.join(folder, file.name))
+        yield Path(folder, path.name).as_uri()
 
 
 def prepare(connection: sqlite3.Connection, steps: Sequence[MigrationStep], lock: Path) -> None:

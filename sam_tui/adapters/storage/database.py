@@ -4,6 +4,7 @@ Write-ahead log with ``synchronous=NORMAL``: a commit that returned survives the
 process, at any moment; only a power cut may take the last ones back, never leaving a broken file.
 """
 
+import errno
 import os
 import sqlite3
 import stat
@@ -20,6 +21,8 @@ FILE_NAME = "sam.db"
 BUSY_SECONDS = 3.0
 """How long a write waits for another process before it says that the database is locked."""
 
+_ROOM = 1024 * 1024
+"""Bytes that a disk has to have for the files that SQLite makes beside a file."""
 _REPAIR = (
     "The file is damaged. “sam-tui sessions repair” makes a new one of all that can still be read, and"
     " keeps this one beside it."
@@ -29,17 +32,34 @@ Row = tuple[Any, ...]
 
 
 class Database:
-    """One SQLite file, one connection. Not for use from several threads."""
+    """One SQLite file, one connection. Not for use from several threads.
 
-    def __init__(self, folder: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
+    With ``reads`` a file that is there is also opened where nothing can be written: as a copy in memory.
+    """
+
+    def __init__(
+        self, folder: Path, *, busy_seconds: float = BUSY_SECONDS, reads: bool = False
+    ) -> None:
         self.path = folder.expanduser().absolute() / FILE_NAME
         self._busy_seconds = busy_seconds
         self._connection: sqlite3.Connection | None = None
         self._locked = False
+        self._copied = False
         with self._explained("opened"):
-            _prepare_folder(self.path.parent)
-            _prepare_file(self.path)
-            self._connection = self._open()
+            try:
+                if reads and self.path.exists() and not _has_room(self.path):
+                    raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(self.path))
+                _prepare_folder(self.path.parent)
+                _prepare_file(self.path)
+                self._connection = self._open()
+                if reads:
+                    self._require_writable(self._connection)
+            except (OSError, sqlite3.OperationalError) as error:
+                if not (reads and self.path.exists() and _cannot_write(error)):
+                    raise
+                self.close()
+                self._connection = sqlite.copied(self.path, STEPS, _decode)
+                self._copied = True
 
     def query(self, sql: str, *values: SqlValue) -> list[Row]:
         """The rows of a SELECT. Raises ``StorageError``."""
@@ -53,6 +73,9 @@ class Database:
 
         Raises ``StorageError``.
         """
+        if self._copied:
+            yield self.query
+            return
         with self._explained("read"):
             connection = sqlite3.connect(
                 f"{self.path.as_uri()}?mode=ro", timeout=self._busy_seconds, uri=True
@@ -118,6 +141,17 @@ class Database:
                 hint="Choose a folder that you can write to with --data-dir.",
             ) from error
 
+    def _require_writable(self, connection: sqlite3.Connection) -> None:
+        """Raises ``OperationalError`` where the file cannot be written; another writer is no reason."""
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        except sqlite3.OperationalError as error:
+            if not sqlite.is_locked(error):
+                raise
+        connection.execute(f"PRAGMA busy_timeout = {round(self._busy_seconds * 1000)}")
+
     def _wait_no_more(self, error: sqlite3.Error) -> None:
         """What waited once in vain does not wait again, at the end of a program say, till it is free."""
         if sqlite.is_locked(error) and self._connection is not None and not self._locked:
@@ -128,6 +162,21 @@ class Database:
         if self._locked and self._connection is not None:
             self._locked = False
             self._connection.execute(f"PRAGMA busy_timeout = {round(self._busy_seconds * 1000)}")
+
+
+def _has_room(path: Path) -> bool:
+    """Whether a file and its folder can be written to, with some space left."""
+    disk = os.statvfs(path.parent)
+    room = disk.f_bavail * disk.f_frsize >= _ROOM
+    return room and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _cannot_write(error: OSError | sqlite3.OperationalError) -> bool:
+    """Whether a disk that is full or read-only, or rights that are missing, may be the reason."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT)
+    text = str(error).lower()
+    return any(words in text for words in ("readonly", "unable to open", "full", "disk i/o"))
 
 
 def _decode(raw: bytes) -> str:
