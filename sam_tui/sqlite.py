@@ -2,12 +2,14 @@
 
 import fcntl
 import os
+import shutil
 import sqlite3
 import stat
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -123,28 +125,19 @@ def _make_folder(path: Path) -> None:
 
 
 class SqliteDatabase:
-    """One file over one connection, migrated when it is made. Not for use from several threads.
+    """One file over one connection, which ``connect`` opens. Not for use from several threads.
 
-    ``flushed``: a commit that returned has reached the disk. ``repair`` is advice for a damaged file.
+    ``repair`` is advice for a damaged file.
     """
 
     def __init__(
-        self,
-        path: Path,
-        steps: Sequence[MigrationStep],
-        busy_seconds: float,
-        *,
-        flushed: bool = False,
-        decode: Callable[[bytes], str] = str,
-        repair: str = "",
+        self, path: Path, connect: Callable[[], sqlite3.Connection], *, repair: str = ""
     ) -> None:
         self.path = path
         self._repair = repair
         self._connection: sqlite3.Connection | None = None
         with self.explained("opened"):
-            _make_folder(path)
-            make_private(path)
-            self._connection = _opened(path, steps, busy_seconds, flushed=flushed, decode=decode)
+            self._connection = connect()
 
     @property
     def live(self) -> sqlite3.Connection:
@@ -194,7 +187,7 @@ class SqliteDatabase:
             self._connection = None
 
 
-def _opened(
+def opened(
     path: Path,
     steps: Sequence[MigrationStep],
     seconds: float,
@@ -202,10 +195,13 @@ def _opened(
     flushed: bool = False,
     decode: Callable[[bytes], str] = str,
 ) -> sqlite3.Connection:
-    """A file with all its steps; waits ``seconds`` for other writers.
+    """A connection to a private file with all its steps; waits ``seconds`` for other writers.
 
-    ``flushed``: a commit that returned has reached the disk. Raises ``NewerDatabase``.
+    ``flushed``: a commit that returned has reached the disk. Raises ``NewerDatabase``, ``OSError`` and
+    ``sqlite3.Error``.
     """
+    _make_folder(path)
+    make_private(path)
     connection = sqlite3.connect(
         path, timeout=seconds, isolation_level=None, check_same_thread=False
     )
@@ -218,6 +214,40 @@ def _opened(
         connection.close()
         raise
     return connection
+
+
+def copied(
+    path: Path, steps: Sequence[MigrationStep], decode: Callable[[bytes], str]
+) -> sqlite3.Connection:
+    """A copy of a file in memory with all its steps, for where nothing can be written beside it.
+
+    SQLite needs files beside a write-ahead log even to read it: one that holds anything is read from a
+    temporary folder. Raises ``sqlite3.Error``, ``OSError`` and ``NewerDatabase``.
+    """
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    try:
+        with _source(path) as uri, closing(sqlite3.connect(uri, uri=True)) as source:
+            source.backup(connection)
+        connection.text_factory = decode
+        with transaction(connection):
+            _migrate(connection, steps)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _source(path: Path) -> Generator[str, None, None]:
+    """The address of a file to copy, with what its log holds."""
+    log = Path(f"{path}-wal")
+    if not log.exists() or not log.stat().st_size:
+        yield f"{path.as_uri()}?immutable=1"
+        return
+    with tempfile.TemporaryDirectory(prefix="sam-tui-") as folder:
+        for file in (path, log):
+            shutil.copyfile(file, os.path.join(folder, file.name))
+        yield Path(folder, path.name).as_uri()
 
 
 def prepare(connection: sqlite3.Connection, steps: Sequence[MigrationStep], lock: Path) -> None:

@@ -862,6 +862,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:trust": Requirement("A project's servers load in a folder that is trusted as it is now, are named otherwise, and get no key of the person.", "issue 4.8"),
     "sessions:catalog": Requirement("Conversations are named, pinned, archived, deleted and searched over all their messages, from the command line.", "issue 16.4"),
     "sessions:export": Requirement("A conversation is exported as Markdown, JSON and one HTML page that loads and runs nothing; every text is escaped and secrets are masked.", "issue 16.4"),
+    "sessions:read-only": Requirement("On a disk that is full or read-only stored conversations are listed, shown, searched and exported all the same, with what only the log has; nothing is written.", "issue 16.4"),
     "sessions:fork": Requirement("A copy of a conversation ends at any message, ahead of a prompt and behind the results of a step, and takes pins and the archive of what left the context along; the original stays.", "issue 16.4, 16.5"),
     "sessions:fork-here": Requirement("From a block of the transcript a copy is opened that ends there; a prompt of it stands in the prompt again.", "issue 16.4, 16.5"),
     "sessions:killed": Requirement("A kill at any statement loses no acknowledged write of a conversation and leaves none half there.", "issue 16 show"),

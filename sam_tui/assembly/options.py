@@ -100,6 +100,8 @@ class Options:
     """The command line of another agent (ACP) that answers in place of a model."""
     program: str = "sam-tui"
     """The name of this program in the lease of a conversation."""
+    reads: bool = False
+    """Whether stored conversations are only looked at, also on a disk that is full or read-only."""
     keeps_terminals: bool = False
     """Whether agents' terminal sessions outlive the program."""
     notes: tuple[str, ...] = ()

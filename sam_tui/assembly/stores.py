@@ -70,8 +70,10 @@ class Stores(Lazy, ABC):
         from sam_tui.adapters.storage import open_storage
 
         options = self.configuration.options
-        data, program = options.data_dir, options.program
-        storage = open_storage(data, now=self.clock.now, embedder=self._embedder, program=program)
+        storage = open_storage(
+            options.data_dir, now=self.clock.now, embedder=self._embedder, program=options.program,
+            reads=options.reads,
+        )  # fmt: skip
         return self.closed(storage, storage.close)
 
     @property

@@ -273,6 +273,7 @@ def settings(
     return Options(
         workspace=workspace,
         data_dir=data_dir,
+        reads=bool(values.get("reads")),
         model=values.get("model") or "",
         api_base=values.get("api_base") or "",
         api_key=values.get("api_key") or "",
@@ -376,7 +377,10 @@ def open_runtime(
 
 @contextmanager
 def closing_runtime(values: Values, **changed: Any) -> "Generator[Runtime, None, None]":
-    """The runtime that the options describe, closed at the end. Raises ``SamError``."""
+    """The runtime that the options describe, closed at the end. Raises ``SamError``.
+
+    With ``reads`` what is stored is looked at, also where nothing can be written.
+    """
     runtime = open_runtime({**values, **changed})
     try:
         yield runtime

@@ -70,6 +70,45 @@ class Page(HTMLParser):
 
 
 @pytest.mark.requirement("sessions:export")
+def test_an_export_holds_no_password_that_a_command_printed(sam: Sam, data: Path) -> None:
+    kept = (
+        "def f(password: str, token=None): ...\nmax_tokens=4096\npassword: required\nPASSWORD=$X\n"
+    )
+    printed = (
+        'password=sesame1\ndb_password: horse77\nx["api_key"]="kN3wQ"\nhttp://h/?token=abcd&x=1\n'
+    )
+    with open_storage(data) as storage:
+        storage.conversations.create(C, "/w")
+        storage.conversations.append(C, [UserMessage(kept), UserMessage(printed)])
+    for form in ("markdown", "json", "html"):
+        text = sam("sessions", "export", C, "--format", form)[1]
+        assert not re.search("sesame1|horse77|kN3wQ|abcd", text), form
+        assert all(word in text for word in ("token=None", "4096", "required", "PASSWORD=$X")), form
+
+
+@pytest.mark.requirement("sessions:read-only")
+@pytest.mark.parametrize("log", [False, True])
+def test_where_nothing_can_be_written_conversations_are_read(
+    sam: Sam, data: Path, *, log: bool
+) -> None:
+    with open_storage(data) as storage:
+        storage.conversations.create(C, "/w")
+        storage.conversations.append(C, [UserMessage("find this")])
+        if log:  # what only the log has is read, too
+            for name in ("sam.db", "sam.db-wal"):
+                (data / f"{name}.left").write_bytes((data / name).read_bytes())
+    for left in data.glob("*.left"):
+        left.rename(left.with_suffix(""))
+    (data / "sam.db-shm").mkdir()  # as on a disk where SQLite can make no file
+    before = (data / "sam.db").read_bytes()
+    for words in (["list"], ["show", C], ["search", "this"], ["export", C, "--format", "json"]):
+        code, output = sam("sessions", *words)
+        assert code == 0 and "find this" in output, words
+    assert sam("sessions", "rename", C, "x")[0] == 70
+    assert (data / "sam.db").read_bytes() == before
+
+
+@pytest.mark.requirement("sessions:export")
 @pytest.mark.usefixtures("hostile")
 def test_exports_hold_no_secret_and_nothing_that_a_reader_runs(sam: Sam, workspace: Path) -> None:
     texts: dict[str, str] = {}

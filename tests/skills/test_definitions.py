@@ -3,6 +3,7 @@
 About 1.2 s of CPU: three runtimes.
 """
 
+import os
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,25 @@ def reminders(messages: object, name: str) -> list[str]:
 )
 def test_arguments_are_put_in_once(template: str, arguments: str, text: str) -> None:
     assert expanded(template, arguments) == text
+
+
+@pytest.mark.requirement("definitions:commands")
+async def test_what_is_no_file_of_its_own_is_told_with_the_reason(place: Place) -> None:
+    folder = place.config / "commands"
+    put(folder / "fix.md", "Fix.")
+    put(folder / "below/fix.md", "Fix that.")
+    (folder / "again.md").symlink_to("fix.md")
+    (folder / "more").symlink_to("below")
+    os.mkfifo(folder / "pipe.md")
+    (folder / "notes.txt").touch()
+    (folder / ".hidden.md").symlink_to("fix.md")
+    listing = place.build().parts.definitions("commands")
+    assert [one.name for one in listing.definitions] == ["fix", "below:fix"]
+    assert {os.path.basename(p.file): p.reason for p in listing.problems} == {
+        "again.md": "is a link, and no link is followed",
+        "more": "is a link, and no link is followed",
+        "pipe.md": "is no regular file",
+    }
 
 
 @pytest.mark.requirement("definitions:commands", "definitions:rules")

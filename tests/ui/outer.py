@@ -16,7 +16,7 @@ Colour = tuple[int, int, int]
 _PART = re.compile(
     r"\x1b_G(?P<kitty>[^\x1b]*)\x1b\\|\x1bP(?P<dcs>[^\x1b]*)\x1b\\"
     r"|\x1b\](?P<osc>[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b\[(?P<args>[0-?]*)[ -/]*(?P<final>[@-~])"
-    r"|\x1b[0-~]|[\x00-\x1f]|(?P<text>[^\x00-\x1f\x1b]+)"
+    r"|\x1b[ -/]+[0-~]|\x1b[0-~]|[\x00-\x1f]|(?P<text>[^\x00-\x1f\x1b]+)"
 )
 _CUT = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[P_\]][^\x07\x1b]*\x1b?)?\Z")
 """A sequence that is not whole yet."""
@@ -159,7 +159,7 @@ class OuterTerminal:
     def _write(self, text: str) -> None:
         for start, end, _ in split_graphemes(text)[0]:
             width = cell_len(text[start:end])
-            if not width and self._column:
+            if not width and 0 < self._column <= self.columns and self._row < self.rows:
                 self.grid[self._row][self._column - 1].text += text[start:end]
             for at in range(width):
                 self._put(self._column + at, text[start:end] if not at else "")

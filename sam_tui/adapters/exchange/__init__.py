@@ -7,6 +7,7 @@ from sam_tui.adapters.exchange.forms import read_json, write_html, write_json, w
 from sam_tui.adapters.exchange.sanitation import adopted, masked
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.exchange import ConversationDocument, ExportForm
+from sam_tui.core.redaction.forms import without_printed_passwords
 
 __all__ = ["LocalConversationFiles"]
 
@@ -24,8 +25,12 @@ class LocalConversationFiles:
         self._redact = redact
 
     def write(self, document: ConversationDocument, form: ExportForm) -> str:
-        """A conversation as one text, secrets masked."""
-        return _WRITERS[form](masked(document, self._redact))
+        """A conversation as one text, secrets masked, and what looks like one where it was printed."""
+
+        def redact(text: str) -> str:
+            return without_printed_passwords(self._redact(text))
+
+        return _WRITERS[form](masked(document, redact))
 
     def read(self, data: bytes) -> ConversationDocument:
         """What a file holds that this program, Claude Code or Codex wrote. Raises ``UsageError``."""

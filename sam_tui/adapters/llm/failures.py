@@ -268,8 +268,9 @@ _WORDS: Mapping[type[ModelError], tuple[str, str]] = {
         "Check the model's name and the address: most end in /v1.",
     ),
     ContextExceeded: (
-        "The conversation is too long for {model}",
-        "Start a new conversation.",
+        "The request is too long for {model}",
+        "Send the message shorter, in parts or with less attached (/rewind takes this one back), or"
+        " choose a model that takes more.",
     ),
     ModelLimited: (
         "{where} limits requests",

@@ -24,6 +24,9 @@ LARGEST = 65_536
 MOST = 200
 """Files of one folder."""
 
+_REFUSED = {"link": "is a link, and no link is followed", "other": "is no regular file"}
+"""Why an entry of a kind is not read."""
+
 
 @dataclass(frozen=True, slots=True)
 class DefinitionSources:
@@ -57,7 +60,9 @@ class FileDefinitions:
         definitions: dict[str, Definition] = {}
         problems: list[FileProblem] = []
         for folder, origin in self._folders(kind):
-            for file, name in self._files(folder, origin):
+            files, refused = self._files(folder, origin)
+            problems += refused
+            for file, name in files:
                 try:
                     definition = self._read.get(file, partial(self._parsed, file, name, origin))
                 except UnusableSkill as why:
@@ -81,22 +86,37 @@ class FileDefinitions:
         for bundle in sources.bundles() if kind != "rules" else ():
             yield os.path.join(bundle.folder, kind), FileOrigin.of_bundle(bundle)
 
-    def _files(self, folder: str, origin: FileOrigin) -> list[tuple[str, str]]:
-        """The Markdown files of a folder, and of the folders in it, with the names they give."""
+    def _files(
+        self, folder: str, origin: FileOrigin
+    ) -> tuple[list[tuple[str, str]], list[FileProblem]]:
+        """The Markdown files of a folder and of those in it, with the names they give; what is none."""
         listed: list[tuple[str, str]] = []
-        for below in ("", *self._entries(folder, origin, "directory")):
-            for name in self._entries(os.path.join(folder, below), origin, "file"):
+        refused: list[FileProblem] = []
+        for below in ("", *self._names(folder, origin, "directory")):
+            for name, kind in self._entries(os.path.join(folder, below), origin):
                 stem, ending = os.path.splitext(name)
-                if ending == ".md" and not stem.startswith("."):
-                    listed.append((os.path.join(folder, below, name), posixpath.join(below, stem)))
-        return [(file, name.replace("/", ":")) for file, name in listed[:MOST]]
+                file = os.path.join(folder, below, name)
+                if stem.startswith(".") or kind == "directory":
+                    continue
+                if ending == ".md" and kind == "file":
+                    listed.append((file, posixpath.join(below, stem).replace("/", ":")))
+                elif why := _REFUSED.get(kind) if ending == ".md" or kind == "link" else None:
+                    refused.append(FileProblem(printable(file), why))
+        if len(listed) > MOST:
+            why = f"{len(listed) - MOST} of {len(listed)} files are left out; {MOST} are read"
+            refused.append(FileProblem(printable(folder), why))
+        return listed[:MOST], refused
 
-    def _entries(self, folder: str, origin: FileOrigin, kind: str) -> list[str]:
+    def _names(self, folder: str, origin: FileOrigin, wanted: str) -> list[str]:
+        return [name for name, kind in self._entries(folder, origin) if kind == wanted]
+
+    def _entries(self, folder: str, origin: FileOrigin) -> list[tuple[str, str]]:
+        """The names in a folder in order, with their kinds."""
         try:
             entries = self._sources.files.list(origin.where(folder))
         except SamError:
             return []
-        return sorted(entry.name for entry in entries if entry.kind == kind)
+        return sorted((entry.name, entry.kind) for entry in entries)
 
     def _parsed(self, file: str, name: str, origin: FileOrigin) -> Definition:
         text = origin.read(self._sources.files, file, LARGEST)

@@ -74,14 +74,16 @@ def open_storage(
     now: Callable[[], float] = time.time,
     embedder: Embedder | None = None,
     program: str = "sam-tui",
+    reads: bool = False,
 ) -> Storage:
     """Open ``sam.db`` in ``data_dir``, making both where they are missing.
 
     ``busy_seconds`` is how long a write waits for another process; ``now`` stamps what is
     remembered, in seconds since the epoch. ``program`` is what other programs call this one where it
-    writes to a conversation. Raises ``StorageError``.
+    writes to a conversation. With ``reads`` a disk that is full or read-only is no reason not to open
+    what is there. Raises ``StorageError``.
     """
-    database = Database(Path(data_dir), busy_seconds=busy_seconds)
+    database = Database(Path(data_dir), busy_seconds=busy_seconds, reads=reads)
     folders = ConversationFolders(database.path.parent / FOLDERS)
     writers = Writers(database, program)
     conversations = SqliteConversations(database, folders, writers)

@@ -4,6 +4,8 @@ Write-ahead log with ``synchronous=NORMAL``: a commit that returned survives the
 process, at any moment; only a power cut may take the last ones back, never leaving a broken file.
 """
 
+import errno
+import os
 import sqlite3
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -11,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from sam_tui.adapters.storage.migrations import STEPS
-from sam_tui.sqlite import SqliteDatabase, is_locked
+from sam_tui.sqlite import SqliteDatabase, copied, is_locked, opened
 
 FILE_NAME = "sam.db"
 BUSY_SECONDS = 3.0
 """How long a write waits for another process before it says that the database is locked."""
 
+_ROOM = 1024 * 1024
+"""Bytes that a disk has to have for the files that SQLite makes beside a file."""
 _REPAIR = (
     "The file is damaged. “sam-tui sessions repair” makes a new one of all that can still be read, and"
     " keeps this one beside it."
@@ -26,13 +30,20 @@ Row = tuple[Any, ...]
 
 
 class Database(SqliteDatabase):
-    """The database of conversations. A writer that waited in vain waits no more until a write succeeds."""
+    """The database of conversations. A writer that waited in vain waits no more until a write succeeds.
 
-    def __init__(self, folder: Path, *, busy_seconds: float = BUSY_SECONDS) -> None:
+    With ``reads`` a file that is there is also opened where nothing can be written: as a copy in memory.
+    """
+
+    def __init__(
+        self, folder: Path, *, busy_seconds: float = BUSY_SECONDS, reads: bool = False
+    ) -> None:
         self._busy_seconds = busy_seconds
         self._locked = False
+        self._copied = False
         path = folder.expanduser().absolute() / FILE_NAME
-        super().__init__(path, STEPS, busy_seconds, decode=_decode, repair=_REPAIR)
+        connect = self._connected_to_read if reads and path.exists() else self._connected
+        super().__init__(path, connect, repair=_REPAIR)
 
     def query(self, sql: str, *values: SqlValue) -> list[Row]:
         """The rows of a SELECT. Raises ``StorageError``."""
@@ -46,6 +57,9 @@ class Database(SqliteDatabase):
 
         Raises ``StorageError``.
         """
+        if self._copied:
+            yield self.query
+            return
         with self.explained("read"):
             connection = sqlite3.connect(
                 f"{self.path.as_uri()}?mode=ro", timeout=self._busy_seconds, uri=True
@@ -82,6 +96,36 @@ class Database(SqliteDatabase):
                 self._wait_no_more(error)
                 raise
 
+    def _connected(self) -> sqlite3.Connection:
+        return opened(self.path, STEPS, self._busy_seconds, decode=_decode)
+
+    def _connected_to_read(self) -> sqlite3.Connection:
+        """The file, or a copy of it where nothing can be written."""
+        connection: sqlite3.Connection | None = None
+        try:
+            if _has_room(self.path):
+                connection = self._connected()
+                self._require_writable(connection)
+                return connection
+        except (OSError, sqlite3.Error) as error:
+            if connection is not None:
+                connection.close()
+            if not _cannot_write(error):
+                raise
+        self._copied = True
+        return copied(self.path, STEPS, _decode)
+
+    def _require_writable(self, connection: sqlite3.Connection) -> None:
+        """Raises ``OperationalError`` where the file cannot be written; another writer is no reason."""
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+        except sqlite3.OperationalError as error:
+            if not is_locked(error):
+                raise
+        connection.execute(f"PRAGMA busy_timeout = {round(self._busy_seconds * 1000)}")
+
     def _wait_no_more(self, error: sqlite3.Error) -> None:
         """What waited once in vain does not wait again, at the end of a program say, till it is free."""
         if is_locked(error) and self._connection is not None and not self._locked:
@@ -92,6 +136,21 @@ class Database(SqliteDatabase):
         if self._locked and self._connection is not None:
             self._locked = False
             self._connection.execute(f"PRAGMA busy_timeout = {round(self._busy_seconds * 1000)}")
+
+
+def _has_room(path: Path) -> bool:
+    """Whether a file and its folder can be written to, with some space left."""
+    disk = os.statvfs(path.parent)
+    room = disk.f_bavail * disk.f_frsize >= _ROOM
+    return room and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _cannot_write(error: OSError | sqlite3.Error) -> bool:
+    """Whether a disk that is full or read-only, or rights that are missing, may be the reason."""
+    if isinstance(error, OSError):
+        return error.errno in (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT)
+    text = str(error).lower()
+    return any(words in text for words in ("readonly", "unable to open", "full", "disk i/o"))
 
 
 def _decode(raw: bytes) -> str:

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from sam_tui.adapters.workflows.migrations import STEPS
@@ -29,7 +30,7 @@ from sam_tui.core.ports.workflows import (
     TokenRow,
 )
 from sam_tui.core.workflow.lazy import DATABASE
-from sam_tui.sqlite import SqliteDatabase
+from sam_tui.sqlite import SqliteDatabase, opened
 
 BUSY_SECONDS = 5.0
 """How long a write waits for another process."""
@@ -157,7 +158,7 @@ class SqliteWorkflows(SqliteDatabase):
         self, folder: Path, *, busy_seconds: float = BUSY_SECONDS, flushed: bool = True
     ) -> None:
         path = folder.expanduser().absolute() / DATABASE
-        super().__init__(path, STEPS, busy_seconds, flushed=flushed)
+        super().__init__(path, partial(opened, path, STEPS, busy_seconds, flushed=flushed))
         self.reader = SqliteReader(lambda: self.live, self.explained)
 
     @contextmanager

@@ -115,7 +115,11 @@ def _shortened(messages: Sequence[Message], aim: int, limit: int) -> Compacted:
     opening = (_summary(messages, dropped, summary_room), *notes, *pinned, *newest)
     tokens = total(opening) + total(messages[kept_from:])
     if tokens > limit:
-        raise ContextExceeded(f"The conversation could not be brought below {limit} tokens.")
+        raise ContextExceeded(
+            f"The conversation could not be brought below {limit} tokens.",
+            hint="Take the last message back (/rewind) and send it shorter or in parts, or choose a model"
+            " that takes more.",
+        )
     return Compacted(opening, kept_from, dropped, indices, tokens)
 
 

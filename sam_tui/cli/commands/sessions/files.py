@@ -38,7 +38,7 @@ def export_command(**values: Any) -> int:
     output = "" if values["output"] == "-" else values["output"]
     ending = Path(output).suffix.lstrip(".").lower() if output else ""
     form = cast("ExportForm", values["form"] or _FORMS.get(ending, "markdown"))
-    with closing_runtime(values) as runtime:
+    with closing_runtime(values, reads=True) as runtime:
         named = {"resume": values["conversation"]}
         conversation = conversation_of(named, runtime.conversations, runtime.workspace.root)
         assert conversation is not None

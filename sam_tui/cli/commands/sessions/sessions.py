@@ -44,7 +44,7 @@ def xray_command(**values: Any) -> int:
     from sam_tui.core.agent.calls.xray import call_line, xray
 
     require_output()
-    with closing_runtime(values) as runtime:
+    with closing_runtime(values, reads=True) as runtime:
         named = {"resume": values["conversation"]}
         conversation = conversation_of(named, runtime.conversations, runtime.workspace.root)
         assert conversation is not None
@@ -84,7 +84,7 @@ def usage_command(**values: Any) -> int:
     conversation = named_conversation(whose) if whose else None
     keys: Sequence[UsageKey] = values["by"] or ("day", "model", "folder")
     since = time.time() - values["days"] * _DAY
-    with closing_runtime(values) as runtime:
+    with closing_runtime(values, reads=True) as runtime:
         tables = {
             key: runtime.calls.totals(key, since=since, conversation=conversation) for key in keys
         }
@@ -148,7 +148,7 @@ for _command in (
 def list_command(**values: Any) -> int:
     """List conversations, pinned ones first, then by last use; with --workspace of that folder only."""
     require_output()
-    with closing_runtime(values) as runtime:
+    with closing_runtime(values, reads=True) as runtime:
         where = runtime.workspace.root if values["workspace"] else None
         records = runtime.sessions.listed(where, values["limit"], archived=values["archived"])
     if values["as_json"]:
@@ -169,7 +169,7 @@ def list_command(**values: Any) -> int:
 def search_command(**values: Any) -> int:
     """Find conversations in which one message has all WORDS (or words that begin so), best first."""
     require_output()
-    with closing_runtime(values) as runtime:
+    with closing_runtime(values, reads=True) as runtime:
         matches = runtime.sessions.search(" ".join(values["words"]), values["limit"])
         matches = [_masked(runtime, match) for match in matches]
     if values["as_json"]:
@@ -192,7 +192,7 @@ def search_command(**values: Any) -> int:
 def show_command(**values: Any) -> int:
     """Print the conversation ID as text; “sessions export” writes it as a file."""
     require_output()
-    with closing_runtime(values) as runtime:
+    with closing_runtime(values, reads=True) as runtime:
         conversation = _named(runtime, values)
         messages = runtime.conversations.everything(conversation)
         numbers = runtime.conversations.positions(conversation)

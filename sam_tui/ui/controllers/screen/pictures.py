@@ -2,7 +2,6 @@
 
 import asyncio
 import fcntl
-import os
 import struct
 import termios
 from asyncio.subprocess import DEVNULL, PIPE
@@ -16,11 +15,11 @@ from sam_tui.settings.user import UserSettings
 from sam_tui.ui.driver.cells import DrawnCells, cells_of
 from sam_tui.ui.driver.images.answers import (
     ASK_TERMINAL,
-    ASK_TMUX,
     TerminalTold,
     answers_safely,
     protocol_behind_tmux,
     protocol_of,
+    tmux_question,
 )
 from sam_tui.ui.driver.images.marks import Protocol
 from sam_tui.ui.driver.images.overlays import Overlays
@@ -100,7 +99,7 @@ class TerminalPictures:
             return None
         environment = self._settings.environ
         if environment.get("TMUX"):
-            return protocol_behind_tmux(await _printed(*ASK_TMUX))
+            return protocol_behind_tmux(await _printed(*tmux_question(environment)))
         if not answers_safely(environment):
             return None
         self._told = asyncio.get_running_loop().create_future()
@@ -147,10 +146,9 @@ def _cell_size(descriptor: int) -> tuple[int, int]:
 
 async def _printed(*words: str) -> str:
     """What a program prints within a moment; nothing where it does not."""
-    pane = os.environ.get("TMUX_PANE")
     try:
         program = await asyncio.create_subprocess_exec(
-            *words, *(("-t", pane) if pane else ()), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+            *words, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
         )
     except OSError:
         return ""

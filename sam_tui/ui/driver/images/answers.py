@@ -9,8 +9,6 @@ from sam_tui.ui.driver.images.marks import Protocol
 
 ASK_TERMINAL = "\x1b[>q\x1b[c"
 """For its name (XTVERSION), which many do not tell, and its attributes (DA1), which all do."""
-ASK_TMUX = ("tmux", "display-message", "-p", "#{client_termtype} #{allow-passthrough}")
-"""For the terminal around tmux, and whether tmux passes on what is wrapped."""
 _ANSWER = re.compile(r"\x1bP>\|([^\x07\x1b]{0,99})(?:\x07|\x1b\\)|\x1b\[\?([0-9;]{1,99})c")
 _BEGUN = re.compile(r"\x1b(?:P>\|[^\x07\x1b]{0,99}\x1b?|\[\?[0-9;]{0,99}|P>?|\[)\Z")
 _SHORT = 3
@@ -85,8 +83,15 @@ def protocol_of(name: str, attributes: frozenset[str]) -> Protocol | None:
     return "sixel" if _SIXEL in attributes else None
 
 
+def tmux_question(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The command that tells the terminal around tmux, and whether tmux passes on what is wrapped."""
+    pane = environment.get("TMUX_PANE")
+    target = ("-t", pane) if pane else ()
+    return ("tmux", "display-message", "-p", *target, "#{client_termtype} #{allow-passthrough}")
+
+
 def protocol_behind_tmux(told: str) -> Protocol | None:
-    """The same of the terminal around tmux, by what ``ASK_TMUX`` prints."""
+    """The same of the terminal around tmux, by what ``tmux_question`` prints."""
     name, _, passes = told.strip().rpartition(" ")
     kitty = passes in _PASSES and protocol_of(name, frozenset()) == "kitty"
     return "kitty" if kitty else None
