@@ -140,8 +140,8 @@ class Tracking:
         """The limits for which the run whose shell led that session was ended."""
         with suppress(OSError):
             while self._control and (data := self._control.recv(MESSAGE, socket.MSG_DONTWAIT)):
-                told = cast("dict[str, Any]", json.loads(data))
-                self._exceeded.setdefault(told["session"], set()).add(told["limit"])
+                message = cast("dict[str, Any]", json.loads(data))
+                self._exceeded.setdefault(message["session"], set()).add(message["limit"])
         return self._exceeded.pop(session, set())
 
     def close(self) -> None:

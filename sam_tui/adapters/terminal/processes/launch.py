@@ -61,13 +61,13 @@ class HeldStart:
             os.write(control, opened.get())
 
         self._given.put(enter)
-        said = b""
+        answer = b""
         try:
             if self._news.get():
                 ready(started[0])
-                said = word
+                answer = word
         finally:
-            opened.put(said)
+            opened.put(answer)
             self._thread.join()
         if started:
             return started[0]

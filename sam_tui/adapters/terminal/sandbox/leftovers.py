@@ -74,9 +74,9 @@ def _count(counted: Mapping[int, Census], control: socket.socket) -> None:
     system = system_amounts() if counted else {}
     for session, census in counted.items():
         if limit := census.exceeded(system):
-            told = json.dumps({"session": session, "limit": limit}).encode()
+            message = json.dumps({"session": session, "limit": limit}).encode()
             with suppress(OSError):
-                control.send(told, socket.MSG_DONTWAIT)
+                control.send(message, socket.MSG_DONTWAIT)
             census.end_at_once()
 
 
