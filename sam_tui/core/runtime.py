@@ -46,10 +46,11 @@ if TYPE_CHECKING:
     from sam_tui.core.tooling.checkpoints import Rewinder
     from sam_tui.core.tooling.executor import Executor
     from sam_tui.core.tooling.registry import Registry
-    from sam_tui.core.workflow.drivers.models import ModelSource, ModelStep
+    from sam_tui.core.workflow.drivers.models import ModelSource
     from sam_tui.core.workflow.drivers.run import StepHandOut
     from sam_tui.core.workflow.drivers.runner import Runner
     from sam_tui.core.workflow.lazy import LazyWorkflows
+    from sam_tui.core.workflow.views import ModelStep
 
 
 class RuntimeParts(Services, Protocol):

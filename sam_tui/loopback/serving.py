@@ -19,7 +19,7 @@ MOST_CONNECTIONS = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RequestSeconds:
     """Seconds that a client may take, after which its connection is closed.
 
     ``head`` is for the first line and headers of a request, on a new connection from its beginning;
@@ -32,12 +32,12 @@ class Patience:
 
 @asynccontextmanager
 async def serve_until(
-    app: App, listening: socket.socket, *, patience: Patience = Patience()
+    app: App, listening: socket.socket, *, seconds: RequestSeconds = RequestSeconds()
 ) -> AsyncGenerator[asyncio.Event]:
     """Serve meanwhile; the event is set by the first signal."""
     config = uvicorn.Config(
         app,  # pyright: ignore[reportArgumentType] # uvicorn's own types of the same protocol
-        http=_protocol(patience),
+        http=_protocol(seconds),
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -55,8 +55,8 @@ async def serve_until(
             await serving
 
 
-def _protocol(patience: Patience) -> type[asyncio.Protocol]:
-    """uvicorn's HTTP, with so many connections at most, and so much patience with each."""
+def _protocol(seconds: RequestSeconds) -> type[asyncio.Protocol]:
+    """uvicorn's HTTP, with so many connections at most, and so many seconds for each request."""
 
     class Bounded(H11Protocol):
         def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] # as uvicorn has it
@@ -67,7 +67,7 @@ def _protocol(patience: Patience) -> type[asyncio.Protocol]:
                 self.app = _full  # pyright: ignore[reportAttributeAccessIssue] # uvicorn's own types
             self._awaited: object = None  # the request whose body is awaited
             self._limit: asyncio.TimerHandle | None = None
-            self._allow(patience.head)
+            self._allow(seconds.head)
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._allow(None)
@@ -78,18 +78,18 @@ def _protocol(patience: Patience) -> type[asyncio.Protocol]:
             if self.conn.their_state is h11.SEND_BODY:
                 if self._awaited is not self.cycle:
                     self._awaited = self.cycle
-                    self._allow(patience.body)
+                    self._allow(seconds.body)
             elif self.conn.their_state is not h11.IDLE:
                 self._allow(None)  # the request is whole
             elif self._limit is None and self.conn.trailing_data[0]:
-                self._allow(patience.head)
+                self._allow(seconds.head)
 
-        def _allow(self, seconds: float | None) -> None:
+        def _allow(self, delay: float | None) -> None:
             """Close the connection after so many seconds from now; None: not any more."""
             if self._limit is not None:
                 self._limit.cancel()
             close = self.transport.close
-            self._limit = None if seconds is None else self.loop.call_later(seconds, close)
+            self._limit = None if delay is None else self.loop.call_later(delay, close)
 
     return Bounded
 

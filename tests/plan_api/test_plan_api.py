@@ -18,7 +18,7 @@ import pytest
 from sam_tui.core.ids import CallId, ConversationId, InquiryId
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Question
 from sam_tui.loopback.access import Receive, Scope, Send, refuse
-from sam_tui.loopback.serving import MOST_CONNECTIONS, Patience, listen, serve_until
+from sam_tui.loopback.serving import MOST_CONNECTIONS, RequestSeconds, listen, serve_until
 from sam_tui.plan_server.server import attends
 from sam_tui.plan_server.tasks import MOST_LINES, ServedTask, ServedTasks, answer_of
 
@@ -179,7 +179,7 @@ async def test_a_connection_that_asks_nothing_is_closed_and_one_that_asked_stays
 
     listening = listen(0)
     where = listening.getsockname()
-    async with serve_until(app, listening, patience=Patience(head=0.05)):
+    async with serve_until(app, listening, seconds=RequestSeconds(head=0.05)):
         reader, writer = await asyncio.open_connection(*where)
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n")  # and never its end
         assert await reader.read() == b""
@@ -206,7 +206,7 @@ async def test_a_request_whose_body_never_ends_is_closed_whether_it_was_answered
         await refuse(401, "who are you", send)
 
     listening = listen(0)
-    async with serve_until(app, listening, patience=Patience(body=0.05)):
+    async with serve_until(app, listening, seconds=RequestSeconds(body=0.05)):
         reader, writer = await asyncio.open_connection(*listening.getsockname())
         writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
         answer = await reader.read()  # to the end of the connection

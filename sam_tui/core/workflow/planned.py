@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sam_tui.core.errors import UsageError
 from sam_tui.core.workflow.definitions.stages import sub_task, to_stages
-from sam_tui.core.workflow.drivers.models import ModelStep
 from sam_tui.core.workflow.execution.context import excerpt
 from sam_tui.core.workflow.records import SERVICE_CHOSEN, SYNTHESIZE
 from sam_tui.core.workflow.refusals import WorkflowRefused
 from sam_tui.core.workflow.service import Workflows
-from sam_tui.core.workflow.views import MODES, Advanced, ExecutionView, StepView
+from sam_tui.core.workflow.views import MODES, Advanced, ExecutionView, ModelStep, StepView
 
 PLAN = "plan"
 """The bundled workflow that plans."""

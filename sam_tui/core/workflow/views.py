@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from sam_tui.core.ports.workflows import ExecutionState, StepStatus, TaskStatus
 
@@ -96,6 +96,17 @@ class Advanced:
     failures: tuple[Failure, ...] = ()
     target: str = ""
     """The step gone back to, after ``rolled_back``."""
+
+
+class ModelStep(Protocol):
+    """What of a step says whether it asks a model, and which."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def persona(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)

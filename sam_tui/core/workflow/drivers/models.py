@@ -7,12 +7,12 @@ the model in use, of a model that the person named for a purpose, or of the task
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from sam_tui.core.errors import ConfigurationError, UsageError
 from sam_tui.core.ports.model import Model, ModelOffer
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from sam_tui.core.workflow.views import ModelWish
+from sam_tui.core.workflow.views import ModelStep, ModelWish
 
 Purpose = Literal["planning", "synthesis", "summary", "context", "step"]
 VARIABLES: Final[Mapping[Purpose, str]] = {
@@ -36,17 +36,6 @@ def purposes_from(environment: Mapping[str, str]) -> dict[Purpose, str]:
         for purpose, variable in VARIABLES.items()
         if (name := environment.get(variable, "").strip())
     }
-
-
-class ModelStep(Protocol):
-    """What of a step says whether it asks a model, and which."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def persona(self) -> str: ...
 
 
 def purpose_of(kind: str, step: str, persona: str) -> Purpose | None:
