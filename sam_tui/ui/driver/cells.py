@@ -75,6 +75,10 @@ class DrawnCells:
         if self.overlays is not None:
             self.overlays.forget()
 
+    def ending(self) -> str:
+        """What has the terminal forget images that it was handed."""
+        return self.pictures.end() if self.pictures is not None else ""
+
     def difference(self, update: object, size: Size) -> object:
         """What writes no more of an update than it changes; what is no update of a screen as it is."""
         if not isinstance(update, ChopsUpdate | LayoutUpdate):
