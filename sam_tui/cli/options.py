@@ -273,7 +273,6 @@ def settings(
     return Options(
         workspace=workspace,
         data_dir=data_dir,
-        reads=bool(values.get("reads")),
         model=values.get("model") or "",
         api_base=values.get("api_base") or "",
         api_key=values.get("api_key") or "",
@@ -367,7 +366,7 @@ def open_runtime(
         values, configured = with_settings(values, workspace_of(values))
         options = replace(
             settings(values, attended=attended, responder=responder), notes=configured.notes,
-            keeps_terminals=keeps_terminals, program=program, browse=browse,
+            keeps_terminals=keeps_terminals, program=program, browse=browse, reads=bool(values.get("reads")),
         )  # fmt: skip
         return build(options, environment(options.data_dir, configured))
     finally:
@@ -377,10 +376,7 @@ def open_runtime(
 
 @contextmanager
 def closing_runtime(values: Values, **changed: Any) -> "Generator[Runtime, None, None]":
-    """The runtime that the options describe, closed at the end. Raises ``SamError``.
-
-    With ``reads`` what is stored is looked at, also where nothing can be written.
-    """
+    """The runtime that the options describe, closed at the end. Raises ``SamError``."""
     runtime = open_runtime({**values, **changed})
     try:
         yield runtime

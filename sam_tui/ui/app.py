@@ -36,8 +36,7 @@ from sam_tui.ui.controllers.screen_actions import ScreenActions
 from sam_tui.ui.controllers.window.settings import SettingActions
 from sam_tui.ui.driver.cells import cells_of
 from sam_tui.ui.driver.few_colours import use_few_colours
-from sam_tui.ui.driver.images.answers import TerminalTold
-from sam_tui.ui.driver.keys import GroundTold, name_alt_keys
+from sam_tui.ui.driver.keys import GroundTold, TerminalTold, name_alt_keys
 from sam_tui.ui.driver.output import lasting
 from sam_tui.ui.driver.sequences import clipboard_sequences
 from sam_tui.ui.front import Front, Invocation, Starting

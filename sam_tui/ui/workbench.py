@@ -40,7 +40,7 @@ from sam_tui.ui.controllers.window.compaction import CompactionActions
 from sam_tui.ui.controllers.window.reminders import show_reminders
 from sam_tui.ui.controllers.window.settings import welcome
 from sam_tui.ui.controllers.workflows import WorkflowRuns
-from sam_tui.ui.driver.images.answers import TerminalTold
+from sam_tui.ui.driver.keys import TerminalTold
 from sam_tui.ui.front import Front, Invocation
 from sam_tui.ui.messages import ActionAsked, InquiryAnswered, PictureWanted, PromptSubmitted
 from sam_tui.ui.plain import one_line

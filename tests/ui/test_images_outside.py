@@ -19,12 +19,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.ports.documents import Pixels
-from sam_tui.ui.driver.images.answers import (
-    TerminalAnswers,
-    TerminalTold,
-    protocol_behind_tmux,
-    protocol_of,
-)
+from sam_tui.ui.driver.images.detection import protocol_behind_tmux, protocol_of
 from sam_tui.ui.driver.images.graphics import (
     NUMERALS,
     iterm_image,
@@ -33,6 +28,7 @@ from sam_tui.ui.driver.images.graphics import (
     scaled,
     sixel_image,
 )
+from sam_tui.ui.driver.keys import TerminalAnswers, TerminalTold
 from tests.ui.outer import PLACEHOLDER, OuterTerminal, png_pixels, sixel_pixels
 from tests.ui.test_pictures import png
 

@@ -155,12 +155,15 @@ class Rewind:
     def _redo(self, forth: _Return) -> None:
         async def redo() -> None:
             self._return = None
+            words = ""
             if forth.checkpoint:
                 plan = await self._runtime.rewinder.plan_of(forth.checkpoint)
                 await self._runtime.checkpoints.restore(plan, plan.safe)
-                self._context.notice(f"Files as before the rewind: {files_in_words(plan)}")
+                words = f"Files as before the rewind: {files_in_words(plan)}"
             if forth.conversation is not None:
                 self._conversations.open(forth.conversation)
+            if words:  # behind the conversation, which begins with an empty screen
+                self._context.notice(words)
 
         self._work(redo)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import ne
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from rich.cells import split_graphemes
 from rich.color import ColorSystem
@@ -11,9 +11,6 @@ from rich.style import Style
 from textual.strip import Strip
 
 from sam_tui.core.text.widths import DISPUTED
-
-if TYPE_CHECKING:
-    from sam_tui.ui.driver.images.placements import Placements
 
 _SEEN_ON_BLANKS = frozenset(["4", "5", "6", "7", "9", "21", "51", "52", "53"])
 """The attributes (SGR) that a blank shows."""
@@ -112,6 +109,14 @@ def _pen_of(style: Style, colours: ColorSystem) -> Pen:
     return _split(style, Strip.render_ansi(style, colours) if ansi is None else ansi, colours)
 
 
+class PictureCells(Protocol):
+    """Knows what cells of pictures mean."""
+
+    def cells(self, text: str, style: Style | None, pen: Pen) -> list[tuple[str, Pen]] | None:
+        """The cells of a text that consists of a picture's; None for any other."""
+        ...
+
+
 class CellRow:
     """One row: a text and a pen for each cell.
 
@@ -136,7 +141,7 @@ class CellRow:
         return row
 
     def put(
-        self, column: int, strip: Strip, colours: ColorSystem, pictures: "Placements | None"
+        self, column: int, strip: Strip, colours: ColorSystem, pictures: "PictureCells | None"
     ) -> None:
         """Have a strip stand there."""
         cells = _cells(strip, colours, pictures)
@@ -170,7 +175,7 @@ class CellRow:
 
 
 def _cells(
-    strip: Strip, colours: ColorSystem, pictures: "Placements | None"
+    strip: Strip, colours: ColorSystem, pictures: "PictureCells | None"
 ) -> tuple[list[str | None], list[Pen]] | None:
     """The cells of a strip; None where they do not stand for themselves."""
     texts: list[str | None] = []

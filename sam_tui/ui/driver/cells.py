@@ -77,6 +77,10 @@ class DrawnCells:
         if self.overlays is not None:
             self.overlays.forget()
 
+    def ending(self) -> str:
+        """What has the terminal forget images that it was handed."""
+        return self.pictures.end() if self.pictures is not None else ""
+
     def difference(self, update: object, size: Size) -> object:
         """A renderable with only the changed cells of an update; other renderables pass unchanged."""
         if not isinstance(update, ChopsUpdate | LayoutUpdate):

@@ -21,8 +21,6 @@ from textual._xterm_parser import XTermParser
 from textual.events import Key
 from textual.message import Message
 
-from sam_tui.ui.driver.images.answers import TerminalAnswers
-
 _OPENERS = frozenset("[]OPX^_\\")
 """What begins a sequence after an escape, and thus is no key."""
 ESCAPE_WITHIN = 0.025
@@ -158,6 +156,56 @@ class GroundAnswers:
         if match[1]:
             red, green, blue = (int(g, 16) / (16 ** len(g) - 1) for g in match.groups())
             self._pass_on(GroundTold(light=0.299 * red + 0.587 * green + 0.114 * blue > 0.5))
+        return ""
+
+
+_ANSWER = re.compile(r"\x1bP>\|([^\x07\x1b]{0,99})(?:\x07|\x1b\\)|\x1b\[\?([0-9;]{1,99})c")
+_BEGUN = re.compile(r"\x1b(?:P>\|[^\x07\x1b]{0,99}\x1b?|\[\?[0-9;]{0,99}|P>?|\[)\Z")
+_SHORT = 3
+"""Characters of the start of an answer that may be keys as well."""
+
+
+class TerminalTold(Message):
+    """The terminal reported its name, empty where it did not, and its attributes."""
+
+    def __init__(self, name: str, attributes: frozenset[str]) -> None:
+        super().__init__()
+        self.name = name
+        self.attributes = attributes
+
+
+class TerminalAnswers:
+    """Takes the answers out of the input, also late ones: they are no keys."""
+
+    def __init__(self, pass_on: Callable[[Message], None]) -> None:
+        self._pass_on = pass_on
+        self._partial = ""
+        self._name = ""
+        self.expected = False
+        """Whether the terminal was asked, so that the start of an answer waits for its rest."""
+
+    def without(self, text: str) -> str:
+        """The rest of a piece of input."""
+        text, self._partial = self._partial + text, ""
+        if not self.expected or "\x1b" not in text:
+            return text
+        text = _ANSWER.sub(self._answer, text)
+        if begun := _BEGUN.search(text):
+            self._partial, text = begun[0], text[: begun.start()]
+        return text
+
+    def overdue(self) -> str:
+        """What waited, but has turned out to be keys as nothing followed."""
+        if not 0 < len(self._partial) <= _SHORT:
+            return ""
+        keys, self._partial = self._partial, ""
+        return keys
+
+    def _answer(self, match: re.Match[str]) -> str:
+        if match[2] is None:
+            self._name = match[1]
+        else:
+            self._pass_on(TerminalTold(self._name, frozenset(match[2].split(";"))))
         return ""
 
 

@@ -19,7 +19,7 @@ from textual.geometry import Size
 from sam_tui.core.text import charsets
 from sam_tui.ui.driver.cells import DrawnCells, draw_again, erases_in_ground
 from sam_tui.ui.driver.clusters import settled
-from sam_tui.ui.driver.images.answers import TerminalAnswers
+from sam_tui.ui.driver.keys import TerminalAnswers
 
 TERMINATED = 143
 """The exit code, as for SIGTERM and SIGHUP."""
@@ -282,8 +282,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
         def stop_application_mode(self) -> None:
             """Put the terminal back, also when it was left behind."""
             self._file.hurry()
-            if self.cells.pictures is not None:
-                self._file.write(self.cells.pictures.end())
+            self._file.write(self.cells.ending())
             super().stop_application_mode()
 
         def resume_application_mode(self) -> None:

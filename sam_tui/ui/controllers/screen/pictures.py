@@ -4,7 +4,6 @@ import asyncio
 import fcntl
 import struct
 import termios
-from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,9 +12,8 @@ from textual.app import App
 
 from sam_tui.settings.user import UserSettings
 from sam_tui.ui.driver.cells import DrawnCells, cells_of
-from sam_tui.ui.driver.images.answers import (
+from sam_tui.ui.driver.images.detection import (
     ASK_TERMINAL,
-    TerminalTold,
     answers_safely,
     protocol_behind_tmux,
     protocol_of,
@@ -24,7 +22,9 @@ from sam_tui.ui.driver.images.answers import (
 from sam_tui.ui.driver.images.marks import Protocol
 from sam_tui.ui.driver.images.overlays import Overlays
 from sam_tui.ui.driver.images.placements import Graphic, Placements
+from sam_tui.ui.driver.keys import TerminalTold
 from sam_tui.ui.messages import PictureWanted
+from sam_tui.ui.programs import started
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.documents import Pictures, Raster
@@ -147,9 +147,7 @@ def _cell_size(descriptor: int) -> tuple[int, int]:
 async def _printed(*words: str) -> str:
     """What a program prints within a moment; nothing where it does not."""
     try:
-        program = await asyncio.create_subprocess_exec(
-            *words, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
-        )
+        program = await started(words, answers=True)
     except OSError:
         return ""
     try:
