@@ -33,6 +33,7 @@ async def test_the_shell_is_typed_into_drawn_and_knows_its_size(stage: Stage) ->
         for number, size in enumerate(((80, 24), (120, 40), (200, 50))):
             await me.pilot.resize_terminal(*size)
             await me.until(lambda size=size: tuple(me.app.chat.size) == size)
+            await me.pilot.pause()
             screen = view.session.screen
             await me.until(lambda screen=screen: (screen.columns, screen.rows) == tuple(view.size))
             view.session.write(b"clear; stty size; echo a$((40+%d))b\n" % number)

@@ -19,6 +19,7 @@ _ENDS = {
 }  # fmt: skip
 """What ends an attribute; it may end another one, too."""
 _PENS = 4096
+_STRIPS = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,9 +127,8 @@ class CellRow:
         row.strips, row.whole = self.strips.copy(), self.whole.copy()
         return row
 
-    def put(self, column: int, strip: Strip, colours: ColorSystem) -> None:
-        """Have a strip stand there."""
-        cells = _cells(strip, colours)
+    def put(self, column: int, strip: Strip, cells: "Cells | None") -> None:
+        """Have a strip stand there, whose cells are ``cells`` where they stand for themselves."""
         if cells is None:
             name = hash(tuple(strip))
             width = strip.cell_length
@@ -158,7 +158,29 @@ class CellRow:
         return sum(map(ne, self.texts, old.texts))
 
 
-def _cells(strip: Strip, colours: ColorSystem) -> tuple[list[str | None], list[Pen]] | None:
+Cells = tuple[list[str | None], list[Pen]]
+
+
+class StripCells:
+    """The cells of strips, worked out once for each: rows that scroll are the same strips again."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ColorSystem], tuple[Strip, Cells | None]] = {}
+        """By the identity of a strip, which is held so that no other gets it."""
+
+    def of(self, strip: Strip, colours: ColorSystem) -> Cells | None:
+        """The cells of a strip; None where they do not stand for themselves. Not to be changed."""
+        name = (id(strip), colours)
+        if (known := self._known.get(name)) is not None:
+            return known[1]
+        if len(self._known) >= _STRIPS:
+            self._known.clear()
+        cells = _cells(strip, colours)
+        self._known[name] = (strip, cells)
+        return cells
+
+
+def _cells(strip: Strip, colours: ColorSystem) -> Cells | None:
     """The cells of a strip; None where they do not stand for themselves."""
     texts: list[str | None] = []
     pens: list[Pen] = []

@@ -16,7 +16,7 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.geometry import Size
 from textual.strip import Strip
 
-from sam_tui.ui.driver.cell_rows import PLAIN, CellRow, Pen
+from sam_tui.ui.driver.cell_rows import PLAIN, CellRow, Pen, StripCells
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -29,6 +29,7 @@ _ERASES = re.compile(
     r"xterm|xterm-(256color|direct|ghostty)|linux|foot.*|alacritty.*|wezterm|contour.*|mintty.*|konsole.*"
 )
 """What ``TERM`` is where terminfo, or the terminal's makers, say so."""
+_BLANK = frozenset([None, " "])
 _LEAST_MOVED = 80
 """Cells that a move of rows has to spare to be worth its sequences."""
 Look = tuple[str | None, ...]
@@ -54,6 +55,7 @@ class DrawnCells:
         """Whether the terminal erases cells in the ground that is set (ECH, ``bce`` of terminfo)."""
         self._size = Size(0, 0)
         self._rows: dict[int, CellRow] = {}
+        self._cells = StripCells()
         self.rows_drawn = 0
         """Rows that something was written in, so far."""
 
@@ -78,7 +80,7 @@ class DrawnCells:
             if row.strips.get(x) != strip and 0 <= x < self._size.width and y < self._size.height:
                 if y not in target:
                     target[y] = row = row.copy()
-                row.put(x, strip, colours)
+                row.put(x, strip, self._cells.of(strip, colours))
         return target
 
     def render(self, pieces: Iterator[Piece], console: Console) -> str:
@@ -131,7 +133,7 @@ def _moved(rows: dict[int, CellRow], target: dict[int, CellRow]) -> tuple[int, i
         (y, before - y)
         for y, row in target.items()
         for before in positions.get(_look(row), ())
-        if before != y and any(map(_inked, row.texts))
+        if before != y and not _BLANK.issuperset(row.texts)
     ]
     if not moves:
         return None
@@ -143,10 +145,6 @@ def _moved(rows: dict[int, CellRow], target: dict[int, CellRow]) -> tuple[int, i
 def _look(row: CellRow) -> Look:
     """What a row is known by: not what may stand beside the text that moves."""
     return tuple(row.texts[: len(row.texts) // 2])
-
-
-def _inked(text: str | None) -> bool:
-    return text is not None and text != " "
 
 
 class Output:
