@@ -16,7 +16,6 @@ from textual.widget import Widget
 from sam_tui.ui.transcript.blocks import AnswerContent, Block, Plain, estimate
 from sam_tui.ui.transcript.ledger import BlockLedger
 from sam_tui.ui.transcript.render.palette import Palette, make_palette, terminal_palette
-from sam_tui.ui.transcript.scroll_bar import LeanScrollBar
 
 if TYPE_CHECKING:
     from sam_tui.ui.transcript.render.rows import Row
@@ -72,18 +71,6 @@ class Viewport(ScrollView, can_focus=True):
         if size == self._size and self._container_size == size - self.styles.gutter.totals:
             return False
         return super()._size_updated(size, virtual_size, container_size, layout)
-
-    @property
-    def vertical_scrollbar(self) -> LeanScrollBar:
-        """The scroll bar at the right, made when it is first asked for."""
-        bar = self._vertical_scrollbar
-        if not isinstance(bar, LeanScrollBar):
-            bar = LeanScrollBar(name="vertical", thickness=self.scrollbar_size_vertical)
-            self._vertical_scrollbar = bar
-            bar.display = False
-            app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]
-            app._start_widget(self, bar)  # pyright: ignore[reportPrivateUsage]
-        return bar
 
     # -- what is drawn ---------------------------------------------------------------------------
 
@@ -269,7 +256,8 @@ class Viewport(ScrollView, can_focus=True):
         thumb = (8 * height * height // total, 8 * height * top // total, height)
         if thumb != self._thumb and self.show_vertical_scrollbar:
             self._thumb = thumb
-            self.vertical_scrollbar.stand(total, height, top)
+            bar = self.vertical_scrollbar
+            bar.window_virtual_size, bar.window_size, bar.position = total, height, top
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Follow the person: the anchor moves by real rows, and the end is remembered."""
