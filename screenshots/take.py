@@ -32,8 +32,14 @@ def _scratch() -> Path:
 
 SCRATCH = _scratch()
 os.environ.update(
-    SHELL="/bin/bash", HOME=str(SCRATCH), TEXTUAL_ANIMATIONS="none", PYTHONDONTWRITEBYTECODE="1"
+    SHELL="/bin/bash",
+    HOME=str(SCRATCH),
+    TEXTUAL_ANIMATIONS="none",
+    PYTHONDONTWRITEBYTECODE="1",
+    TERM="xterm-256color",
+    COLORTERM="truecolor",
 )
+os.environ.pop("NO_COLOR", None)
 os.environ.pop("PROMPT_COMMAND", None)
 
 from textual.pilot import Pilot  # noqa: E402

@@ -60,7 +60,8 @@ def _action(action: WorkbenchAction) -> str:
     fixed = action.local or action.name in FIXED
     pressed = " ".join(f"`{spelled(key)}`" for key in action.keys)
     argument = action.argument.replace("|", "\\|")
-    command = f"`/{action.slash} {argument}`".replace(" `", "`") if action.slash else ""
+    typed = f"/{action.slash} {argument}".strip() if action.slash else action.typed
+    command = f"`{typed}`" if typed else ""
     name = action.name + (" (fixed)" if fixed else "")
     return f"| {name} | {pressed} | {command} | {action.help.replace('|', chr(92) + '|')} |"
 

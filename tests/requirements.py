@@ -1197,6 +1197,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:first-request": Requirement("The workbench does first what its first request needs; tools and the sandbox are made ready while nobody waits for an answer.", "issue 17.14"),
     "ui:key-cost": Requirement("A key typed in the prompt lays nothing out and draws the prompt alone.", "issue 17.14"),
     "ui:bytes-a-token": Requirement("A token that streams in costs few bytes and rows.", "issue 17.14"),
+    "ui:frame-cost": Requirement("A piece of an answer has its rows drawn, and neither what stands behind them nor a status bar that would tell the same.", "issue 17.14"),
     "ui:disputed-widths": Requirement("Characters that terminals draw in different widths move nothing beside them.", "issue 13.6"),
     "ui:drawn-lines": Requirement("A key has the lines drawn that it changes and no other.", "issue 17.14"),
     "ui:layouts": Requirement("What comes and goes on a screen is drawn and told of, also where somebody looked at the layout meanwhile.", "issue 13 Show"),

@@ -1,7 +1,7 @@
 """Names of things, as distinct types, and how new ones are made."""
 
+import os
 import re
-import secrets
 from datetime import UTC, datetime
 from typing import NewType
 
@@ -30,10 +30,10 @@ def named_conversation(name: str) -> ConversationId:
 
 def mint(prefix: str) -> str:
     """A fresh opaque id such as ``call_5f0c…``: 12 random bytes, unguessable, safe in a file name."""
-    return f"{prefix}_{secrets.token_hex(12)}"
+    return f"{prefix}_{os.urandom(12).hex()}"
 
 
 def mint_conversation() -> ConversationId:
     """A fresh conversation id that sorts by the time it was made (UTC, to the second)."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    return ConversationId(f"{stamp}-{secrets.token_hex(4)}")
+    return ConversationId(f"{stamp}-{os.urandom(4).hex()}")

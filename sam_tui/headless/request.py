@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.messages import Image
 
 if TYPE_CHECKING:
+    from sam_tui.core.messages import Image
     from sam_tui.core.runtime import Opening
     from sam_tui.headless.approvals import Approvals
     from sam_tui.headless.dialogue.permissions import PermissionTool
@@ -37,7 +37,7 @@ class HeadlessRequest:
     goal: str = ""
     """A command that has to pass; until it does, the work goes on."""
     goal_turns: int = 10
-    images: tuple[Image, ...] = ()
+    images: "tuple[Image, ...]" = ()
     """What the model is shown with the prompt."""
     schema: dict[str, object] | None = None
     """What the answer has to be: JSON of this schema."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import assert_never
 
 from sam_tui.core.bus import Subscription
@@ -59,6 +60,7 @@ _TurnEvent = (
     | ModelRetried
     | TurnFinished
 )
+_Piece = TextStreamed | ReasoningStreamed | ToolProgressed
 _ToolEvent = ToolStarted | ToolProgressed | ToolFinished | DecisionMade
 _TerminalEvent = TerminalOpened | TerminalPassed | TerminalClosed
 _ConversationEvent = (
@@ -101,20 +103,27 @@ class Bridge:
         """Apply events until cancelled. Waits without a timer while nothing happens."""
         try:
             while True:
-                events = await subscription.batch()
-                with self._context.app.batch_update():
-                    for event in events:
-                        self.apply(event)
-                        if self._announcer is not None:
-                            self._announcer.announce(event)
-                    self._screen.status.show()
-                    self._tabs.draw()
-                self._attention.title.of_state(
-                    self._current.foremost, self._context.runtime.workspace.root
-                )
+                self._take(await subscription.batch())
                 await asyncio.sleep(_INTERVAL)
         finally:
             subscription.close()
+
+    def _take(self, events: Sequence[Event]) -> None:
+        """Apply what came at once. Bar, tabs and title stay as they are while only pieces come."""
+        phase = self._current.tab.activity.phase
+        with self._context.app.batch_update():
+            for event in events:
+                self.apply(event)
+                if self._announcer is not None:
+                    self._announcer.announce(event)
+            if phase == self._current.tab.activity.phase and all(
+                isinstance(event, _Piece) for event in events
+            ):
+                return
+            self._screen.status.show()
+            self._tabs.draw()
+        root = self._context.runtime.workspace.root
+        self._attention.title.of_state(self._current.foremost, root)
 
     def apply(self, event: Event) -> None:
         """One event. Those of other conversations are passed over, but for questions and notices."""

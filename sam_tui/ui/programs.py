@@ -12,8 +12,6 @@ from typing import Literal
 
 from textual.app import App, SuspendNotSupported
 
-from sam_tui.core.authorization.variables import looks_secret
-
 Reader = Literal["pager", "editor"]
 _FALLBACKS: dict[Reader, tuple[str, ...]] = {
     "pager": ("less", "more"),
@@ -53,6 +51,8 @@ async def started(words: Sequence[str], *, answers: bool) -> asyncio.subprocess.
 
     With ``answers`` it takes input and its output is read. Raises ``OSError`` and ``ValueError``.
     """
+    from sam_tui.core.authorization.variables import looks_secret  # the first frame starts none
+
     pipe = asyncio.subprocess.PIPE if answers else asyncio.subprocess.DEVNULL
     return await asyncio.create_subprocess_exec(
         *words,

@@ -16,9 +16,13 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from sam_tui.core.events import TextStreamed, TurnFinished, TurnStarted
+from sam_tui.core.ports.model import TextDelta
+from sam_tui.core.usage import Usage
 from sam_tui.ui.driver.cells import DrawnCells
 from sam_tui.ui.driver.clusters import settled
 from tests.fakes.counting import counted_calls
+from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, QuickApp, Stage, app_over, driven
 from tests.ui.terminals import in_shell
 
@@ -169,6 +173,35 @@ def test_rows_beside_the_same_text_are_drawn_without_each_being_compared_with_ea
     with counted_calls() as calls:
         draw(200_000)
     assert calls.total() < MOST_CALLS_ROW * ROWS, calls.most_common(5)
+
+
+@pytest.mark.requirement("ui:frame-cost")
+async def test_pieces_of_an_answer_draw_neither_what_is_behind_them_nor_the_same_status(
+    stage: Stage, model: RawModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.answers += [[TextDelta("Here.")]]
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        await me.send("first")
+        await me.until(lambda: "Here." in me.transcript() and not me.bench.turns.running)
+        session = me.bench.current.session
+        assert session is not None
+        for event in (TurnStarted, TextStreamed):
+            stage.runtime.bus.publish(event(session.conversation, "begun "))
+        await me.until(lambda: "streaming" in str(me.app.chat.status.render()))
+        await me.pilot.pause()
+        containers = [me.app.chat, *me.app.chat.query("#body, #left")]
+        behind = [calls_of(part, "render_lines", monkeypatch) for part in containers]
+        shown = calls_of(me.app.chat.status, "show", monkeypatch)
+        for number in range(12):
+            stage.runtime.bus.publish(TextStreamed(session.conversation, f"piece{number} "))
+            await me.until(lambda number=number: f"piece{number}" in me.transcript())
+            await me.pilot.pause()
+        assert behind == [[], [], []]
+        assert not shown
+        stage.runtime.bus.publish(TurnFinished(session.conversation, "finished", "", Usage(), 1))
+        await me.until(lambda: "ready" in str(me.app.chat.status.render()))
+        assert shown
 
 
 def calls_of(part: object, name: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from textual.widgets import Button, Input, Static
 
+from sam_tui.core.display import Diff
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiries import InquiryOutcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Question
@@ -218,6 +219,25 @@ async def test_nothing_in_a_request_is_hidden_or_passes_for_our_own_words(stage:
         assert "/etc/evil\\u202etxt" in text and "Creating: [b]x[/b]" in text
         lines = [line for line in text.splitlines() if line.startswith("why ")]
         assert lines == ["why     outside the workspace"]
+        await me.pilot.press("3")
+        await asking
+
+
+@pytest.mark.requirement("ui:nothing-hidden")
+async def test_what_a_wrapped_line_of_a_change_goes_on_with_passes_for_no_line_of_it(
+    stage: Stage,
+) -> None:
+    unified = "@@ -1 +1 @@\n-old\n+" + "-removed +added @@ " * 8
+    request = replace(REQUEST, targets=("/work/a",), preview=(Diff("/work/a", unified, 1, 1),))
+    async with driven(app_over(stage), (60, 30)) as me:
+        await me.ready()
+        asking = ask(me, request)
+        found = await shown(me)
+        preview = found.query_one("#preview", Static)
+        rows = [strip.text for strip in preview.render_lines(preview.size.region)]
+        marks = [row[:1] for row in rows if "removed" in row or "added" in row]
+        assert marks == ["+", " ", " "]
+        assert "".join(rows).replace(" ", "").endswith("-removed+added@@" * 8)
         await me.pilot.press("3")
         await asking
 

@@ -54,6 +54,17 @@ async def test_the_side_column_is_beside_where_there_is_room_and_takes_turns_whe
 
 
 @pytest.mark.requirement("ui:sizes")
+async def test_the_empty_prompt_says_as_much_as_fits(stage: Stage) -> None:
+    async with driven(app_over(stage), (120, 40)) as me:
+        await me.ready()
+        assert "! shell · F1 help" in me.drawn()
+        await me.pilot.resize_terminal(45, 30)
+        await me.until(lambda: "Ask anything · / commands · F1 help" in me.drawn())
+        me.app.chat.prompt.area.steer(True)
+        await me.until(lambda: "Enter: at the next step · Esc cancels it" in me.drawn())
+
+
+@pytest.mark.requirement("ui:sizes")
 async def test_the_keys_stay_where_they_were_when_the_screen_gets_narrow(stage: Stage) -> None:
     async with driven(app_over(stage), (120, 40)) as me:
         view = await in_shell(me)

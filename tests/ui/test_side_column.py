@@ -48,8 +48,8 @@ async def test_the_side_column_opens_when_it_has_something_and_is_divided_as_the
         await me.until(lambda: chat.narrow and not chat.side_shown)
         await me.send("/layout focus")
         await me.pilot.resize_terminal(160, 40)
-        await me.until(lambda: chat.query_one("#left").region.width == 100)
-        assert chat.query_one("#left").region.x == 30
+        left = chat.query_one("#left")
+        await me.until(lambda: (left.region.x, left.region.width) == (30, 100))
         await me.send("/side sideways")
         await me.until(lambda: "/side takes auto, show, hide" in me.transcript())
         assert chat.layout_wish == Layout("focus", "auto", 30)

@@ -6,7 +6,8 @@ TERMINAL_ACTIONS: tuple[WorkbenchAction, ...] = (
     WorkbenchAction(
         "shell_command",
         "Run in your shell",
-        "!command in the prompt: run in the shell beside, its output offered for the next prompt",
+        "Run in the shell beside; the output is offered for the next prompt",
+        typed="!command",
     ),
     WorkbenchAction(
         "tab",

@@ -20,6 +20,7 @@ _ENDS = {
 }  # fmt: skip
 """The code that resets an attribute; some reset a second attribute, too."""
 _PENS = 4096
+_STRIPS = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,11 +141,8 @@ class CellRow:
         row.strips, row.whole = self.strips.copy(), self.whole.copy()
         return row
 
-    def put(
-        self, column: int, strip: Strip, colours: ColorSystem, pictures: "PictureCells | None"
-    ) -> None:
-        """Have a strip stand there."""
-        cells = _cells(strip, colours, pictures)
+    def put(self, column: int, strip: Strip, cells: "Cells | None") -> None:
+        """Place a strip; ``cells`` are its cells, or None if it is written as Textual does."""
         if cells is None:
             name = hash(tuple(strip))
             width = strip.cell_length
@@ -174,10 +172,34 @@ class CellRow:
         return sum(map(ne, self.texts, old.texts))
 
 
-def _cells(
-    strip: Strip, colours: ColorSystem, pictures: "PictureCells | None"
-) -> tuple[list[str | None], list[Pen]] | None:
-    """The cells of a strip; None where they do not stand for themselves."""
+Cells = tuple[list[str | None], list[Pen]]
+
+
+class StripCells:
+    """The cells of strips, computed once for each: rows that scroll are the same strips again."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, ColorSystem], tuple[Strip, Cells | None]] = {}
+        """By the identity of a strip, which is held so that no other gets it."""
+
+    def of(
+        self, strip: Strip, colours: ColorSystem, pictures: "PictureCells | None"
+    ) -> Cells | None:
+        """The cells of a strip; None if it is written as Textual does. Not to be changed."""
+        if pictures is not None:  # what its cells are changes with the images that the terminal has
+            return _cells(strip, colours, pictures)
+        name = (id(strip), colours)
+        if (known := self._known.get(name)) is not None:
+            return known[1]
+        if len(self._known) >= _STRIPS:
+            self._known.clear()
+        cells = _cells(strip, colours, None)
+        self._known[name] = (strip, cells)
+        return cells
+
+
+def _cells(strip: Strip, colours: ColorSystem, pictures: "PictureCells | None") -> Cells | None:
+    """The cells of a strip; None if it is written as Textual does."""
     texts: list[str | None] = []
     pens: list[Pen] = []
     for text, style, _ in strip:

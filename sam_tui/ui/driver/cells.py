@@ -16,7 +16,7 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.geometry import Size
 from textual.strip import Strip
 
-from sam_tui.ui.driver.cell_rows import PLAIN, CellRow, Pen
+from sam_tui.ui.driver.cell_rows import PLAIN, CellRow, Pen, StripCells
 from sam_tui.ui.driver.clusters import PLACEHOLDER
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class DrawnCells:
         """Whether the terminal erases cells in the ground that is set (ECH, ``bce`` of terminfo)."""
         self._size = Size(0, 0)
         self._rows: dict[int, CellRow] = {}
+        self._cells = StripCells()
         self.rows_drawn = 0
         """Rows that something was written in, so far."""
         self.pictures: Placements | None = None
@@ -98,7 +99,7 @@ class DrawnCells:
             if row.strips.get(x) != strip and 0 <= x < self._size.width and y < self._size.height:
                 if y not in target:
                     target[y] = row = row.copy()
-                row.put(x, strip, colours, self.pictures)
+                row.put(x, strip, self._cells.of(strip, colours, self.pictures))
         return target
 
     def render(self, pieces: Iterator[Piece], console: Console) -> str:

@@ -65,12 +65,17 @@ class LayoutCompositor(Compositor):
     def _get_renders(
         self, crop: Region | None = None
     ) -> Iterator[tuple[Region, Region, list[Strip]]]:
-        """Each widget's place, the part of it to draw, and that part's lines."""
+        """Each widget's place, the part of it to draw, and that part's lines; the foremost comes first.
+
+        What stands wholly behind one other widget is not drawn: on most frames those are all containers.
+        """
         changed = self._changed or (crop or self.size.region,)
+        before: list[Region] = []
         for widget, (place, clip) in self.visible_widgets.items():
             seen = clip.intersection(place)
             parts = [part for region in changed if (part := seen.intersection(region))]
-            if parts:
+            if parts and not all(any(part in front for front in before) for part in parts):
+                before.append(seen)
                 top = min(part.y for part in parts)
                 bottom = max(part.bottom for part in parts)
                 drawn = Region(seen.x, top, seen.width, bottom - top)

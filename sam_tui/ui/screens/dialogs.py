@@ -174,7 +174,7 @@ _ABOUT_TERMINAL = (
 
 def how(action: WorkbenchAction) -> str:
     """The keys and the command of an action."""
-    command = f"/{action.slash} {action.argument}".strip() if action.slash else ""
+    command = f"/{action.slash} {action.argument}".strip() if action.slash else action.typed
     return " · ".join(part for part in (keys_of(action), command) if part)
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _KEYS = "Enter open · a accept · u undo · c comment · s send · o edit · Esc"
 _FATES = {"restored": "changed", "deleted": "created", "created": "deleted"}
 """What going back would do to a file, and what was done to it."""
+_LEAST = 16
+"""Columns below which lines are not wrapped below their text."""
 _COLOURS = {"+": "$text-success", "-": "$text-error"}
 
 
@@ -162,6 +164,10 @@ class ReviewScreen(Dialog):
                 for line in hunk:
                     yield ReviewRow(change, number, None if line.sign == "@" else line)
 
+    def on_resize(self) -> None:
+        """Wrap lines to the new width, each below its own text."""
+        self.call_after_refresh(self._fill)
+
     def _fill(self) -> None:
         at = self._list.highlighted or 0
         changes = self.plan.changes if self.plan is not None else ()
@@ -206,15 +212,18 @@ class ReviewScreen(Dialog):
         if line is None:
             head = self._parts[change.path][row.hunk][0].text
             return Content.assemble(mark, (f"  ⋯ {head}".rstrip(), "$text-muted"))
+        number = f"    {line.number:>4} {line.sign} "
         text = Content(line.text).stylize(_COLOURS.get(line.sign, ""))
         for start, end in line.words:
             text = text.stylize("bold underline", start, end)
         comment = self._marks.comments.get((change.path, line.number, line.text), "")
-        return Content.assemble(
-            (f"    {line.number:>4} {line.sign} ", _COLOURS.get(line.sign, "$text-muted")),
-            text,
-            (f"  ◂ {one_line(comment)}" if comment else "", "$text-warning"),
+        text = Content.assemble(
+            text, (f"  ◂ {one_line(comment)}" if comment else "", "$text-warning")
         )
+        room = self._list.scrollable_content_region.width - len(number)
+        lines = text.wrap(room) if room > _LEAST else [text]
+        below = Content("\n" + " " * len(number)).join(lines)
+        return Content.assemble((number, _COLOURS.get(line.sign, "$text-muted")), below)
 
     @property
     def _row(self) -> ReviewRow | None:

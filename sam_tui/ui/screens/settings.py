@@ -46,10 +46,10 @@ def _value(value: Value) -> Content:
 
 
 def _about(name: str, current: str) -> str:
-    words = "in use" if name == current else ""
-    if name == "auto":
-        return f"as the terminal is, light or dark {words}"
-    return f"{'dark' if theme.LOOKS[name].dark else 'light'} {words}"
+    words = "as the terminal is, light or dark"
+    if name != "auto":
+        words = "dark" if theme.LOOKS[name].dark else "light"
+    return f"{words} · in use" if name == current else words
 
 
 class SettingsScreen(Dialog):

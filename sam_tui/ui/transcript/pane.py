@@ -1,16 +1,19 @@
-"""Paints the rows of a viewport, and gives out what of them is selected as text."""
+"""Paints the rows of a viewport and its scroll bar, and gives out what of them is selected as text."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
+from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import App
 from textual.geometry import Region
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.selection import Selection
 from textual.strip import Strip
 
@@ -98,6 +101,35 @@ def paint_span(strip: Strip, text: str, span: tuple[int, int], style: Style) -> 
     return Strip.join(parts)
 
 
+class LeanScrollBar(ScrollBar):
+    """Textual's vertical scroll bar. Each of its looks is one strip; Textual styles every row."""
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The rows of ``crop``."""
+        bar = cast("ScrollBarRender", self.render())
+        style, width = cast("Style", bar.style), self.size.width
+        segments: list[Segment] = bar.render_bar(
+            size=self.size.height,
+            virtual_size=ceil(bar.virtual_size),
+            window_size=bar.window_size,
+            position=bar.position,
+            thickness=width,
+            back_color=style.bgcolor or Color.default(),
+            bar_color=style.color or Color.default(),
+        ).segments
+        strips = {id(segment): Strip([segment], width) for segment in segments}
+        if filters := self.get_line_filters():
+            background = self.background_colors[1]
+            for line_filter in filters:
+                strips = {
+                    look: strip.apply_filter(line_filter, background)
+                    for look, strip in strips.items()
+                }
+        blank = Strip.blank(width)
+        rows = [strips[id(segment)] for segment in segments]
+        return [rows[y] if y < len(rows) else blank for y in crop.line_range]
+
+
 class BlockPane(Viewport):
     """A viewport that is drawn: rows, pictures, cursor, selection, and the marker of unread lines."""
 
@@ -111,6 +143,18 @@ class BlockPane(Viewport):
         self._match: tuple[int, int, int] | None = None
         self.asked_pictures: dict[int, bool] = {}
         """Orders of pictures that were on the screen, and whether an answer is still waited for."""
+
+    @property
+    def vertical_scrollbar(self) -> LeanScrollBar:
+        """The scroll bar at the right, made when it is first asked for."""
+        bar = self._vertical_scrollbar
+        if not isinstance(bar, LeanScrollBar):
+            bar = LeanScrollBar(name="vertical", thickness=self.scrollbar_size_vertical)
+            self._vertical_scrollbar = bar
+            bar.display = False
+            app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]
+            app._start_widget(self, bar)  # pyright: ignore[reportPrivateUsage]
+        return bar
 
     # -- blocks ------------------------------------------------------------------------------------
 

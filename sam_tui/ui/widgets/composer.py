@@ -7,11 +7,14 @@ import os
 import re
 from collections.abc import Callable, Iterator
 
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import Binding
 from textual.content import Content
+from textual.geometry import Region
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult, Location
 
@@ -92,6 +95,8 @@ class PasteArea(Composer):
 
     def __init__(self, placeholder: str, *, id: str) -> None:
         super().__init__(placeholder, id=id)
+        self._styled: tuple[object, Style] | None = None
+        """The theme and the style that the rows were last drawn with; None once a rule has changed."""
         self._chips: dict[str, str] = {}
         """What each chip stands for; undo may bring one back, so none goes before the prompt is sent."""
 
@@ -168,6 +173,19 @@ class PasteArea(Composer):
             for match in _CHIP.finditer(self.document.get_line(row)):
                 if match[0] in self._chips:
                     yield match.span()
+
+    def notify_style_update(self) -> None:
+        """A rule of style changed."""
+        super().notify_style_update()
+        self._styled = None
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The rows of ``crop``. Textual works out every style of a text area again for each key."""
+        styled = (self._theme, self.rich_style)
+        if styled != self._styled:
+            self._styled = styled
+            return super().render_lines(crop)
+        return super(TextArea, self).render_lines(crop)
 
     def get_line(self, line_index: int) -> Text:
         """A line with its chips marked."""

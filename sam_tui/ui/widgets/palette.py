@@ -34,7 +34,7 @@ class ActionProvider(Provider):
 
 def titled(action: WorkbenchAction) -> str:
     """An action with its keys and its command, for the palette."""
-    command = f"/{action.slash}" if action.slash else ""
+    command = f"/{action.slash}" if action.slash else action.typed
     return "  ".join(part for part in (action.title, keys_of(action), command) if part)
 
 

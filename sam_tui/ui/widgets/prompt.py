@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -30,8 +31,8 @@ _PASSED_ON = {
 """Keys of a text area that are the workbench's instead."""
 
 _SHOWN_QUEUED = 3
-_ASK = "Ask anything · / commands · @ files · ! shell · F1 help"
-_STEER = "Enter: at the next step · Tab: when the turn has ended · Esc cancels it"
+_ASK = ("Ask anything", "/ commands", "@ files", "! shell", "F1 help")
+_STEER = ("Enter: at the next step", "Tab: when the turn has ended", "Esc cancels it")
 
 
 class PromptSource(Protocol):
@@ -78,7 +79,7 @@ class PromptArea(PasteArea):
     """Sends on Enter, large pastes whole, and goes through history at its first and last line."""
 
     def __init__(self) -> None:
-        super().__init__(_ASK, id="prompt")
+        super().__init__(" · ".join(_ASK), id="prompt")
         self.past: list[str] = []
         """Earlier prompts, oldest first: of the conversation, once they are through of others too."""
         self._all_past = False
@@ -130,7 +131,18 @@ class PromptArea(PasteArea):
     def steer(self, running: bool) -> None:
         """Whether a turn runs: then Tab and Alt+Enter let a prompt wait for its end."""
         self._steers = running
-        self.placeholder = Content(_STEER if running else _ASK)
+        self._say_how()
+
+    def on_resize(self) -> None:
+        """As much is said of what can be typed as fits."""
+        self._say_how()
+
+    def _say_how(self) -> None:
+        """Say on the empty prompt what can be typed: the first and the last in any case."""
+        words = list(_STEER if self._steers else _ASK)
+        while len(words) > 2 and cell_len(" · ".join(words)) >= self.size.width:
+            del words[-2]
+        self.placeholder = Content(" · ".join(words))
 
     def remember(self, text: str) -> None:
         """Add a prompt to the history."""

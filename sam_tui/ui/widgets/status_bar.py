@@ -162,6 +162,7 @@ class StatusBar(Widget):
         self._flashing: TimerHandle | None = None
         self._offer: Callable[[], str] = str
         """What can be done about what the agent waits for, in words; nothing at first."""
+        self._drawn = Content("")
         self._frame = 0
         self._moves = True
         self._timer: Timer | None = None
@@ -172,13 +173,14 @@ class StatusBar(Widget):
         self.show()
 
     def show(self) -> None:
-        """Draw again, and let the indicator move or rest."""
+        """Draw again if it tells something else now, and let the indicator move or rest."""
         if self._timer is not None:
             if self.activity.busy:
                 self._timer.resume()
             else:
                 self._timer.pause()
-        self.refresh()
+        if not (self.is_mounted and self._content().is_same(self._drawn)):
+            self.refresh()
 
     def offer_from(self, offer: Callable[[], str]) -> None:
         """Ask this what can be done about what the agent waits for, at each drawing while it is busy."""
@@ -213,6 +215,10 @@ class StatusBar(Widget):
 
     def render(self) -> "VisualType":
         """State on the left, the rest on the right, as much as fits."""
+        self._drawn = self._content()
+        return self._drawn
+
+    def _content(self) -> Content:
         width = self.size.width - 2
         self.standing.offer = self._offer() if self.activity.busy else ""
         # What is said in passing may need all but the mode: it says what that means.

@@ -85,8 +85,7 @@ def _all_paths(request: ApprovalRequest) -> bool:
 
 def _row(label: str, text: str, width: CardWidth, style: str = "$text-muted") -> Content:
     """A label and its text; further lines are indented below."""
-    room, content = width.columns - _LABEL, Content(text)
-    lines = content.wrap(room) if room >= _LEAST and content.cell_length > room else [content]
+    lines = _wrapped(Content(text), width.columns - _LABEL)
     return Content.assemble((f"{label:<{_LABEL}}", style), Content("\n" + " " * _LABEL).join(lines))
 
 
@@ -136,15 +135,23 @@ def _diff_content(diff: "Diff", request: ApprovalRequest, *, width: CardWidth) -
         (f"  +{diff.added}", "$success"),
         (f" -{diff.removed}", "$error"),
     )
-    return Content("\n").join([head, *_diff_lines(diff)])
+    return Content("\n").join([head, *_diff_lines(diff, width)])
 
 
-def _diff_lines(diff: "Diff") -> Sequence[Content]:
+def _diff_lines(diff: "Diff", width: CardWidth) -> Sequence[Content]:
+    """Each line, wrapped below its own text: what goes on can pass for no line of the change."""
     return [
-        Content(line).stylize(_STYLES.get(line[:1], "$foreground"))
+        Content.assemble(
+            line[:1], Content("\n ").join(_wrapped(Content(line[1:]), width.columns - 1))
+        ).stylize(_STYLES.get(line[:1], "$foreground"))
         for line in visible(diff.unified).expandtabs(4).split("\n")
         if line
     ]
+
+
+def _wrapped(content: Content, room: int) -> Sequence[Content]:
+    """The rows of a line where there is a width to fit, else the line as it is."""
+    return content.wrap(room) if room >= _LEAST and content.cell_length > room else [content]
 
 
 _SHORTEST_LABEL = 8
@@ -204,13 +211,13 @@ def covered_lines(request: ApprovalRequest, width: CardWidth = WHOLE) -> Content
         if not words or words == "this call only":
             continue
         figures = figures_of(choice) if choice else ""
-        rows.append(
-            Content.assemble(
-                (f"{key} {'offers' if button.name == 'wider' else 'covers'} ", "$text-muted"),
-                visible_line(words),
-                (f"  {figures}" if figures else "", "$text-muted"),
-            )
+        label = f"{key} {'offers' if button.name == 'wider' else 'covers'} "
+        text = Content.assemble(
+            visible_line(words), (f"  {figures}" if figures else "", "$text-muted")
         )
+        lines = _wrapped(text, width.columns - len(label))
+        below = Content("\n" + " " * len(label)).join(lines)
+        rows.append(Content.assemble((label, "$text-muted"), below))
     return Content("\n").join(rows)
 
 
