@@ -254,7 +254,8 @@ class Trace:
         for row in (notes / "tests").read_text("utf-8").splitlines():
             outcome, seconds, test = row.split(" ", 2)
             self.seconds[test] = float(seconds)
-            self.failed += [test] * (outcome == "failed")
+            if outcome == "failed" and test not in self.failed:  # it is said for call and teardown
+                self.failed.append(test)
         for row in (notes / "lines").read_text("utf-8").splitlines():
             module, line, test = row.split(" ", 2)
             name = names[int(module)]
