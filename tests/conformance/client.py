@@ -77,11 +77,10 @@ async def use(sam: Open, tools: list[str], calls: list[dict[str, Any]]) -> None:
 
 def kept(sam: Open) -> object:
     """The schema of the suite's tool of schemas, as the client keeps it."""
-    files = Path(sam.runtime.workspace.root).parent.rglob("data/**/*.json")
-    lists: list[list[dict[str, Any]]] = [
-        json.loads(file.read_text("utf-8")) for file in files if file.parent.name == "mcp-tools"
-    ]
-    tools = {row["name"]: row["schema"] for rows in lists for row in rows if "schema" in row}
+    folder = Path(sam.runtime.workspace.root).parent / "data" / "mcp-tools"
+    files = [file for file in folder.iterdir() if not file.name.startswith("approved-")]
+    lists: list[list[dict[str, Any]]] = [json.loads(file.read_text("utf-8")) for file in files]
+    tools = {row["name"]: row["schema"] for rows in lists for row in rows}
     return tools["json_schema_2020_12_tool"]
 
 
