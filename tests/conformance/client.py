@@ -71,7 +71,17 @@ async def use(sam: Open, tools: list[str], calls: list[dict[str, Any]]) -> None:
             listed = await sam.text("mcp__suite__resources_list")
             print(await sam.text(tool, uri=re.split(r"\s", listed, maxsplit=1)[0]))
         else:
-            print(await sam.text(tool, **ARGUMENTS.get(name, {})))
+            given = {"schema": kept(sam)} if name == "json_schema_echo" else ARGUMENTS.get(name, {})
+            print(await sam.text(tool, **given))
+
+
+def kept(sam: Open) -> object:
+    """The schema of the suite's tool of schemas, as the client keeps it."""
+    folder = Path(sam.runtime.workspace.root).parent / "data" / "mcp-tools"
+    files = [file for file in folder.iterdir() if not file.name.startswith("approved-")]
+    lists: list[list[dict[str, Any]]] = [json.loads(file.read_text("utf-8")) for file in files]
+    tools = {row["name"]: row["schema"] for rows in lists for row in rows}
+    return tools["json_schema_2020_12_tool"]
 
 
 async def main(url: str) -> int:

@@ -51,6 +51,7 @@ QUESTIONS: Mapping[str, types.InputRequest] = {
 ROUNDS: Mapping[str, tuple[Round, ...]] = {
     "test_input_required_result_elicitation": (("user_name",),),
     "test_streaming_elicitation": (("user_name",),),
+    "test_tool_with_task": (("user_name",),),
     "test_input_required_result_sampling": (("capital_question",),),
     "test_input_required_result_list_roots": (("client_roots",),),
     "test_input_required_result_request_state": (("confirm",),),

@@ -17,6 +17,8 @@ from mcp.shared.exceptions import MCPError
 from sam_tui.assembly import Options, build
 from sam_tui.core.bus import Bus
 from sam_tui.core.events import Event, Noticed, ToolProgressed
+from sam_tui.core.inquiries import Inquiries
+from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.runtime import Runtime
 from sam_tui.loopback.serving import listen, serve_until
 from sam_tui.mcp_server.calls import Calls
@@ -25,7 +27,7 @@ from sam_tui.mcp_server.http.sessions import McpSessions
 from sam_tui.mcp_server.library import Library, NotFound
 from sam_tui.mcp_server.protocol import ProtocolOffer, SamServer
 from sam_tui.mcp_server.subscriptions import Subscriptions
-from sam_tui.mcp_server.tasks import TaskState
+from sam_tui.mcp_server.tasks import EXTENSION, TaskState
 from sam_tui.mcp_server.toolbox import ToolRequest
 from tests.conformance.input_required import ROUNDS, answered
 
@@ -106,7 +108,14 @@ DRAFT: dict[str, object] = {
     "else": {"required": ["email"]},
     "additionalProperties": False,
 }
-ARGUMENTS: Mapping[str, dict[str, object]] = {"json_schema_2020_12_tool": DRAFT}
+REGION = {"region": {"type": "string", "x-mcp-header": "Region"}}
+ARGUMENTS: Mapping[str, dict[str, object]] = {
+    "json_schema_2020_12_tool": DRAFT,
+    "test_region": {"type": "object", "properties": REGION},
+}
+CONFIRMED = {"confirm_delete": ("confirm",), "multi_input": ("name", "confirm")}
+"""Calls that wait for the person's leave, once for each word."""
+FAULTY = "protocol_error_job"
 WANTING = "test_missing_capability"
 ASKING = ("test_sampling", WANTING, *FORMS, *ROUNDS)
 NOTHING: dict[str, object] = {"type": "object", "properties": {}}
@@ -115,9 +124,9 @@ NOTHING: dict[str, object] = {"type": "object", "properties": {}}
 class SuiteTools:
     """The toolbox: results as they are, progress and log by the bus as tools of ours tell them."""
 
-    def __init__(self, bus: Bus) -> None:
-        self._bus = bus
-        names = [*RESULTS, *ARGUMENTS, *ASKING]
+    def __init__(self, bus: Bus, inquiries: Inquiries) -> None:
+        self._bus, self._inquiries = bus, inquiries
+        names = [*RESULTS, *ARGUMENTS, *ASKING, *CONFIRMED, FAULTY]
         self.tools = tuple(
             types.Tool(name=n, description=n, input_schema=ARGUMENTS.get(n, NOTHING)) for n in names
         )
@@ -129,7 +138,15 @@ class SuiteTools:
     async def run(self, request: ToolRequest) -> types.CallToolResult:
         """Answer."""
         call, events = request.call, list[Event]()
-        await asyncio.sleep(float(request.arguments.get("seconds", request.name == "failing_job")))
+        slow = request.name in ("failing_job", FAULTY, "test_tool_with_task")
+        await asyncio.sleep(float(request.arguments.get("seconds", slow)))
+        if request.name == FAULTY:
+            raise MCPError(types.INTERNAL_ERROR, "This job fails")
+        wanted = CONFIRMED.get(request.name, ())
+        leaves = [ApprovalRequest(request.name, word, (), "it is a test", "/") for word in wanted]
+        await asyncio.gather(
+            *(self._inquiries.ask(call.conversation, call.id, leave) for leave in leaves)
+        )
         if "logging" in request.name:
             events += [Noticed(call.conversation, "warning", words) for words in STEPS]
         elif request.name == "test_tool_with_progress":
@@ -139,7 +156,8 @@ class SuiteTools:
             await asyncio.sleep(PAUSE)
         greeting = [text(f"Hello, {request.arguments.get('name', '')}!")]
         results = {**RESULTS, "greet": greeting}
-        blocks = list(results.get(request.name, [text(request.name)]))
+        words = str(request.arguments.get("words", request.name))
+        blocks = list(results.get(request.name, [text(words)]))
         return types.CallToolResult(
             content=blocks, is_error="error" in request.name or request.name == "failing_job"
         )
@@ -244,6 +262,12 @@ class SuitePrompts:
         return ("paris", "park", "party")
 
 
+def knows_tasks(context: Context) -> bool:
+    """Whether the client declares tasks."""
+    able = context.session.client_capabilities
+    return EXTENSION in ((able.extensions if able is not None else None) or {})
+
+
 class SuiteServer(SamServer):
     """Ours, with the calls that word their questions themselves."""
 
@@ -258,6 +282,16 @@ class SuiteServer(SamServer):
                 "This takes sampling",
                 data.model_dump(by_alias=True, exclude_none=True),
             )
+        if params.name == "test_tool_with_task":
+            result = answered(context, params)
+            if isinstance(result, types.InputRequiredResult):
+                return result
+            words = getattr(result.content[0], "text", "")
+            given = {"arguments": {"words": words}, "input_responses": None, "request_state": None}
+            return await super()._call_tool(context, params.model_copy(update=given))
+        if params.name == "failing_job" and not knows_tasks(context):
+            needed: dict[str, object] = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
+            raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "This is a task", needed)
         if params.name in ROUNDS:
             return answered(context, params)
         if params.name in ASKING:
@@ -316,7 +350,9 @@ async def serve(runtime: Runtime, calls: Calls, announce: Callable[[int], Awaita
     calls.connect(runtime.bus, runtime.inquiries)
     library = Library((SuiteResources(),), (SuitePrompts(),))
     subscriptions = Subscriptions(library, runtime.bus)
-    offer = ProtocolOffer((SuiteTools(runtime.bus),), library, "For tests.", grace=0.3)
+    offer = ProtocolOffer(
+        (SuiteTools(runtime.bus, runtime.inquiries),), library, "For tests.", grace=0.3
+    )
     server = SuiteServer(offer, calls, Clients(), subscriptions)
     listening = listen(0)
     security = TransportSecuritySettings(

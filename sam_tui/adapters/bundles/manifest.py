@@ -40,10 +40,10 @@ def _table(content: BundleContent) -> Mapping[str, object]:
 def unread_of(content: BundleContent) -> Iterator[str]:
     """What a manifest names that is not read from there."""
     for key, value in _table(content).items():
-        place = _PLACES.get(key, "")
+        path = _PLACES.get(key, "")
         named = cast("list[object]", value) if isinstance(value, list) else [value]
-        usual = all(isinstance(name, str) and os.path.normpath(name) == place for name in named)
-        if key in _ABOUT or (place and usual) or (key == "mcpServers" and isinstance(value, dict)):
+        usual = all(isinstance(name, str) and os.path.normpath(name) == path for name in named)
+        if key in _ABOUT or (path and usual) or (key == "mcpServers" and isinstance(value, dict)):
             continue
-        why = f"only {place} is read" if place else "it means nothing here"
+        why = f"only {path} is read" if path else "it means nothing here"
         yield f"{MANIFEST}: “{key[:80]}”: {why}"

@@ -98,7 +98,7 @@ def is_of_claude(matcher: str) -> bool:
     )
 
 
-def told(occasion: Occasion) -> Sequence[Mapping[str, object]]:
+def claude_fields(occasion: Occasion) -> Sequence[Mapping[str, object]]:
     """The fields of an event as Claude Code has them; of a call of several files or commands one each."""
     mode = occasion.fields.get("permission_mode", "")
     fields = {**occasion.fields, "permission_mode": _MODES.get(str(mode), mode)}
@@ -106,13 +106,15 @@ def told(occasion: Occasion) -> Sequence[Mapping[str, object]]:
     if counterpart is None or "tool_input" not in fields:
         return (fields,)
     inputs = list(_inputs(counterpart, occasion))
-    return [_with_input(fields, counterpart.tool, given) for given in inputs or [{}]]
+    return [_with_input(fields, counterpart.tool, tool_input) for tool_input in inputs or [{}]]
 
 
 def _inputs(counterpart: Counterpart, occasion: Occasion) -> Iterator[dict[str, object]]:
-    given = _input(occasion)
-    renamed = {theirs: given[ours] for ours, theirs in counterpart.names.items() if ours in given}
-    renamed |= _replacements(given)
+    tool_input = _input(occasion)
+    renamed = {
+        theirs: tool_input[ours] for ours, theirs in counterpart.names.items() if ours in tool_input
+    }
+    renamed |= _replacements(tool_input)
     paths = _paths(occasion)
     if counterpart.shell:
         yield {"command": f"{counterpart.shell} {shlex.join(paths)}"}
@@ -129,9 +131,9 @@ def _inputs(counterpart: Counterpart, occasion: Occasion) -> Iterator[dict[str, 
             yield {"file_path": path, **renamed}
 
 
-def _replacements(given: Mapping[str, object]) -> dict[str, object]:
+def _replacements(tool_input: Mapping[str, object]) -> dict[str, object]:
     """What several replacements take out and put in, one text each."""
-    entries = given.get("replacements")
+    entries = tool_input.get("replacements")
     rows = cast("list[dict[str, object]]", entries) if isinstance(entries, list) else []
     if not rows:
         return {}
@@ -140,21 +142,21 @@ def _replacements(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def _with_input(
-    fields: Mapping[str, object], tool: str, given: dict[str, object]
+    fields: Mapping[str, object], tool: str, tool_input: dict[str, object]
 ) -> Mapping[str, object]:
     response: Any = fields.get("tool_response")
     more: dict[str, object] = {}
     if isinstance(response, dict):
         answer = cast("dict[str, object]", response)
-        path = {"filePath": given["file_path"]} if "file_path" in given else {}
+        path = {"filePath": tool_input["file_path"]} if "file_path" in tool_input else {}
         output = {"stdout": answer.get("content", ""), "stderr": ""} if tool == "Bash" else {}
         more = {"tool_response": answer | path | output}
-    return {**fields, "tool_name": tool, "tool_input": given, **more}
+    return {**fields, "tool_name": tool, "tool_input": tool_input, **more}
 
 
 def _input(occasion: Occasion) -> dict[str, object]:
-    given = occasion.fields.get("tool_input")
-    return cast("dict[str, object]", given) if isinstance(given, dict) else {}
+    tool_input = occasion.fields.get("tool_input")
+    return cast("dict[str, object]", tool_input) if isinstance(tool_input, dict) else {}
 
 
 def _paths(occasion: Occasion) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from sam_tui.adapters.hooks.claude_calls import together, told
+from sam_tui.adapters.hooks.claude_calls import claude_fields, together
 from sam_tui.adapters.hooks.reading import matches, parse_hooks
 from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.trust import FolderTrust
@@ -249,7 +249,7 @@ class FileHooks:
         if not hook.claude:
             return await self._answer(hook, occasion, occasion.fields, confinement)
         answers: list[HookAnswer] = []
-        for fields in told(occasion):
+        for fields in claude_fields(occasion):
             answers.append(await self._answer(hook, occasion, fields, confinement))
             if answers[-1].word == "deny" or answers[-1].halt or answers[-1].warning:
                 break

@@ -101,8 +101,8 @@ def _fitting(
                 raise ValueError(f"x-mcp-header: {why}")
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(str(part) for part in first["loc"][2:])
-            faults.append((_called(fields, read[0], number), f"{place}: {first['msg']}"))
+            field = ".".join(str(part) for part in first["loc"][2:])
+            faults.append((_called(fields, read[0], number), f"{field}: {first['msg']}"))
         except ValueError as error:
             faults.append((_called(fields, read[0], number), str(error)))
         else:
