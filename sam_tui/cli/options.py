@@ -366,7 +366,7 @@ def open_runtime(
         values, configured = with_settings(values, workspace_of(values))
         options = replace(
             settings(values, attended=attended, responder=responder), notes=configured.notes,
-            keeps_terminals=keeps_terminals, program=program, browse=browse, reads=bool(values.get("reads")),
+            keeps_terminals=keeps_terminals, program=program, browse=browse, reads="reads" in values,
         )  # fmt: skip
         return build(options, environment(options.data_dir, configured))
     finally:
