@@ -182,8 +182,7 @@ def _cells(
     pens: list[Pen] = []
     for text, style, _ in strip:
         if not text.isprintable() or (not text.isascii() and DISPUTED.search(text)):
-            own = PLAIN if style is None else _pen_of(style, colours)
-            drawn = pictures.cells(text, style, own) if pictures is not None else None
+            drawn = _picture(text, style, colours, pictures)
             if drawn is None:
                 return None
             texts += (cell for cell, _ in drawn)
@@ -200,6 +199,15 @@ def _cells(
             blank = pen.blank
             pens += (blank if cell == " " else pen for cell in cells)
     return (texts, pens) if len(texts) == strip.cell_length else None
+
+
+def _picture(
+    text: str, style: Style | None, colours: ColorSystem, pictures: PictureCells | None
+) -> list[tuple[str, Pen]] | None:
+    """The cells of a picture; None for any other text, and where none is drawn."""
+    if pictures is None:
+        return None
+    return pictures.cells(text, style, PLAIN if style is None else _pen_of(style, colours))
 
 
 def _graphemes(text: str) -> list[str]:
