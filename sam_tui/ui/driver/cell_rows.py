@@ -181,7 +181,7 @@ def _cells(
     texts: list[str | None] = []
     pens: list[Pen] = []
     for text, style, _ in strip:
-        if not text.isprintable() or (not text.isascii() and DISPUTED.search(text)):
+        if _stands_for_more(text):
             drawn = _picture(text, style, colours, pictures)
             if drawn is None:
                 return None
@@ -199,6 +199,11 @@ def _cells(
             blank = pen.blank
             pens += (blank if cell == " " else pen for cell in cells)
     return (texts, pens) if len(texts) == strip.cell_length else None
+
+
+def _stands_for_more(text: str) -> bool:
+    """Whether a text has what controls the terminal, or characters of disputed width."""
+    return not text.isprintable() or (not text.isascii() and bool(DISPUTED.search(text)))
 
 
 def _picture(
