@@ -203,9 +203,8 @@ def _cells(strip: Strip, colours: ColorSystem, pictures: "PictureCells | None") 
     texts: list[str | None] = []
     pens: list[Pen] = []
     for text, style, _ in strip:
-        if not text.isprintable() or (not text.isascii() and DISPUTED.search(text)):
-            own = PLAIN if style is None else _pen_of(style, colours)
-            drawn = pictures.cells(text, style, own) if pictures is not None else None
+        if _stands_for_more(text):
+            drawn = _picture(text, style, colours, pictures)
             if drawn is None:
                 return None
             texts += (cell for cell, _ in drawn)
@@ -222,6 +221,20 @@ def _cells(strip: Strip, colours: ColorSystem, pictures: "PictureCells | None") 
             blank = pen.blank
             pens += (blank if cell == " " else pen for cell in cells)
     return (texts, pens) if len(texts) == strip.cell_length else None
+
+
+def _stands_for_more(text: str) -> bool:
+    """Whether a text has what controls the terminal, or characters of disputed width."""
+    return not text.isprintable() or (not text.isascii() and bool(DISPUTED.search(text)))
+
+
+def _picture(
+    text: str, style: Style | None, colours: ColorSystem, pictures: PictureCells | None
+) -> list[tuple[str, Pen]] | None:
+    """The cells of a picture; None for any other text, and where none is drawn."""
+    if pictures is None:
+        return None
+    return pictures.cells(text, style, PLAIN if style is None else _pen_of(style, colours))
 
 
 def _graphemes(text: str) -> list[str]:

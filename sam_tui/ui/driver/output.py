@@ -170,12 +170,13 @@ class Forgiving:
         """The descriptor of the file."""
         return self._file.fileno()
 
-    def hurry(self) -> None:
-        """Drop the frames that wait: what comes now has to be written."""
+    def hurry(self, text: str = "") -> None:
+        """Drop the frames that wait: this and what comes now has to be written."""
         with self._changed:
             while len(self._waiting) > 1:
                 self._size -= len(self._waiting.pop())
             self._dropped = False
+        self.write(text)
 
     def finish(self, seconds: float) -> None:
         """Wait until all is written; not for a terminal that takes nothing for so long."""
@@ -261,8 +262,11 @@ def lasting(driver: type[Driver]) -> type[Driver]:
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)  # pyright: ignore[reportUnknownMemberType]
             app: Any = self._begin_sized()
-            self.cells, self._frames = DrawnCells(erases=erases_in_ground(os.environ)), Frames()
-            self.answers = TerminalAnswers(self.process_message)
+            self.cells, self._frames, self.answers = (
+                DrawnCells(erases=erases_in_ground(os.environ)),
+                Frames(),
+                TerminalAnswers(self.process_message),
+            )
             self._hung_up = from_anywhere(lambda: app.exit(None, TERMINATED))
             self._behind = from_anywhere(partial(draw_again, app))
             self._file: Any = Forgiving(self._file, self._hung_up, self._behind)
@@ -281,8 +285,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
 
         def stop_application_mode(self) -> None:
             """Put the terminal back, also when it was left behind."""
-            self._file.hurry()
-            self._file.write(self.cells.ending())
+            self._file.hurry(self.cells.ending())
             super().stop_application_mode()
 
         def resume_application_mode(self) -> None:

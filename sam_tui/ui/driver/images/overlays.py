@@ -25,7 +25,7 @@ _KEPT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ImagePlace:
     """The cells of a picture on the screen."""
 
     top: int
@@ -58,9 +58,9 @@ class Overlays:
     later: Callable[[float], object]
     after: Callable[[Callable[[], object]], object]
     clock: Callable[[], float] = time.monotonic
-    _drawn: dict[int, Place] = field(default_factory=dict[int, Place])
-    _standing: dict[int, tuple[Place, float]] = field(
-        default_factory=dict[int, tuple[Place, float]]
+    _drawn: dict[int, ImagePlace] = field(default_factory=dict[int, ImagePlace])
+    _standing: dict[int, tuple[ImagePlace, float]] = field(
+        default_factory=dict[int, tuple[ImagePlace, float]]
     )
     """Pictures that are whole, and since when they stand there."""
     _starts: dict[int, tuple[CellRow, Starts]] = field(
@@ -82,9 +82,9 @@ class Overlays:
         clears, self._clears = self._clears, False
         return "\x1b[0m\x1b[2J" if clears else ""
 
-    def lost(self, rows: Mapping[int, CellRow], height: int) -> list[Place]:
+    def lost(self, rows: Mapping[int, CellRow], height: int) -> list[ImagePlace]:
         """The places of images that no longer belong there, now that the cells are these."""
-        standing: dict[int, tuple[Place, float]] = {}
+        standing: dict[int, tuple[ImagePlace, float]] = {}
         for number, place in self._whole(rows, height).items():
             before = self._standing.get(number)
             same = before is not None and before[0] == place
@@ -114,19 +114,19 @@ class Overlays:
                 self._drawn[number] = place
         return f"\x1b7{''.join(parts)}\x1b8" if parts else ""
 
-    def _whole(self, rows: Mapping[int, CellRow], height: int) -> dict[int, Place]:
+    def _whole(self, rows: Mapping[int, CellRow], height: int) -> dict[int, ImagePlace]:
         """The pictures of which every cell stands in its place; not in the last row, which may scroll."""
         starts = {y: self._starts_of(y, row) for y, row in rows.items() if y < height - 1}
-        whole: dict[int, Place] = {}
+        whole: dict[int, ImagePlace] = {}
         for top, found in starts.items():
             for (number, row), left in found.items():
-                placement = self.placements.placement(number)
+                placement = self.placements.placed.get(number)
                 if row or placement is None:
                     continue
                 columns, count = placement.size
                 below = (starts.get(top + at, {}).get((number, at)) for at in range(count))
                 if all(column == left for column in below):
-                    whole[number] = Place(top, left, columns, count)
+                    whole[number] = ImagePlace(top, left, columns, count)
         return whole
 
     def _starts_of(self, y: int, row: CellRow) -> Starts:
@@ -144,7 +144,7 @@ class Overlays:
                 column += 1
                 continue
             number, row, first = cell_of(text)
-            placement = self.placements.placement(number)
+            placement = self.placements.placed.get(number)
             columns = placement.size[0] if placement is not None and not first else 1
             cells = [cell_text(number, row, at) for at in range(columns)]
             if not first and texts[column : column + columns] == cells:
@@ -154,7 +154,7 @@ class Overlays:
 
     def _image(self, number: int) -> str:
         """What draws a picture at the cursor; empty until that is made."""
-        placement = self.placements.placement(number)
+        placement = self.placements.placed.get(number)
         key = (number, *self.cell_size())
         if key not in self._images and placement is not None:
             while len(self._images) >= _KEPT:

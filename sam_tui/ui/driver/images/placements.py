@@ -76,7 +76,7 @@ class Placements:
 
     protocol: Protocol
     tmux: bool = False
-    _placed: OrderedDict[int, Placement] = field(default_factory=OrderedDict[int, Placement])
+    placed: OrderedDict[int, Placement] = field(default_factory=OrderedDict[int, Placement])
     _next: int = 0
     _first_id: int = field(default_factory=lambda: 0x10000 + secrets.randbelow(0xEF0000))
     _removed: list[int] = field(default_factory=list[int])
@@ -85,22 +85,18 @@ class Placements:
 
     def place(self, graphic: Graphic, cells: Cells) -> int:
         """The number of a picture in these cells, for ``cell_text``."""
-        for number, placement in self._placed.items():
+        for number, placement in self.placed.items():
             if placement.graphic is graphic and placement.cells == cells:
-                self._placed.move_to_end(number)
+                self.placed.move_to_end(number)
                 return number
         number = self._next % DIGITS**2
         self._next += 1
-        self._placed[number] = Placement(number, graphic, cells)
-        while len(self._placed) > _KEPT:
-            oldest, placement = self._placed.popitem(last=False)
+        self.placed[number] = Placement(number, graphic, cells)
+        while len(self.placed) > _KEPT:
+            oldest, placement = self.placed.popitem(last=False)
             if placement.sent:
                 self._removed.append(oldest)
         return number
-
-    def placement(self, number: int) -> Placement | None:
-        """The placement of that number, where it is kept."""
-        return self._placed.get(number)
 
     def cells(self, text: str, style: Style | None, pen: Pen) -> list[tuple[str, Pen]] | None:
         """The cells of a text that consists of a picture's; None for any other."""
@@ -111,7 +107,7 @@ class Placements:
 
     def _cell(self, text: str, style: Style | None, pen: Pen) -> tuple[str, Pen]:
         number, row, column = cell_of(text)
-        placement = self._placed.get(number)
+        placement = self.placed.get(number)
         if placement is None or style is None or style.color is None or style.bgcolor is None:
             return HALF, pen
         columns, rows = placement.size
@@ -144,13 +140,13 @@ class Placements:
 
     def forget(self) -> None:
         """The terminal may have lost all it had."""
-        for placement in self._placed.values():
+        for placement in self.placed.values():
             placement.sent = False
 
     def end(self) -> str:
         """Have the terminal forget all images that it was handed."""
-        self._removed += [n for n, placement in self._placed.items() if placement.sent]
-        for placement in self._placed.values():
+        self._removed += [n for n, placement in self.placed.items() if placement.sent]
+        for placement in self.placed.values():
             placement.sent = False
         self._waiting = []
         return self.transmissions()
