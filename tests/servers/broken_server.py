@@ -28,7 +28,7 @@ BROKEN: dict[str, list[Any]] = {
 
 
 def page(method: str, cursor: str) -> dict[str, Any]:
-    """A page, which names as the next one what was asked for: ``again``, a ``number``, or (empty) another."""
+    """A page, which names the next one as asked for: ``again``, a ``number``, or (empty) another."""
     key = method.split("/")[-2].replace("templates", "resourceTemplates")
     named = {"again": "again", "number": 5, "": f"{cursor}x"}
     following = {"nextCursor": named[sys.argv[1]]} if len(sys.argv) > 1 else {}
