@@ -23,9 +23,9 @@ RAW = Path(__file__).with_name("raw_server.py")
 Server = Mapping[str, Any]
 
 
-def raw(*behaviour: str, **more: Any) -> dict[str, Any]:
+def raw(behaviour: str = "plain", **more: Any) -> dict[str, Any]:
     """How a file names the raw server."""
-    return {"command": sys.executable, "args": ["-I", "-S", str(RAW), *behaviour], **more}
+    return {"command": sys.executable, "args": ["-I", "-S", str(RAW), behaviour], **more}
 
 
 @dataclass

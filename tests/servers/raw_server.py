@@ -67,30 +67,6 @@ answers: dict[Any, threading.Event] = {}
 results: dict[Any, dict[str, Any]] = {}
 unread: list[int] = []
 capabilities: dict[str, Any] = {}
-BROKEN: dict[str, list[Any]] = {
-    "tools/list": [
-        {"name": "good", "inputSchema": {"type": "object"}, "outputSchema": {"type": 5}},
-        {"name": "hints", "inputSchema": {}, "annotations": {"readOnlyHint": "maybe"}, "icons": 3},
-        {"name": "nothing"},
-        {"name": "list", "inputSchema": []},
-        {"name": "text", "inputSchema": {"type": "string"}},
-        {"name": "fields", "inputSchema": {"type": "object", "properties": ["a"]}},
-        {"name": "", "inputSchema": {"type": "object"}},
-        {"name": 5, "inputSchema": {"type": "object"}},
-        {"name": "good", "inputSchema": {"type": "object"}, "description": "Another."},
-        {"name": "x" * 300, "inputSchema": {"type": "object"}},
-        {"name": "told", "description": ["a"], "inputSchema": {"type": "object"}},
-        "a word",
-        None,
-    ],
-    "resources/list": [{"uri": "a://b", "name": "b", "size": "big"}, {"uri": 7, "name": "c"}, 1],
-    "resources/templates/list": [{"uriTemplate": "a://{b}", "name": "t"}, {"name": "u"}],
-    "prompts/list": [{"name": "p"}, {"name": "q", "arguments": [{"name": 1}]}],
-}
-"""Lists in which some entries do not fit the protocol."""
-lists: dict[str, list[Any]] = {}
-pages: list[Any] = []
-"""What each page of ``lists`` names as the next one; empty for another one for ever."""
 lock = threading.Lock()
 
 
@@ -293,16 +269,6 @@ HANDS: dict[str, Callable[[Given, Any], dict[str, Any]]] = {
 }
 
 
-def listed(method: str, cursor: Any) -> dict[str, Any]:
-    """A page of a list."""
-    named = {"again": "again", "number": 5, "": f"{cursor or ''}x"}
-    following = {"nextCursor": named[pages[0]]} if pages else {}
-    return {
-        method.split("/")[-2].replace("templates", "resourceTemplates"): lists[method],
-        **following,
-    }
-
-
 def call(request: Any, params: Given) -> dict[str, Any]:
     """What a tool answers."""
     given: Given = {**(params.get("arguments") or {}), "_meta": params.get("_meta") or {}}
@@ -317,14 +283,11 @@ def answer(message: dict[str, Any]) -> None:
     match method:
         case "initialize":
             capabilities.update(params["capabilities"])
-            more: dict[str, Any] = {"resources": {}, "prompts": {}} if lists else {}
             result: dict[str, Any] = {
                 "protocolVersion": "2025-11-25",
-                "capabilities": {"tools": {"listChanged": True}, **more},
+                "capabilities": {"tools": {"listChanged": True}},
                 "serverInfo": {"name": "raw", "version": "1"},
             }
-        case method if method in lists:
-            result = listed(method, params.get("cursor"))
         case "tools/list":
             result = {"tools": [{"name": name, **tool} for name, tool in TOOLS.items()]}
         case "tools/call" if params["name"] == "refuse":
@@ -381,26 +344,17 @@ def hostile() -> None:
     TOOLS.update({n: {"inputSchema": {"type": "object", **s}} for n, s in schemas.items()})
 
 
-def many() -> None:
-    """More tools than anybody takes."""
-    about = {"description": "One of many.", "inputSchema": TEXT}
-    TOOLS.update({f"t{i:03}": about for i in range(300)})
-
-
 def shout() -> None:
     """Flood standard error."""
     while True:
         sys.stderr.write("look at me " * 1000)
 
 
-def main(behaviour: str, *more: Any) -> None:
+def main(behaviour: str) -> None:
     """Serve: ``plain``, ``noise`` (lines that are no messages first), ``flood`` (nothing else, for
     ever), ``mute`` (reads and never answers), ``exit`` (ends at once), ``hostile``, ``many`` tools,
-    ``loud`` (floods standard error), ``changed`` (another ``echo``), ``late`` (serves
-    once somebody writes to the pipe ``go``), ``broken`` lists, whose pages all name ``more`` as the next
-    (empty: another each)."""
-    pages.extend(more)
-    lists.update({"broken": BROKEN}.get(behaviour, {}))
+    ``loud`` (floods standard error), ``changed`` (another ``echo``), ``late``
+    (serves once somebody writes to the pipe ``go``)."""
     match behaviour:
         case "noise":
             print("Welcome to the server!\n{not json\n\n[1, 2]", flush=True)
@@ -425,11 +379,13 @@ def main(behaviour: str, *more: Any) -> None:
             with open("go", encoding="utf-8") as pipe:
                 pipe.read()
         case "many":
-            many()
+            TOOLS.update({
+                f"t{i:03}": {"description": "One of many.", "inputSchema": TEXT} for i in range(300)
+            })
         case _:
             pass
     serve()
 
 
 if __name__ == "__main__":
-    main(*(sys.argv[1:] or ["plain"]))
+    main(sys.argv[1] if len(sys.argv) > 1 else "plain")

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -12,9 +14,9 @@ from mcp_types import JSONRPCMessage, JSONRPCNotification, JSONRPCRequest, JSONR
 
 from sam_tui.adapters.mcp_client.session import BURST, Paced
 from sam_tui.core.inquiry import Approval, Question
+from tests.servers.broken_server import BROKEN
 from tests.servers.conftest import House, raw
 from tests.servers.http_server import serving
-from tests.servers.raw_server import BROKEN
 
 
 @pytest.mark.requirement("servers:changed-tool")
@@ -154,6 +156,12 @@ async def test_what_nobody_asked_for_is_left_unread_after_a_burst(
     sending.close()
 
 
+def broken(*following: str) -> dict[str, Any]:
+    """How a file names the server of broken lists."""
+    script = Path(__file__).with_name("broken_server.py")
+    return {"command": sys.executable, "args": ["-I", "-S", str(script), *following]}
+
+
 _LEFT_OUT = (
     ("nothing", "inputSchema: Field required"),
     ("list", "inputSchema: Input should be a valid dictionary"),
@@ -179,7 +187,7 @@ async def test_entries_that_do_not_fit_the_protocol_are_left_out_alone_and_told(
 ) -> None:
     with serving() as site:
         site.lists = BROKEN
-        house.user(one=raw("broken") if transport == "stdio" else {"url": site.url})
+        house.user(one=broken() if transport == "stdio" else {"url": site.url})
         house.policy('[[rule]]\neffect = "allow"\noperation = "mcp__one__*"\n')
         async with house.open() as sam:
             names = await sam.arrive()
@@ -216,7 +224,7 @@ async def test_entries_that_do_not_fit_the_protocol_are_left_out_alone_and_told(
 async def test_a_list_that_does_not_end_is_read_so_far_and_told(
     house: House, following: str, why: str
 ) -> None:
-    house.user(one=raw("broken", following))
+    house.user(one=broken(following))
     async with house.open() as sam:
         assert "mcp__one__good" in await sam.arrive()
         assert why in sam.reports["one"].left_out

@@ -41,9 +41,15 @@ def unread_of(content: BundleContent) -> Iterator[str]:
     """What a manifest names that is not read from there."""
     for key, value in _table(content).items():
         path = _PLACES.get(key, "")
-        named = cast("list[object]", value) if isinstance(value, list) else [value]
-        usual = all(isinstance(name, str) and os.path.normpath(name) == path for name in named)
-        if key in _ABOUT or (path and usual) or (key == "mcpServers" and isinstance(value, dict)):
+        if key in _ABOUT or _is_usual(key, value, path):
             continue
         why = f"only {path} is read" if path else "it means nothing here"
         yield f"{MANIFEST}: “{key[:80]}”: {why}"
+
+
+def _is_usual(key: str, value: object, path: str) -> bool:
+    """Whether a manifest names what is read anyway."""
+    if key == "mcpServers" and isinstance(value, dict):
+        return True
+    named = cast("list[object]", value) if isinstance(value, list) else [value]
+    return bool(path) and all(isinstance(n, str) and os.path.normpath(n) == path for n in named)

@@ -110,17 +110,10 @@ def claude_fields(occasion: Occasion) -> Sequence[Mapping[str, object]]:
 
 
 def _inputs(counterpart: Counterpart, occasion: Occasion) -> Iterator[dict[str, object]]:
-    tool_input = _input(occasion)
-    renamed = {
-        theirs: tool_input[ours] for ours, theirs in counterpart.names.items() if ours in tool_input
-    }
-    renamed |= _replacements(tool_input)
-    paths = _paths(occasion)
+    renamed, paths = _renamed(counterpart, occasion), _paths(occasion)
     if counterpart.shell:
         yield {"command": f"{counterpart.shell} {shlex.join(paths)}"}
     elif not counterpart.merged:
-        if "file_path" in renamed and paths:
-            renamed["file_path"] = paths[0]
         yield renamed
     elif counterpart.tool == "Bash":
         for access in (located.access for located in occasion.accesses):
@@ -129,6 +122,17 @@ def _inputs(counterpart: Counterpart, occasion: Occasion) -> Iterator[dict[str, 
     else:
         for path in paths:
             yield {"file_path": path, **renamed}
+
+
+def _renamed(counterpart: Counterpart, occasion: Occasion) -> dict[str, object]:
+    """The input by Claude Code's names; one file by its real path."""
+    tool_input, paths = _input(occasion), _paths(occasion)
+    renamed = {
+        theirs: tool_input[ours] for ours, theirs in counterpart.names.items() if ours in tool_input
+    }
+    if "file_path" in renamed and paths:
+        renamed["file_path"] = paths[0]
+    return renamed | _replacements(tool_input)
 
 
 def _replacements(tool_input: Mapping[str, object]) -> dict[str, object]:
