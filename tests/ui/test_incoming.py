@@ -8,6 +8,7 @@ from textual import events
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
+from sam_tui.ui.driver.images.answers import TerminalAnswers
 from sam_tui.ui.driver.keys import Pastes, read_input
 
 
@@ -18,7 +19,7 @@ def heard(data: bytes) -> list[str]:
     os.close(writing)
     told: list[Message] = []
     try:
-        read_input(reading, Event(), told.append, debug=False)
+        read_input(reading, Event(), told.append, TerminalAnswers(told.append), debug=False)
     finally:
         os.close(reading)
     return [

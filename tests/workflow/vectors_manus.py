@@ -121,10 +121,10 @@ FETCHING: Mapping[str, Vector] = {
     ),
     "D4.23": kept(
         "a host that is not there", BROKEN,
-        "web/door::test_a_name_that_is_not_there_and_a_closed_port_are_told",
+        "web/url_guard::test_a_name_that_is_not_there_and_a_closed_port_are_told",
     ),
     "D4.24": kept(
-        "one that does not answer", "web/door::test_a_server_that_never_ends_is_left_at_the_time_limit"
+        "one that does not answer", "web/url_guard::test_a_server_that_never_ends_is_left_at_the_time_limit"
     ),
     "D4.25": kept("404", SIDE),
     "D4.26": kept("the limiter refuses", TOO_MANY),

@@ -24,6 +24,7 @@ from sam_tui.ui.driver.images.overlays import Overlays
 from sam_tui.ui.driver.images.placements import Graphic, Placements
 from sam_tui.ui.driver.keys import TerminalTold
 from sam_tui.ui.messages import PictureWanted
+from sam_tui.ui.timers import after
 from sam_tui.ui.programs import started
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class TerminalPictures:
     def _draw_later(self, seconds: float) -> None:
         if not self._waits:
             self._waits = True
-            self._app.set_timer(seconds, self._draw_again)
+            after(self._app, seconds, self._draw_again)
 
     def _draw_after(self, make: Callable[[], object]) -> None:
         self._app.run_worker(self._made(make), group="pictures")
