@@ -8,8 +8,7 @@ from textual import events
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
-from sam_tui.ui.driver.images.answers import TerminalAnswers
-from sam_tui.ui.driver.keys import Pastes, read_input
+from sam_tui.ui.driver.keys import Pastes, TerminalAnswers, read_input
 
 
 def heard(data: bytes) -> list[str]:

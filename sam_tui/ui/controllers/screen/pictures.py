@@ -24,8 +24,8 @@ from sam_tui.ui.driver.images.overlays import Overlays
 from sam_tui.ui.driver.images.placements import Graphic, Placements
 from sam_tui.ui.driver.keys import TerminalTold
 from sam_tui.ui.messages import PictureWanted
-from sam_tui.ui.timers import after
 from sam_tui.ui.programs import started
+from sam_tui.ui.timers import after
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.documents import Pictures, Raster
