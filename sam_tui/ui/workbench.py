@@ -235,7 +235,7 @@ class Workbench:
             case PictureWanted():
                 self._front.screen.run_worker(self._pictures.show(event), group="pictures")
             case TerminalTold():
-                self._pictures.hear(event)
+                self._pictures.receive(event)
             case Worker.StateChanged():
                 self._end_turn(cast("Worker[object]", event.worker))  # pyright: ignore[reportUnknownMemberType]
             case _:

@@ -183,15 +183,7 @@ class Driver:
 
     def _keep(self, record: TaskRecord, result: SubTaskResult) -> tuple[bool, str]:
         """Write down what came home; whether the task went well, and its patch."""
-        data = HeadlessResult()
-        why = result.error_details.message if result.error_details else ""
-        if result.result_data is not None:
-            try:
-                data = HeadlessResult.model_validate(result.result_data)
-            except ValidationError as error:
-                why = f"The result is not of the form: {error.errors()[0]['msg']}"
-        if result.status == "COMPLETED" and result.worker_agent_role != FLEET_ROLE:
-            why = f"A worker of another role answered: {result.worker_agent_role}."
+        data, why = _checked(result)
         good = result.status == "COMPLETED" and not why
         record.answer, record.error, record.worker = data.answer, why, data.worker
         record.cost = record.cost if data.cost is None else (record.cost or 0) + data.cost
@@ -303,3 +295,17 @@ class Driver:
 async def _threaded(call: Callable[..., Result], *arguments: object) -> Result:
     """The database and git are waited for in a thread."""
     return await asyncio.to_thread(call, *arguments)
+
+
+def _checked(result: SubTaskResult) -> tuple[HeadlessResult, str]:
+    """The data of a worker's result, and what is wrong with it; empty if nothing is."""
+    data = HeadlessResult()
+    why = result.error_details.message if result.error_details else ""
+    if result.result_data is not None:
+        try:
+            data = HeadlessResult.model_validate(result.result_data)
+        except ValidationError as error:
+            why = f"The result is not of the form: {error.errors()[0]['msg']}"
+    if result.status == "COMPLETED" and result.worker_agent_role != FLEET_ROLE:
+        why = f"A worker of another role answered: {result.worker_agent_role}."
+    return data, why

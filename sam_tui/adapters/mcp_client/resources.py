@@ -82,6 +82,21 @@ def fit_entries(message: object) -> None:
     }
 
 
+def _read_fields(fields: dict[str, Any], read: Sequence[str]) -> dict[str, Any]:
+    """The fields that are read of an entry; the schema of a tool is always that of an object."""
+    fitted = {name: fields[name] for name in read if name in fields}
+    schema = fitted.get("inputSchema")
+    if isinstance(schema, dict):
+        fitted["inputSchema"] = {"type": "object", **cast("dict[str, Any]", schema)}
+    return fitted
+
+
+def _require_headers(schema: Any) -> None:
+    """Raises ``ValueError`` if ``x-mcp-header`` of a schema names no header that can be sent."""
+    if schema and (why := find_invalid_x_mcp_header(schema)):
+        raise ValueError(f"x-mcp-header: {why}")
+
+
 def _fitting(
     key: str, entries: list[Any], modern: bool, faults: list[tuple[str, str]]
 ) -> Iterator[dict[str, Any]]:
@@ -91,14 +106,11 @@ def _fitting(
             faults.append((f"(entry {number})", "it is no object"))
             continue
         fields = cast("dict[str, Any]", entry)
-        fitted = {name: fields[name] for name in read if name in fields}
-        schema = fitted.get("inputSchema")
-        if isinstance(schema, dict):
-            fitted["inputSchema"] = schema = {"type": "object", **cast("dict[str, Any]", schema)}
+        fitted = _read_fields(fields, read)
         try:
             validate_server_result(method, _REVISION, {key: [fitted]})
-            if modern and schema and (why := find_invalid_x_mcp_header(schema)):
-                raise ValueError(f"x-mcp-header: {why}")
+            if modern:
+                _require_headers(fitted.get("inputSchema"))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             field = ".".join(str(part) for part in first["loc"][2:])

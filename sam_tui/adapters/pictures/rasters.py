@@ -121,9 +121,9 @@ def _pixels(answer: bytes, size: tuple[int, int]) -> Pixels | None:
     palette = answer[_PIXELS.size : _PIXELS.size + colours]
     indices = answer[_PIXELS.size + colours :]
     fits = 0 < width <= size[0] and 0 < height <= size[1] and len(indices) == width * height
-    known = len(palette) == colours <= 3 * _COLOURS and colours % 3 == 0
+    valid = len(palette) == colours <= 3 * _COLOURS and colours % 3 == 0
     return (
         Pixels(width, height, palette, indices)
-        if fits and known and max(indices) < colours // 3
+        if fits and valid and max(indices) < colours // 3
         else None
     )

@@ -107,8 +107,8 @@ class FileDefinitions:
             refused.append(FileProblem(printable(folder), why))
         return listed[:MOST], refused
 
-    def _names(self, folder: str, origin: FileOrigin, wanted: str) -> list[str]:
-        return [name for name, kind in self._entries(folder, origin) if kind == wanted]
+    def _names(self, folder: str, origin: FileOrigin, kind_name: str) -> list[str]:
+        return [name for name, kind in self._entries(folder, origin) if kind == kind_name]
 
     def _entries(self, folder: str, origin: FileOrigin) -> list[tuple[str, str]]:
         """The names in a folder in order, with their kinds."""

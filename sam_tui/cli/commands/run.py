@@ -105,17 +105,22 @@ def _run_once(values: Values, request: HeadlessRequest, interrupts: Interrupts, 
         return report_failure(request, RunOutcome(interrupted.subtype, "", "Cancelled", why), out)
 
 
+def _prompt_of(values: Values, approvals: "Approvals | None") -> tuple[PromptInput, int | None]:
+    """The prompt, and the descriptor that messages are read from instead, if they are."""
+    descriptor = input_descriptor()
+    if approvals is not None and approvals.entries and values["prompt"] is None:
+        return PromptInput(approvals.prompt), None
+    if values["input_format"] == "stream-json":
+        return PromptInput(""), descriptor
+    return read_prompt(values["prompt"], descriptor, forced=values["wait_stdin"]), None
+
+
 def _prepare(values: Values, request: HeadlessRequest) -> tuple[HeadlessRequest, Runtime]:
     """All that comes before the first event: prompt, answers, runtime, conversation."""
     if values.get("session_id"):
         request = replace(request, conversation=named_conversation(values["session_id"]))
     approvals = _approvals(values)
-    prompt, messages = PromptInput(""), input_descriptor()
-    if approvals is not None and approvals.entries and values["prompt"] is None:
-        prompt, messages = PromptInput(approvals.prompt), None
-    elif values["input_format"] != "stream-json":
-        prompt = read_prompt(values["prompt"], messages, forced=values["wait_stdin"])
-        messages = None
+    prompt, messages = _prompt_of(values, approvals)
     attended: bool | Attends = values["inquiries_fd"] is not None
     if attended:
         from sam_tui.headless.inquiries_line import require_socket

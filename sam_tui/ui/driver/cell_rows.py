@@ -179,7 +179,7 @@ class StripCells:
     """The cells of strips, computed once for each: rows that scroll are the same strips again."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, ColorSystem], tuple[Strip, Cells | None]] = {}
+        self._entries: dict[tuple[int, ColorSystem], tuple[Strip, Cells | None]] = {}
         """By the identity of a strip, which is held so that no other gets it."""
 
     def of(
@@ -189,12 +189,12 @@ class StripCells:
         if pictures is not None:  # what its cells are changes with the images that the terminal has
             return _cells(strip, colours, pictures)
         name = (id(strip), colours)
-        if (known := self._known.get(name)) is not None:
-            return known[1]
-        if len(self._known) >= _STRIPS:
-            self._known.clear()
+        if (entry := self._entries.get(name)) is not None:
+            return entry[1]
+        if len(self._entries) >= _STRIPS:
+            self._entries.clear()
         cells = _cells(strip, colours, None)
-        self._known[name] = (strip, cells)
+        self._entries[name] = (strip, cells)
         return cells
 
 

@@ -102,6 +102,17 @@ class DrawnCells:
                 row.put(x, strip, self._cells.of(strip, colours, self.pictures))
         return target
 
+    def _write_rows(self, target: dict[int, CellRow], output: "Output") -> dict[int, list[int]]:
+        """Write the cells that changed; returns their columns by row."""
+        written: dict[int, list[int]] = {}
+        for y in sorted(target):
+            if columns := target[y].changed(self._row(y)):
+                output.row(y, target[y], columns)
+                written[y] = columns
+            self._rows[y] = target[y]
+        self.rows_drawn += len(written)
+        return written
+
     def render(self, pieces: Iterator[Piece], console: Console) -> str:
         """The sequences that bring the pieces to the terminal."""
         colours = console._color_system or ColorSystem.TRUECOLOR  # pyright: ignore[reportPrivateUsage]
@@ -113,13 +124,7 @@ class DrawnCells:
         output = Output(console, erases=self.erases and not uncovered)
         if len(target) > 2 and over is None:
             self._move_rows(target, output)
-        written: dict[int, list[int]] = {}
-        for y in sorted(target):
-            if columns := target[y].changed(self._row(y)):
-                output.row(y, target[y], columns)
-                written[y] = columns
-            self._rows[y] = target[y]
-        self.rows_drawn += len(written)
+        written = self._write_rows(target, output)
         before = self.pictures.transmissions() if self.pictures is not None else ""
         if over is None:
             return before + output.text()
@@ -128,11 +133,11 @@ class DrawnCells:
     def _uncover(self, over: "Overlays", target: dict[int, CellRow]) -> bool:
         """Have all cells written anew below images that no longer belong there; whether there are any."""
         lost = over.lost({**self._rows, **target}, self._size.height)
-        for place in lost:
-            for y in range(place.top, place.top + place.rows):
+        for area in lost:
+            for y in range(area.top, area.top + area.rows):
                 before = self._row(y).copy()
                 target.setdefault(y, self._row(y))
-                before.texts[place.left : place.left + place.columns] = [None] * place.columns
+                before.texts[area.left : area.left + area.columns] = [None] * area.columns
                 self._rows[y] = before
         return bool(lost)
 
@@ -252,11 +257,8 @@ class Output:
         after = at + 1
         while after < len(row.texts) and row.texts[after] == "":
             after += 1
-        known = after < len(row.texts)
-        if known and text[0] == PLACEHOLDER:
-            known = (row.texts[after] or "")[:1] == PLACEHOLDER
         if self._cursor is not None:
-            self._cursor = (self._cursor[0], after) if known else None
+            self._cursor = (self._cursor[0], after) if _advances(text, row, after) else None
         return after
 
     def _go(self, y: int, x: int, row: CellRow) -> None:
@@ -342,3 +344,11 @@ def _chops(update: ChopsUpdate) -> Iterator[Piece]:
 def _is_plain(text: str | None) -> bool:
     """Whether a cell holds a character that is written as it is."""
     return text is not None and text.isascii() and text >= " "
+
+
+def _advances(text: str, row: CellRow, after: int) -> bool:
+    """Whether the cursor stands in the next cell once a text is written: not at the end of a row, and of
+    an image's cells only before another one."""
+    if after >= len(row.texts):
+        return False
+    return text[0] != PLACEHOLDER or (row.texts[after] or "")[:1] == PLACEHOLDER

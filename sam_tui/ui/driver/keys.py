@@ -190,8 +190,8 @@ class TerminalAnswers:
         if not self.expected or "\x1b" not in text:
             return text
         text = _ANSWER.sub(self._answer, text)
-        if begun := _BEGUN.search(text):
-            self._partial, text = begun[0], text[: begun.start()]
+        if partial := _BEGUN.search(text):
+            self._partial, text = partial[0], text[: partial.start()]
         return text
 
     def overdue(self) -> str:
@@ -242,7 +242,7 @@ def read_input(
     # One byte that is none of UTF-8 would end a strict one, and with it the workbench.
     decode = getincrementaldecoder("utf-8")("replace").decode
 
-    def tell(messages: Iterable[Message]) -> None:
+    def deliver(messages: Iterable[Message]) -> None:
         for message in messages:
             pass_on(message)
 
@@ -257,7 +257,7 @@ def read_input(
                 if not data:
                     return
                 if text := answers.without(grounds.without(pastes.tamed(decode(data)))):
-                    tell(parser.feed(text))
+                    deliver(parser.feed(text))
             elif keys := answers.overdue():
-                tell(parser.feed(keys))
-            tell(parser.tick())
+                deliver(parser.feed(keys))
+            deliver(parser.tick())

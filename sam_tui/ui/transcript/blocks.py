@@ -175,7 +175,7 @@ class Picture:
 
     image: "Image"
     raster: "Raster | None" = None
-    place: "PlacePicture | None" = None
+    register: "PlacePicture | None" = None
     """Gives its cells a number by which the terminal draws it."""
 
 

@@ -159,7 +159,7 @@ class BlockPane(Viewport):
     # -- blocks ------------------------------------------------------------------------------------
 
     def _show_picture(
-        self, order: int, raster: "Raster | None", place: "PlacePicture | None"
+        self, order: int, raster: "Raster | None", register: "PlacePicture | None"
     ) -> None:
         """Draw a decoded image; without a raster only its label."""
         index = self.ledger.find(order)
@@ -168,7 +168,7 @@ class BlockPane(Viewport):
         self.asked_pictures[order] = False
         block = self.ledger[index]
         if isinstance(block.content, Picture):
-            content = replace(block.content, raster=raster, place=place)
+            content = replace(block.content, raster=raster, register=register)
             self.update_block(index, replace(block, content=content))
 
     def update_block(self, index: int, block: Block) -> None:

@@ -35,9 +35,9 @@ def watch(control: socket.socket) -> Census | None:
     counted: dict[int, Census] = {}
     looks = 0
     while True:
-        heard = bool(select.select([control], [], [], COUNT_SECONDS if counted else None)[0])
+        readable = bool(select.select([control], [], [], COUNT_SECONDS if counted else None)[0])
         _count(counted, control)
-        if not heard:
+        if not readable:
             looks += 1
             if census is not None and looks % _LOOKS == 0:
                 drop_ended(census, counted)
@@ -53,13 +53,19 @@ def watch(control: socket.socket) -> Census | None:
         message = cast("dict[str, Any]", json.loads(data))
         if census is None:
             census = Census(mark=message["mark"])
-        elif message["since"]:
-            census.add(message["session"], message["since"])
-            if message["limits"]:
-                counted[message["session"]] = _counted(message)
         else:
-            census.drop(message["session"])
-            counted.pop(message["session"], None)
+            _record(message, census, counted)
+
+
+def _record(message: Mapping[str, Any], census: Census, counted: dict[int, Census]) -> None:
+    """Add a session that began, or drop one that ended."""
+    if message["since"]:
+        census.add(message["session"], message["since"])
+        if message["limits"]:
+            counted[message["session"]] = _counted(message)
+    else:
+        census.drop(message["session"])
+        counted.pop(message["session"], None)
 
 
 def _counted(message: Mapping[str, Any]) -> Census:

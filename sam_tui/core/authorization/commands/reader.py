@@ -245,8 +245,8 @@ class _TextReader:
     def _named_in(self, base: str, word: Word, *, writes: bool) -> NamedPath:
         text = word.text
         if word.static:
-            place = _at_home(text, self._home)
-            full = os.path.join(base, place) if base or place.startswith("/") else ""
+            expanded = _at_home(text, self._home)
+            full = os.path.join(base, expanded) if base or expanded.startswith("/") else ""
             if word.pattern:
                 return NamedPath(text, os.path.normpath(full) if full else "", writes, True)
             return NamedPath(text, _real(full) if full else "", writes)

@@ -46,7 +46,7 @@ class TerminalPictures:
         self._asking = asyncio.Lock()
         self._asked = False
         self._placements: Placements | None = None
-        self._told: asyncio.Future[TerminalTold] | None = None
+        self._answer: asyncio.Future[TerminalTold] | None = None
         self._waits = False
 
     async def show(self, event: PictureWanted) -> None:
@@ -65,12 +65,12 @@ class TerminalPictures:
         size = _pixel_size(raster)
         pixels = await self._decoded.pixels(event.image, size, event.ground)
         if pixels is not None:
-            event.show(raster, partial(self._placements.place, Graphic.of(pixels)))
+            event.show(raster, partial(self._placements.add, Graphic.of(pixels)))
 
-    def hear(self, told: TerminalTold) -> None:
+    def receive(self, answer: TerminalTold) -> None:
         """Take what the terminal answered."""
-        if self._told is not None and not self._told.done():
-            self._told.set_result(told)
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(answer)
 
     async def _ask(self) -> None:
         """Find out which images the terminal takes, and have its cells drawn accordingly."""
@@ -103,14 +103,14 @@ class TerminalPictures:
             return protocol_behind_tmux(await _printed(*tmux_question(environment)))
         if not answers_safely(environment):
             return None
-        self._told = asyncio.get_running_loop().create_future()
+        self._answer = asyncio.get_running_loop().create_future()
         driver.answers.expected = True
         driver.write(ASK_TERMINAL)
         try:
-            told = await asyncio.wait_for(self._told, _SECONDS)
+            answer = await asyncio.wait_for(self._answer, _SECONDS)
         except TimeoutError:
             return None
-        return protocol_of(told.name, told.attributes)
+        return protocol_of(answer.name, answer.attributes)
 
     def _draw_later(self, seconds: float) -> None:
         if not self._waits:

@@ -40,8 +40,8 @@ def tmux_question(environment: Mapping[str, str]) -> tuple[str, ...]:
     return ("tmux", "display-message", "-p", *target, "#{client_termtype} #{allow-passthrough}")
 
 
-def protocol_behind_tmux(told: str) -> Protocol | None:
+def protocol_behind_tmux(answer: str) -> Protocol | None:
     """The same of the terminal around tmux, by what ``tmux_question`` prints."""
-    name, _, passes = told.strip().rpartition(" ")
+    name, _, passes = answer.strip().rpartition(" ")
     kitty = passes in _PASSES and protocol_of(name, frozenset()) == "kitty"
     return "kitty" if kitty else None

@@ -85,41 +85,41 @@ class Overlays:
     def lost(self, rows: Mapping[int, CellRow], height: int) -> list[ImagePlace]:
         """The places of images that no longer belong there, now that the cells are these."""
         standing: dict[int, tuple[ImagePlace, float]] = {}
-        for number, place in self._whole(rows, height).items():
+        for number, area in self._whole(rows, height).items():
             before = self._standing.get(number)
-            same = before is not None and before[0] == place
-            standing[number] = before if before is not None and same else (place, self.clock())
+            same = before is not None and before[0] == area
+            standing[number] = before if before is not None and same else (area, self.clock())
         self._standing = standing
-        kept = {
-            number: place
-            for number, place in self._drawn.items()
-            if number in standing and standing[number][0] == place
+        still_drawn = {
+            number: area
+            for number, area in self._drawn.items()
+            if number in standing and standing[number][0] == area
         }
-        lost = [place for number, place in self._drawn.items() if number not in kept]
-        self._drawn = kept
+        lost = [area for number, area in self._drawn.items() if number not in still_drawn]
+        self._drawn = still_drawn
         return lost
 
     def drawn(self, written: Mapping[int, list[int]]) -> str:
         """What draws the images that are to be seen; ``written`` are the cells that were written now."""
         parts: list[str] = []
-        for number, (place, since) in self._standing.items():
-            if number in self._drawn and not place.meets(written):
+        for number, (area, since) in self._standing.items():
+            if number in self._drawn and not area.meets(written):
                 continue
             self._drawn.pop(number, None)
             remaining = since + SETTLED - self.clock()
             if remaining > 0:
                 self.later(remaining)
             elif image := self._image(number):
-                parts.append(f"\x1b[{place.top + 1};{place.left + 1}H{image}")
-                self._drawn[number] = place
+                parts.append(f"\x1b[{area.top + 1};{area.left + 1}H{image}")
+                self._drawn[number] = area
         return f"\x1b7{''.join(parts)}\x1b8" if parts else ""
 
     def _whole(self, rows: Mapping[int, CellRow], height: int) -> dict[int, ImagePlace]:
         """The pictures of which every cell stands in its place; not in the last row, which may scroll."""
         starts = {y: self._starts_of(y, row) for y, row in rows.items() if y < height - 1}
         whole: dict[int, ImagePlace] = {}
-        for top, found in starts.items():
-            for (number, row), left in found.items():
+        for top, row_starts in starts.items():
+            for (number, row), left in row_starts.items():
                 placement = self.placements.placed.get(number)
                 if row or placement is None:
                     continue

@@ -83,7 +83,7 @@ class Placements:
     _waiting: list[Placement] = field(default_factory=list[Placement])
     """Those that kitty has to be handed."""
 
-    def place(self, graphic: Graphic, cells: Cells) -> int:
+    def add(self, graphic: Graphic, cells: Cells) -> int:
         """The number of a picture in these cells, for ``cell_text``."""
         for number, placement in self.placed.items():
             if placement.graphic is graphic and placement.cells == cells:

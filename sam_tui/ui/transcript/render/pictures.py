@@ -24,7 +24,7 @@ def draw_picture(canvas: Canvas, content: Picture) -> None:
     canvas.line([(one_line(described(content.image)), palette.dim)])
     if content.raster is not None:
         rows = _cells(content.raster, canvas.room, ground_of(palette))
-        number = content.place(rows) if content.place is not None else None
+        number = content.register(rows) if content.register is not None else None
         for y, cells in enumerate(rows):
             canvas.ornament(*_spans(cells, y, number))
     canvas.pop()
