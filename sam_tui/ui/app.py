@@ -167,6 +167,13 @@ class SamApp(App[None], inherit_bindings=False):
         if event.size == self.size:
             self.refresh()
 
+    def _check_resize(self) -> None:
+        """Tell the screens the last of several sizes, and draw all anew if it is the one they have."""
+        event = self._resize_event
+        super()._check_resize()
+        if event is not None and self._screen_stack and event.size == self.screen.outer_size:
+            self.refresh()
+
     def _display(self, screen: Any, renderable: Any) -> None:
         """Write the cells of an update that differ from those on the terminal."""
         if (cells := cells_of(self._driver)) is not None:

@@ -3,9 +3,12 @@
 import ast
 import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import _time
+from textual.events import Resize
+from textual.geometry import Region, Size
 
 import sam_tui.ui
 from tests.ui.driver import Stage, app_over, driven
@@ -50,6 +53,34 @@ async def test_what_textual_itself_has_the_app_do_once_is_done_however_late(stag
         calls: list[bool] = []
         me.app.set_timer(1e-9, lambda: calls.append(True))  # as for a new size, which has 8 ms
         await me.until(lambda: calls)
+
+
+@pytest.mark.requirement("ui:late-timers", "ui:new-sizes")
+async def test_a_size_that_comes_and_goes_within_a_moment_has_all_drawn_anew(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with driven(app_over(stage), (120, 40)) as me:
+        await me.ready()
+        await me.pilot.pause()
+        app, wide = me.app, Size(120, 40)
+        compositor: Any = app.chat._compositor  # pyright: ignore[reportPrivateUsage]
+        regions: list[set[Region]] = []
+        drawn, timer = compositor.render_update, app.set_timer
+
+        def recorded(**options: Any) -> object:
+            regions.append(set(compositor._dirty_regions))
+            return drawn(**options)
+
+        def late(_: float, action: Any) -> object:
+            return timer(0.3, action)
+
+        monkeypatch.setattr(compositor, "render_update", recorded)
+        monkeypatch.setattr(app, "set_timer", late)
+        for size in (Size(120, 30), wide):  # what was written for the first has erased the rows
+            app.post_message(Resize(size, size))
+            await me.until(lambda size=size: app.size == size)
+        await me.until(lambda: any(wide.region in dirty for dirty in regions))
+        assert app.size == app.chat.outer_size == wide
 
 
 @pytest.mark.requirement("ui:cancel")
