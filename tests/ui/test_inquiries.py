@@ -228,7 +228,9 @@ async def test_what_a_wrapped_line_of_a_change_goes_on_with_passes_for_no_line_o
     stage: Stage,
 ) -> None:
     unified = "@@ -1 +1 @@\n-old\n+" + "-removed +added @@ " * 8
-    request = replace(REQUEST, targets=("/work/a",), preview=(Diff("/work/a", unified, 1, 1),))
+    request = replace(
+        REQUEST, targets=("/project/a",), preview=(Diff("/project/a", unified, 1, 1),)
+    )
     async with driven(app_over(stage), (60, 30)) as me:
         await me.ready()
         asking = ask(me, request)
