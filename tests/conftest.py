@@ -11,7 +11,7 @@ import socket
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -102,10 +102,23 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
     workers.fork_workers(config, specs)
 
 
-def pytest_collection_finish() -> None:
-    """Leave the thousands of tests out of every later search for garbage, and search less often."""
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Report what passed without its keywords: each report is sent, and nobody reads them."""
+    report = yield
+    if report.passed:
+        report.keywords = {}
+    return report
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave the thousands of tests out of every later search for garbage, and search less often.
+
+    A worker does not search: that would copy all that it shares with the process it was forked from.
+    """
     _moment["collecting"] = False
-    gc.collect()
+    if not hasattr(session.config, "workerinput"):
+        gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 10, 10)
     gc.enable()

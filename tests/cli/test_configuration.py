@@ -59,7 +59,10 @@ READS = ("get", "getenv", "pop", "setdefault")
 def _variables(path: Path) -> set[str]:
     """The names of variables that a file reads or sets, as far as they are written out."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    source = path.read_text("utf-8")
+    if not re.search("environ|getenv|SAM_TUI_", source):
+        return names
+    for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(func=ast.Attribute(attr=attr, value=owner), args=[first, *_]) if (
                 attr in READS

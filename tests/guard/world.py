@@ -26,6 +26,8 @@ from sam_tui.core.tooling.executor import CallSurroundings, Executed, Executor
 from sam_tui.core.tooling.registry import Registry
 
 HIDDEN = "outside content that nobody may see"
+Entries = dict[str, tuple[int, int, int, int]]
+"""Inode, mode, size and time of change of each path."""
 
 
 @dataclass
@@ -47,6 +49,7 @@ class World:
         (composed / "secret.txt").write_text(HIDDEN, encoding="utf-8")
         self.handle = os.open(self.outside, os.O_RDONLY)
         self.file = os.open(self.outside / "secret.txt", os.O_RDONLY)
+        self._furnished: Entries = {}
         self.furnish()
         self.storage = open_storage(self.folder / "data")
         bus, clock = Bus(), SystemClock()
@@ -69,7 +72,12 @@ class World:
         self.storage.close()
 
     def furnish(self) -> None:
-        """The workspace as new: a file of its own, and links of every kind out of it."""
+        """The workspace as new: a file of its own, and links of every kind out of it.
+
+        Where nothing in it has changed since, it is left as it is.
+        """
+        if self._furnished and self._entries() == self._furnished:
+            return
         shutil.rmtree(self.inside, ignore_errors=True)
         (self.inside / "sub").mkdir(parents=True)
         (self.inside / "mine.txt").write_text("mine\n", encoding="utf-8")
@@ -96,6 +104,13 @@ class World:
                 made.bind("socket")
             finally:
                 os.chdir(here)
+        self._furnished = self._entries()
+
+    def _entries(self) -> Entries:
+        """What lies in the workspace: each name with what a change of it would change."""
+        places = [self.inside, *self.inside.rglob("*")]
+        states = [(str(place), place.lstat()) for place in places]
+        return {path: (s.st_ino, s.st_mode, s.st_size, s.st_mtime_ns) for path, s in states}
 
     def snapshot(self) -> dict[str, bytes | str]:
         """Everything beside the workspace and the data folder: names, kinds, contents."""

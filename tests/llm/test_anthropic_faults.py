@@ -150,8 +150,8 @@ async def test_input_of_a_call_that_is_no_json_comes_as_it_was_sent() -> None:
 
 
 ENDLESS = {
-    "comments": b": still there\n\n" * 100,
-    "pings": event("ping").encode() * 100,
+    "comments": f": still there{' ' * 400}\n\n".encode() * 20,
+    "pings": event("ping", at=" " * 400).encode() * 20,
     "text": HALF.encode() * 40,
     "calls": CALL.encode() * 40,
 }
