@@ -169,6 +169,14 @@ async def test_what_a_phase_does_not_allow_does_not_run(kit: Kit) -> None:
     assert "not part of this phase" in done.finished.text
 
 
+@pytest.mark.requirement("execute:gate")
+async def test_a_phase_says_nothing_of_what_is_no_tool(kit: Kit) -> None:
+    plan = kit.executor.plan(call("pong"), lambda key: f"{key} is not part of this phase")
+    done = await kit.executor.run(plan, kit.conversation)
+    assert not done.finished.ok
+    assert "not part of this phase" not in done.finished.text and "ping" in done.finished.text
+
+
 @pytest.mark.requirement("execute:log-clean")
 async def test_neither_log_nor_event_nor_summary_holds_a_secret_of_a_call(kit: Kit) -> None:
     secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"

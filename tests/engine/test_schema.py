@@ -10,7 +10,7 @@ import pytest
 
 from sam_tui.core.tooling.arguments import Arguments
 from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
-from sam_tui.core.tooling.offer import example_call, parameters_schema
+from sam_tui.core.tooling.offer import canonical, example_call, parameters_schema
 from sam_tui.core.tooling.registry import Registry, built_ins_first
 from tests.fakes.engine_kit import Kit
 
@@ -75,6 +75,11 @@ def test_the_schema_is_the_same_bytes_in_every_process() -> None:
     }
     assert len(outputs) == 1
     assert outputs.pop().startswith('[{"type":"function"')
+
+
+@pytest.mark.requirement("schema:same-bytes")
+def test_words_of_any_language_cost_the_model_no_escapes() -> None:
+    assert canonical({"größe": ["é", 1]}) == '{"größe":["é",1]}'
 
 
 @pytest.mark.requirement("execute:clear-faults")

@@ -56,7 +56,7 @@ def test_what_can_be_no_secret_is_shown_at_once() -> None:
 @pytest.mark.requirement("shield:results")
 def test_results_are_masked_within_json_in_their_data_and_in_the_names_of_files() -> None:
     told = {"output": f'a\n{TOKEN}\npassword="{PASSWORD}"', "password": PASSWORD}
-    diff = Diff(f"{TOKEN}.txt", "+x", 1, 0)
+    diff = Diff(f"{TOKEN}.txt", f"+x {TOKEN}", 1, 0)
     for indent in (None, 2):
         text = json.dumps(told, indent=indent)
         result = ToolResult(text, display=(diff,), data=told, mime_type="application/json")

@@ -25,6 +25,7 @@ async def execute(kit: Kit, name: str, arguments: Any) -> Executed:
         ("voice", "- voice.shout: say it"),
         ("writing down", "voice.note: write it down"),
         ("ping", 'Call: call_tool {"name":"ping","arguments":{}}'),
+        ("voice say", "\n\nAlso:\n- "),
         ("zzzz", "Nothing fits 'zzzz'. There are: voice, ping."),
         ("off", "Nothing fits 'off'"),
     ],

@@ -1,6 +1,7 @@
 """What is wired into parts that are looked at in rare cases alone. Costs 2.5 s of CPU."""
 
 import asyncio
+import gc
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -9,7 +10,9 @@ import pytest
 
 from sam_tui.adapters.policy import FileLedger
 from sam_tui.adapters.terminal.holders.client import Holders
+from sam_tui.assembly import prepare
 from sam_tui.core.agent.notes.planned import WhatLeaves
+from sam_tui.core.bus import Subscription
 from sam_tui.core.errors import ConfigurationError, ConversationInUse
 from sam_tui.core.events import InquiryOpened, Noticed, Reminded, SubagentStarted
 from sam_tui.core.ids import ConversationId
@@ -284,3 +287,28 @@ async def test_a_question_whose_call_is_cancelled_stands_on_record_as_that(
         assert (entry.decision.outcome, entry.decision.rule) == ("cancelled", "cancelled"), name
         assert entry.decision.targets == targets, name
     assert not away.exists()
+
+
+@pytest.mark.requirement("checkpoints:no-git")
+async def test_that_nothing_can_be_kept_is_said_once(
+    opened: Opened, environ: dict[str, str], tmp_path: Path
+) -> None:
+    environ["PATH"] = str(tmp_path)
+    bench = opened()
+    for name in ("a", "b"):
+        await bench.good("create_file", filePath=name, content="x")
+    notices = [event.text for event in bench.events.drain() if isinstance(event, Noticed)]
+    assert len([text for text in notices if "git is not on the search path" in text]) == 1, notices
+
+
+@pytest.mark.requirement("framework:assembled")
+async def test_who_made_a_program_ready_hears_nothing_more(opened: Opened) -> None:
+    def heard() -> int:
+        return sum(isinstance(found, Subscription) for found in gc.get_objects())
+
+    runtime = opened().runtime
+    gc.collect()
+    before = heard()
+    await prepare(runtime, awaited=False)
+    gc.collect()
+    assert heard() == before

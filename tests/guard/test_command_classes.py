@@ -15,6 +15,7 @@ READER = CommandReader(BashParser(), root="/ws", home="/home/u")
 CALM = """
 ls -la | git status | git log --oneline -n5 | git diff HEAD~1 | git show HEAD:a.py
 git branch -a | git tag | git stash list | git remote -v | git config --get user.name
+git config get user.name | git config list
 git clean -nd | git blame a.py | cat a b | head -n 3 a | wc -l a | grep -rn foo src | rg foo
 find . -name '*.py' | sort a | uniq -c a | sed -n 1,20p a | sed 's/a/b/g' a
 awk '{print $1}' a | cut -d: -f1 a | diff a b | jq .a b.json | python --version

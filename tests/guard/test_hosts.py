@@ -173,6 +173,21 @@ def test_a_family_is_one_owners(host: str, shown: str) -> None:
     assert family(host) == shown
 
 
+SHARED = """
+github.io gitlab.io pages.dev workers.dev web.app firebaseapp.com appspot.com vercel.app netlify.app
+herokuapp.com amazonaws.com cloudfront.net azurewebsites.net azureedge.net blogspot.com fly.dev
+onrender.com ngrok.io ngrok.app ngrok-free.app trycloudflare.com readthedocs.io surge.sh glitch.me
+"""
+SECOND_LEVELS = "ac co com edu gov go mil ne net nom or org sch"
+
+
+@pytest.mark.requirement("guard:hosts-scopes")
+def test_no_yes_covers_all_that_have_a_name_below_a_domain_of_many_peoples() -> None:
+    domains = [*SHARED.split(), *(f"{name}.uk" for name in SECOND_LEVELS.split())]
+    assert [family(domain) for domain in domains] == [""] * len(domains)
+    assert [family(f"me.{domain}") for domain in domains] == [f"*.me.{d}" for d in domains]
+
+
 @pytest.mark.requirement("guard:hosts-scopes")
 @pytest.mark.parametrize(
     ("scope", "also", "not_these"),

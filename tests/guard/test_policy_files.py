@@ -49,6 +49,17 @@ def test_a_rule_for_an_operation_allows_a_command_only_where_it_names_nothing_el
 
 
 @pytest.mark.requirement("guard:policy-order")
+@pytest.mark.parametrize("more", ['command = "cat"', 'class = "read-only"', 'host = "a.test"'])
+@pytest.mark.parametrize("effect", ["allow", "deny"])
+def test_a_rule_for_commands_or_hosts_says_nothing_of_files(
+    ward: Callable[..., Ward], effect: str, more: str
+) -> None:
+    here = ward(rules=f'[[rule]]\neffect = "{effect}"\npath = "../out/**"\n{more}\n')
+    access = Read(f"{here.folder}/out/a", "filePath")
+    assert here.explain(access).outcome == ward().explain(access).outcome
+
+
+@pytest.mark.requirement("guard:policy-order")
 @pytest.mark.parametrize(
     "more", ["", 'path = "src"', 'host = "example.org"', 'access = "write"', 'command = "id"']
 )

@@ -44,13 +44,15 @@ sudo -u a ls | env -i ls | env -S 'ls -l' | nohup make | timeout 1 rm -rf a | ti
 env -SA=ls rm -rf /x | env --split-string='A=ls rm x' | env -vS 'rm x' | env -S'-i rm x' | env --spl=ls
 env -S 'rm\_x' | env -S | env -S$X | env -iS | cat =~/a --b=~/c
 odd id_rsa id_dsa id_ecdsa id_ed25519 credentials a.pem b.key c.env d.txt
+xargs --replace=% touch % | watch --differences=permanent ls
 git diff -nO | git grep -nO x | $CMD | xargs -I{} $X {} | ./$X | sh $X | source $X | env $X | nice $X
 """
 """Commands that no other table here has."""
 NAMES = """
 .env .env.local .env.example .envrc x.env id_rsa id_rsa.pub id_ed25519_sk key.pem my-private.key a.pem
 a.p12 ca.crt .bash_history .python_history .histfile .netrc _netrc .pgpass .pypirc .git-credentials
-.m2/settings.xml .gradle/gradle.properties .streamlit/secrets.toml credentials.json master.key
+.m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .streamlit/secrets.toml
+credentials.json master.key
 .ssh/config .aws/config .sam-tui-ab12cd34 krb5cc_1000 .dev.vars local.settings.json notes.txt
 """
 """File names that are, or look like, secrets."""

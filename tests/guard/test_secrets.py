@@ -180,6 +180,17 @@ def test_a_command_that_names_a_secret_of_the_home_is_refused(
 
 
 @pytest.mark.requirement("guard:secrets-commands")
+@pytest.mark.parametrize(
+    "pattern", [".en[v]", "sub/.env.loc[a]l", ".envr[c]", "../out/id_r[s]a", "../out/id_ed2551[9]"]
+)
+def test_a_pattern_that_could_match_the_name_of_a_secret_is_asked_as_that(
+    ward: Callable[..., Ward], pattern: str
+) -> None:
+    explained = ward().explain(CommandAccess(f"cat {pattern}"))
+    assert (explained.outcome, explained.rule) == ("ask", "secret:a name of secrets")
+
+
+@pytest.mark.requirement("guard:secrets-commands")
 def test_code_that_spells_a_secret_place_and_files_of_the_workspace_are_asked(
     ward: Callable[..., Ward],
 ) -> None:

@@ -127,3 +127,30 @@ async def test_what_nobody_may_write_is_not_offered_for_another_run(
     decision, paths = await here.guard.decide_again(MAKE, [refused])
     assert (decision.outcome, decision.rule.partition(":")[0]) == ("deny", "protected")
     assert (paths, here.asked) == ((), [])
+
+
+@pytest.mark.requirement("outside:asked")
+async def test_a_connection_that_was_refused_is_no_reason_to_run_a_command_again(
+    ward: Callable[..., Ward],
+) -> None:
+    here = ward(answers=[Approval("once")])
+    decision, paths = await here.guard.decide_again(MAKE, [OutsideAccess("connect", "a.test:443")])
+    assert (decision.outcome, decision.rule) == ("deny", "nothing-to-widen")
+    assert (paths, here.asked) == ((), [])
+
+
+@pytest.mark.requirement("guard:explain-trace")
+async def test_a_question_says_which_stage_asks_and_which_had_nothing_to_say(
+    ward: Callable[..., Ward],
+) -> None:
+    here = ward(answers=[Approval("once")])
+    await here.decide(CommandAccess("ls"), CommandAccess("sudo id"))
+    stage, silent = here.asked[0].trace
+    assert "privileged" in stage
+    assert silent.startswith("nothing to say before it: ")
+    allowed = ward(
+        answers=[Approval("once")], rules='[[rule]]\neffect = "allow"\npath = "../out"\n'
+    )
+    (allowed.folder / "out/x").touch()
+    await allowed.guard.decide_again(MAKE, [OutsideAccess("write", f"{allowed.folder}/out/x")])
+    assert [question.trace for question in allowed.asked] == [()]

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from sam_tui.core.events import Noticed
+from sam_tui.core.inquiry import Approval
 from tests.hooks.conftest import Place, decides, one_call, says, touch
 
 
@@ -63,3 +64,16 @@ async def test_the_guard_judges_what_hooks_make_of_a_call(place: Place) -> None:
         assert ran.results[0].ok is written, where
         decided = [rule in (d.rule, d.by) for d in ran.decisions]
         assert all(decided) if rule else not any(d.allowed for d in ran.decisions), where
+
+
+@pytest.mark.requirement("hooks:rewrite")
+async def test_that_the_person_changed_a_proposal_is_told_though_a_hook_changes_it_anew(
+    place: Place,
+) -> None:
+    place.user(wants(filePath="a.txt", content="of the hook\n"))
+    answers = [Approval("amend", amended="of the person\n"), Approval("once")]
+    runtime = place.build(responder=lambda _: answers.pop(0), mode="ask-all")
+    ran = await one_call(runtime, "create_file", filePath="a.txt", content="of the model\n")
+    assert (place.workspace / "a.txt").read_text(encoding="utf-8") == "of the hook\n"
+    assert ran.executed is not None and ran.executed.decision is not None
+    assert "I changed what you proposed" in ran.executed.decision.comment

@@ -1,5 +1,7 @@
 """Commands are tried on a copy of the workspace, by a flag or a choice, then their changes kept or not."""
 
+import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -153,3 +155,20 @@ async def test_a_rehearsal_writes_an_environment_file_and_places_on_one_yes(desk
         assert "would later run or instruct: .envrc" in asked.why
         assert (desk.folder / "ws/.env").read_text() == content
         assert (desk.folder / "ws/.envrc").exists() is (answer is not None)
+
+
+@pytest.mark.requirement("outside:rehearse-flag")
+async def test_a_rehearsal_that_is_cancelled_at_its_question_changes_nothing_and_is_on_record(
+    desk: Desk,
+) -> None:
+    desk.open(rehearse=True, attended=True)
+    running = asyncio.ensure_future(desk.run("echo new > made"))
+    while not desk.asked:
+        await desk.events.batch()
+    desk.events.drain()
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running
+    (decision,) = desk.decisions()
+    assert (decision.outcome, decision.targets) == ("cancelled", ("made",))
+    assert not (desk.folder / "ws/made").exists()

@@ -42,6 +42,7 @@ ORDINARY = {
     "MAX_TOKENS_ON": "true",
     "API_KEY_FILE": "/etc/passwd",
     "PAGER_KEY": "4096",
+    "EMPTY_TOKEN": "",
     "HTTPS_PROXY": "http://proxy.example:3128",
 }
 

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.confined("live")
 def house(tmp_path: Path, workspace: Path) -> Path:
     """A workspace with an environment file, another project, and a home."""
     folder = tmp_path.resolve()
-    for name in ("other", "home", "home/.m2", "home/.gradle", "venv/bin"):
+    for name in ("other", "home", "home/.m2", "home/.gradle", "venv/lib/a/b"):
         (folder / name).mkdir(parents=True)
     for name in (
         "workspace/.env",
@@ -44,6 +44,7 @@ def house(tmp_path: Path, workspace: Path) -> Path:
     (workspace / "plain.txt").write_text("plain\n")
     (workspace / ".env.example").write_text("plain\n")
     (folder / "venv/pyvenv.cfg").write_text("home = /usr/bin\n")
+    (folder / "venv/lib/a/b/c.py").touch()
     return folder
 
 
@@ -133,6 +134,7 @@ async def test_ordinary_work_reads_the_system_and_its_toolchains_without_a_quest
         f"{INTERPRETER} -c 'import json, ssl, sqlite3, asyncio'",
         f"{INTERPRETER} -m venv --without-pip made && made/bin/python -c 'import json'",
         "printf '#!/bin/sh\\necho ran\\n' > tool && chmod +x tool && ./tool",
+        f"cat {house}/venv/lib/a/b/c.py",
         f"cat {house}/venv/pyvenv.cfg /etc/passwd /proc/self/status /dev/null > /dev/null",
         "env PATH=/usr/bin:/bin sh -c 'ls / /etc > /dev/null'",
         "mkfifo pipe && (echo through > pipe & cat pipe)",

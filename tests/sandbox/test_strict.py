@@ -103,6 +103,9 @@ def test_a_profile_for_macos_names_folders_secrets_and_the_network(tmp_path: Pat
     lines = text.splitlines()
     assert lines[:3] == ["(version 1)", "(allow default)", "(deny file-write*)"]
     assert r'(allow file-write* (subpath "/work \"a\"\\b"))' in lines
+    devices = [line for line in lines if line.startswith("(allow file-write-data file-ioctl")]
+    assert '(allow file-write-data file-ioctl (literal "/dev/null"))' in devices
+    assert len(devices) == 5
     assert "(deny network* (remote ip))" in lines
     assert lines[-1] == f'(deny file-read* file-write* (subpath "{secret}"))'
     assert text.count("(") == text.count(")") + 0

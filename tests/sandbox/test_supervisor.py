@@ -1,8 +1,10 @@
 """The supervisor: what a command can do without it, on a thread, and in another sandbox."""
 
 import asyncio
+import json
 import os
 import shlex
+import socket
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from sam_tui.adapters.terminal.confinement.run import Wanted
 from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
+from sam_tui.adapters.terminal.sandbox.supervision import Supervision
 from sam_tui.core.ports.processes.sandbox import OutsideAccess
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.interpreter import INTERPRETER
@@ -74,9 +77,11 @@ async def main():
     request = CommandRequest(line, folder, True, (folder,), 60.0, lambda _: None, ask=end_it)
     result = await ShellCommands(box).run(request)
     print(result.abandoned, result.signal, result.timed_out, result.left)
-    result = await ShellCommands(box).run(
-        CommandRequest("echo again > a; cat a", folder, True, (folder,), 60.0, lambda _: None)
-    )
+    async def agree(access):
+        return True
+    line = f"echo again > {outside}/again; cat {outside}/again"
+    request = CommandRequest(line, folder, True, (folder,), 60.0, lambda _: None, ask=agree)
+    result = await ShellCommands(box).run(request)
     print(result.output)
     box.close()
     other.close()
@@ -117,6 +122,24 @@ async def test_a_question_that_is_open_when_the_sandbox_is_closed_is_withdrawn(
         await withdrawn.wait()
     assert running.result().exit_code != 0
     assert not (outside / "new").exists()
+
+
+@pytest.mark.requirement("sandbox:supervisor-gone")
+async def test_what_a_run_asks_after_it_was_released_is_refused_and_put_to_nobody() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    person = Person()
+    supervision = Supervision.adopted(ours)
+    supervision.attend(person)
+    supervision.release(1)
+    assert json.loads(theirs.recv(4096))["tell"] == "stop"
+    wish = {"tell": "ask", "run": 1, "serial": 7, "kind": "write", "path": "/x", "to": ""}
+    wish |= {"process": "sh", "pid": 1, "syscall": "openat", "place": False}
+    theirs.send(json.dumps(wish).encode())
+    supervision.receive()
+    answer = json.loads(theirs.recv(4096, socket.MSG_DONTWAIT))
+    assert (answer["serial"], answer["allowed"], person.asked) == (7, False, [])
+    supervision.close()
+    theirs.close()
 
 
 @pytest.mark.requirement("sandbox:supervisor-gone")

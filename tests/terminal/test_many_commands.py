@@ -117,3 +117,19 @@ async def test_who_is_hurried_kills_many_together_with_what_they_left_running(
     assert looks.count("/proc") < HURRIED
     monkeypatch.undo()
     assert [pid for pid in pids if not ends(pid, 20)] == []
+
+
+@pytest.mark.requirement("terminal:background-ends")
+async def test_what_another_command_started_is_not_left_running_by_one_that_ends(
+    hand: Any, background: PortedCommands
+) -> None:
+    lines = ("until [ -e begun ]; do sleep 0.05; done", "sleep 600 & touch begun; wait")
+    ends_soon, _ = [
+        await background.start(
+            ME, CommandRequest(line, str(hand.workspace), False, (), 900, lambda _: None)
+        )
+        for line in lines
+    ]
+    await ends_soon.wait(within=60)
+    assert ends_soon.result is not None
+    assert (ends_soon.result.exit_code, ends_soon.result.left) == (0, None)

@@ -183,7 +183,6 @@ class Supervision:
         """A supervision taken over from a process that ended, with its one run, which asks nobody yet."""
         supervision = cls("kept", 0)
         supervision._control = control
-        supervision._last = 1
         supervision.attend(None)
         return supervision
 

@@ -30,7 +30,7 @@ def _secrets(home: str) -> Secrets:
     return Secrets(home)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Reads:
     """``terms`` of a run, and the ``roots`` that it may change.
 
@@ -43,16 +43,16 @@ class Reads:
     hidden: tuple[str, ...] = ()
     opened: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    _own: tuple[str, ...] = field(init=False, repr=False)
-    _free: tuple[str, ...] = field(init=False, repr=False)
-    _within: tuple[str, ...] = field(init=False, repr=False)
-    _hidden: tuple[str, ...] = field(init=False, repr=False)
-    _opened: tuple[str, ...] = field(init=False, repr=False)
-    _kept: tuple[str, ...] = field(init=False, repr=False)
-    _roots: tuple[str, ...] = field(init=False, repr=False)
-    _places: frozenset[str] = field(init=False, repr=False)
-    _plain: dict[str, bool] = field(default_factory=dict[str, bool], init=False, repr=False)
-    _environments: dict[str, bool] = field(default_factory=dict[str, bool], init=False, repr=False)
+    _own: tuple[str, ...] = field(init=False)
+    _free: tuple[str, ...] = field(init=False)
+    _within: tuple[str, ...] = field(init=False)
+    _hidden: tuple[str, ...] = field(init=False)
+    _opened: tuple[str, ...] = field(init=False)
+    _kept: tuple[str, ...] = field(init=False)
+    _roots: tuple[str, ...] = field(init=False)
+    _places: frozenset[str] = field(init=False)
+    _plain: dict[str, bool] = field(default_factory=dict[str, bool], init=False)
+    _environments: dict[str, bool] = field(default_factory=dict[str, bool], init=False)
 
     def __post_init__(self) -> None:
         """Prepare what is compared with every path."""

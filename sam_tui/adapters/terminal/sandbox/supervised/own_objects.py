@@ -68,7 +68,6 @@ class Own:
                         os.rmdir(real)
                     else:
                         os.unlink(real)
-        self._shared.clear()
 
     def opened_master(self, master: int) -> None:
         """The terminal behind a master that was just opened is the run's own."""
