@@ -18,6 +18,7 @@ from mcp_types import (
     jsonrpc_message_adapter,
 )
 
+from sam_tui.adapters.mcp_client.nesting import shallow
 from sam_tui.core.ports.processes.piped import PipedProgram
 
 LONGEST_LINE = 16_000_000
@@ -31,7 +32,7 @@ _UNREAD = "it does not read what it is sent"
 _ANSWERED = re.compile(
     rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*([0-9]{1,18})\s*,\s*"(?:result|error)"'
 )
-"""The beginning of an answer, also of one that is nested too deep to be read."""
+"""The beginning of an answer, also of one that is no JSON further on."""
 
 Streams = tuple[
     MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
@@ -100,14 +101,15 @@ async def _messages(program: PipedProgram) -> AsyncIterator[SessionMessage]:
 def message_of(line: bytes) -> JSONRPCMessage | None:
     """The message of a line; None if it is no message.
 
-    Half a character, as programs leave one that cut texts, is replaced, and so are bytes that are no
-    UTF-8. An answer that does not fit the protocol becomes an error of its request, which would wait
-    for ever else.
+    What is nested too deep to be read is cut. Half a character, as programs leave one that cut texts, is
+    replaced, and so are bytes that are no UTF-8. An answer that does not fit the protocol becomes an error
+    of its request, which would wait for ever else.
     """
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except (ValueError, RecursionError):
         pass
+    line = shallow(line)
     try:
         value: Any = json.loads(line.decode("utf-8", "replace"))
         whole = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
