@@ -20,8 +20,8 @@ from sam_tui.cli.options import (
     run_options,
     workspace_of,
 )
+from sam_tui.cli.settings import HeadlessCommand
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
-from sam_tui.cli.unusable_settings import HeadlessCommand
 from sam_tui.core.errors import ConfigurationError, SamError, UsageError
 from sam_tui.core.ids import ConversationId, named_conversation
 from sam_tui.core.messages import Image, calls_of

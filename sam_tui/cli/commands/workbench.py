@@ -21,8 +21,14 @@ from sam_tui.cli.options import (
     workspace_of,
 )
 from sam_tui.cli.roles import hand_out_option
-from sam_tui.cli.settings import data_dir_of, is_given, option, overlay_settings, user_settings
-from sam_tui.cli.unusable_settings import HeadlessCommand
+from sam_tui.cli.settings import (
+    HeadlessCommand,
+    data_dir_of,
+    is_given,
+    option,
+    overlay_settings,
+    user_settings,
+)
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
 
