@@ -246,19 +246,18 @@ class EditorAgent:
         return session
 
     async def _open(
-        self, terms: SessionTerms, identifier: str = "", how: Opening = "continue"
+        self, terms: SessionTerms, identifier: str | None = None, how: Opening = "continue"
     ) -> EditorSession:
         """A session in a runtime of its own; one that is open already is opened anew."""
         assert self._connection is not None
         assert self._client is not None
         async with self._opening:
-            await self._set_aside(identifier if how == "continue" else "")
             buffers = ClientBuffers(self._connection, self._client)
             runtime = self._opens(replace(terms, buffers=buffers), self._attends)
             try:
-                if identifier and runtime.conversations.find(ConversationId(identifier)) is None:
-                    raise UsageError(f"There is no conversation {identifier[:100]!r}.")
-                conversation = ConversationId(identifier) if identifier else None
+                conversation = None if identifier is None else ConversationId(identifier)
+                if conversation is not None and _is_of_folder(runtime, conversation):
+                    await self._set_aside(conversation if how == "continue" else "")
                 session = runtime.open_session(conversation, how=how)
             except BaseException:
                 await runtime.close()
@@ -286,6 +285,14 @@ class EditorAgent:
             return True
         elicitation = self._client.elicitation if self._client else None
         return elicitation is not None and elicitation.form is not None
+
+
+def _is_of_folder(runtime: Runtime, conversation: ConversationId) -> bool:
+    """Whether it may be opened in the runtime's folder. Raises ``UsageError`` where there is none."""
+    record = runtime.conversations.find(conversation)
+    if record is None:
+        raise UsageError(f"There is no conversation {conversation[:100]!r}.")
+    return record.workspace == runtime.workspace.root
 
 
 def _nobody(_inquiry: Inquiry) -> bool:

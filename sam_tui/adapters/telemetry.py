@@ -114,6 +114,8 @@ Attributes = dict[str, Value]
 _Series = tuple[str, tuple[tuple[str, Value], ...]]
 MOST_SPANS = 2000
 """Of one turn; the rest is counted and left out."""
+UNKNOWN = "unknown"
+"""In place of what a model called and there is none of: it may be any text."""
 _NANO = 1_000_000_000
 
 
@@ -189,7 +191,8 @@ class TelemetryRecorder:
             case ModelRetried(status=status):
                 turn.events.append(_event("model_retried", now, {"http.status": status or 0}))
                 self._count("sam_tui.model.retries", 1)
-            case ToolFinished(operation=operation, ok=ok, seconds=seconds):
+            case ToolFinished(ok=ok, seconds=seconds):
+                operation = event.operation if event.resolved else UNKNOWN
                 attributes: Attributes = {
                     "gen_ai.operation.name": "execute_tool",
                     "gen_ai.tool.name": operation,

@@ -120,7 +120,8 @@ class ToolFinished:
     """A call has its one result. Published for refused, unknown and malformed calls too.
 
     ``text`` is what the model reads (possibly a preview); ``display`` is what people see. ``seconds``
-    leaves out how long a person took to allow it.
+    leaves out how long a person took to allow it. ``resolved`` says whether ``operation`` is one that there
+    is: else it is the model's own text.
     """
 
     conversation: ConversationId
@@ -131,6 +132,7 @@ class ToolFinished:
     text: str
     display: tuple[Display, ...]
     seconds: float
+    resolved: bool = True
     kind: Literal["tool_finished"] = "tool_finished"
 
 

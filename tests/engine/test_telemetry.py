@@ -54,6 +54,8 @@ async def turn(folder: Path, environ: dict[str, str]) -> None:
     read = {"operation": "read_file", "filePath": "secret-name.txt"}
     write = {"operation": "create_file", "filePath": str(folder / "out"), "content": "x"}
     calls = [{"name": "file_operations", "arguments": arguments} for arguments in (read, write)]
+    calls += [{"name": "secret name", "arguments": {}}]
+    calls += [{"name": "file_operations", "arguments": {"operation": "secret operation"}}]
     script = folder / "script.json"
     script.write_text(json.dumps([{"calls": calls}, {"text": "secret end"}]), encoding="utf-8")
     options = Options(str(folder / "ws"), str(folder / "data"), model=f"scripted:{script}")
@@ -82,7 +84,8 @@ async def test_turns_calls_and_decisions_reach_the_collector_and_no_words_do(
     spans = traces["resourceSpans"][0]["scopeSpans"][0]["spans"]
     assert [span["name"] for span in spans] == [
         "chat scripted:script.json", "execute_tool file_operations.read_file",
-        "execute_tool file_operations.create_file", "chat scripted:script.json", "turn",
+        "execute_tool file_operations.create_file", "execute_tool unknown", "execute_tool unknown",
+        "chat scripted:script.json", "turn",
     ]  # fmt: skip
     whole = spans[-1]
     assert all(span["parentSpanId"] == whole["spanId"] for span in spans[:-1])

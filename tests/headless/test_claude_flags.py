@@ -26,6 +26,9 @@ SAYS_NO = {
     "--request-timeout inf": "is no finite number",
     "--input-format stream-json": "goes with --output-format stream-json",
     "--permission-prompt-tool stdio": "goes with --input-format stream-json",
+    "--goal ": "--goal is empty",
+    "--resume ": "--resume is empty",
+    "--output-last-message ": "--output-last-message is empty",
     '--json-schema {"type":7}': "is no JSON schema",
     "--json-schema [": "--json-schema: [",
 }

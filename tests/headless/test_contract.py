@@ -282,6 +282,7 @@ def test_a_mode_that_never_asks_refuses_without_being_blocked(program: Program) 
         (["-C", "/nowhere"], 52, "error_configuration"),
         (["--model", "scripted:/nowhere.json"], 52, "error_configuration"),
         (["--model", ""], 52, "error_configuration"),
+        (["--settings", "{"], 52, "error_configuration"),
         (["--data-dir", "/proc/nowhere"], 70, "error_internal"),
     ],
 )

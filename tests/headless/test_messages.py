@@ -124,6 +124,7 @@ WRONG = {
     f'{{"type": "user", "message": {{"content": [{SHOWN}]}}}}': "its images have no words",
     SHOWN.join(MESSAGE).replace(PIXEL, "bm9uZQ=="): "image 1 is no PNG",
     SHOWN.join(MESSAGE).replace("base64", "url"): "image 1 is not in the line itself",
+    '{"type": "user", "message": {"role": "assistant", "content": "x"}}': 'message is "assistant"',
     '{"type": "more"}': 'its type is "more"',
     '{"type": "user", "message": {"content": "\\ud800"}}': "it is no JSON in UTF-8",
     "": "",

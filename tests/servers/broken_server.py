@@ -4,6 +4,9 @@ import json
 import sys
 from typing import Any
 
+_DEEP: Any = {}
+for _ in range(300):
+    _DEEP = {"items": _DEEP}
 BROKEN: dict[str, list[Any]] = {
     "tools/list": [
         {"name": "good", "inputSchema": {"type": "object"}, "outputSchema": {"type": 5}},
@@ -19,6 +22,7 @@ BROKEN: dict[str, list[Any]] = {
         {"name": "told", "description": ["a"], "inputSchema": {"type": "object"}},
         "a word",
         None,
+        {"name": "deep", "inputSchema": {"type": "object", "properties": _DEEP}},
     ],
     "resources/list": [{"uri": "a://b", "name": "b", "size": "big"}, {"uri": 7, "name": "c"}, 1],
     "resources/templates/list": [{"uriTemplate": "a://{b}", "name": "t"}, {"name": "u"}],

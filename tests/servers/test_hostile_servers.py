@@ -173,6 +173,7 @@ _LEFT_OUT = (
     ("told", "description: Input should be a valid string"),
     ("(entry 12)", "it is no object"),
     ("(entry 13)", "it is no object"),
+    ("deep", "its schema is nested too deep"),
     ("resource (entry 2)", "uri: Input should be a valid string"),
     ("resource (entry 3)", "it is no object"),
     ("template (entry 2)", "uriTemplate: Field required"),

@@ -160,7 +160,9 @@ class AgentModel:
         reply = await connection.send_request(AGENT_METHODS["initialize"], form(first))
         version = read(schema.InitializeResponse, reply).protocol_version
         if version != PROTOCOL_VERSION:
-            raise RequestError.invalid_request({"version": version})
+            raise self._fault(
+                f"it speaks version {version} of the protocol, not {PROTOCOL_VERSION}"
+            )
         return connection
 
     def _hear(self, text: str) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,12 +15,14 @@ from mcp.client.streamable_http import streamable_http_client
 from sam_tui.adapters.mcp_client.connection_context import Logins
 from sam_tui.adapters.mcp_client.login import LOGIN, authorized, stored
 from sam_tui.adapters.mcp_client.settings import ServerSettings
+from sam_tui.adapters.mcp_client.stdio_transport import shallow
 from sam_tui.core.authorization.network.hosts import address_of
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import UrlGuard
 
 MOST_BYTES = 32_000_000
 """Of an answer that is no stream of events."""
+_LINES = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+")
 _CONNECT_SECONDS = 15.0
 _WITHDRAW_SECONDS = 3.0
 
@@ -67,9 +70,9 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.RemoteProtocolError(self.fault, request=request)
         self.fault = "" if response.is_success else _said(response)
         kind = response.headers.get("content-type", "")
-        if not kind.startswith("text/event-stream"):
-            assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _Bounded(response.stream)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        events = kind.startswith("text/event-stream")
+        response.stream = (_Events if events else _Bounded)(response.stream)
         return response
 
 
@@ -80,21 +83,44 @@ def _said(response: httpx2.Response) -> str:
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """A response body that raises an error beyond its limit of bytes."""
+    """A response body: raises an error beyond its limit of bytes, and is cut where it nests too deep."""
 
     def __init__(self, inner: httpx2.AsyncByteStream) -> None:
         self._inner = inner
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
+        body = bytearray()
         async for piece in self._inner:
-            size += len(piece)
-            if size > MOST_BYTES:
+            body += piece
+            if len(body) > MOST_BYTES:
                 raise httpx2.RemoteProtocolError("the answer is too large")
-            yield piece
+        yield shallow(bytes(body))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+class _Events(_Bounded):
+    """A stream of events: each line comes as soon as it is whole, and none is larger than an answer."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        line = bytearray()
+        async for piece in self._inner:
+            for part in _LINES.findall(piece):
+                line += part
+                if len(line) > MOST_BYTES:
+                    raise httpx2.RemoteProtocolError("an event is too large")
+                if line.endswith((b"\n", b"\r")):
+                    yield _shallow_event(bytes(line))
+                    line.clear()
+        yield bytes(line)
+
+
+def _shallow_event(line: bytes) -> bytes:
+    """A line of an event; its data is read as a message would be."""
+    text = line.rstrip(b"\r\n")
+    field, colon, data = text.partition(b":")
+    return field + colon + shallow(data) + line[len(text) :] if field == b"data" else line
 
 
 @asynccontextmanager

@@ -20,6 +20,7 @@ from sam_tui.cli.options import (
     run_options,
     workspace_of,
 )
+from sam_tui.cli.settings import HeadlessCommand
 from sam_tui.cli.streams import contract_output, input_descriptor, require_output
 from sam_tui.core.errors import ConfigurationError, SamError, UsageError
 from sam_tui.core.ids import ConversationId, named_conversation
@@ -34,8 +35,14 @@ if TYPE_CHECKING:
     from sam_tui.core.inquiries import Attends
     from sam_tui.headless.approvals import Approvals
 
+_NEVER_EMPTY = (
+    *("answers", "approvals", "goal", "output_last_message"),
+    *("permission_prompt_tool", "resume", "session_id"),
+)
+"""Options that a script fills from a variable, and that would quietly do nothing without a value."""
 
-@click.command("run", short_help="Run one prompt without a screen.")
+
+@click.command("run", cls=HeadlessCommand, short_help="Run one prompt without a screen.")
 @click.argument("prompt", required=False, metavar="[PROMPT|-]")
 @click.option("-p", "--print", hidden=True, expose_value=False, is_flag=True)
 @run_options
@@ -185,7 +192,11 @@ def _go_on(runtime: Runtime, approvals: "Approvals", conversation: ConversationI
 
 
 def _check(values: Values) -> None:
-    """Raise ``UsageError`` for options that do not go together."""
+    """Raise ``UsageError`` for options that do not go together, or have nothing behind them."""
+    for name in _NEVER_EMPTY:
+        if values[name] == "":
+            word = name.replace("_", "-")
+            raise UsageError(f"--{word} is empty.", hint="Leave it out, or say what it is.")
     if values["input_format"] == "stream-json":
         if values["output_format"] != "stream-json":
             raise UsageError("--input-format stream-json goes with --output-format stream-json.")

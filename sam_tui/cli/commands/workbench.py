@@ -5,7 +5,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +21,14 @@ from sam_tui.cli.options import (
     workspace_of,
 )
 from sam_tui.cli.roles import hand_out_option
-from sam_tui.cli.settings import data_dir_of, is_given, option, overlay_settings, user_settings
+from sam_tui.cli.settings import (
+    HeadlessCommand,
+    data_dir_of,
+    is_given,
+    option,
+    overlay_settings,
+    user_settings,
+)
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import UsageError
 
@@ -38,7 +45,7 @@ class MainContext(click.Context):
         return super().command_path.strip()
 
 
-class MainCommand(click.Command):
+class MainCommand(HeadlessCommand):
     """Called by the program's own name, without one of its own."""
 
     context_class = MainContext
@@ -52,6 +59,10 @@ class MainCommand(click.Command):
     ) -> click.Context:
         """As every command, but usage texts show no name."""
         return super().make_context("", args, parent, **extra)
+
+    def is_headless(self, values: dict[str, Any]) -> bool:
+        """Whether it is one headless run."""
+        return bool(values.get("headless"))
 
 
 @click.command("workbench", cls=MainCommand, hidden=True)

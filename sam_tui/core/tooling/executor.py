@@ -388,6 +388,7 @@ class Executor:
             text,
             result.display,
             max(0.0, self._clock.monotonic() - started - asked),
+            resolved=plan.named,
         )
         self._bus.publish(finished)
         return Executed(finished, decision, result.data, result.mime_type, images=result.images)

@@ -128,7 +128,10 @@ class MessageInput:
 
     def _message(self, fields: dict[str, object]) -> ReceivedMessage:
         """Text and images of a message. Raises ``UsageError``."""
-        content: Any = _object(fields.get("message")).get("content")
+        message = _object(fields.get("message"))
+        content: Any = message.get("content")
+        if message.get("role", "user") != "user":
+            raise self._wrong(f"the role of its message is {json.dumps(message['role'])[:40]}")
         blocks: list[Any] = (
             [{"type": "text", "text": content}] if isinstance(content, str) else content
         )
