@@ -95,9 +95,13 @@ def _policy(parts: Providers, layers: Layers) -> Policy:
 
 
 def limits_of(configuration: Configuration) -> Limits:
-    """What a turn may spend: as flags say, else the files. What a person set the model cannot raise."""
-    options, limits = configuration.options, configuration.layers.limits
+    """What a turn may spend: as flags say, else the files. What a person set the model cannot raise, and
+    what the administrator set no flag."""
+    options, layers = configuration.options, configuration.layers
+    limits = layers.limits
     turns = options.max_turns or limits.max_turns
+    if turns and layers.system.limits.max_turns:
+        turns = min(turns, layers.system.limits.max_turns)
     raised = MOST_STEPS if limits.raise_to is None else limits.raise_to
     return Limits(
         turns or DEFAULT_STEPS,

@@ -26,6 +26,10 @@ _LONGEST = 10_000_000
 _DECISIONS = {"approve": True, "yes": True, "deny": False, "no": False}
 _WIDER = ("timed", "session", "project", "user")
 """Scopes that hold a single approval in them: where one is not on offer, that is what is given."""
+_SCOPE = re.compile(rf"(?:once|rehearse|{'|'.join(_WIDER)})(?:-(?:below|sources))?")
+_SCOPES = (
+    f"Scopes are once, rehearse, {', '.join(_WIDER)}, and for hosts session-below, session-sources."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,8 @@ def _entry(where: str, raw: object, operations: Sequence[str]) -> AnswerEntry:
     entry = AnswerEntry(pattern, fields["reply"].strip(), scope)
     if not isinstance(scope, str) or (scope and not entry.decision):
         raise ConfigurationError(f"{where}: “scope” is a text beside “approve”.", hint=_FORM)
+    if scope and not _SCOPE.fullmatch(scope):
+        raise ConfigurationError(f"{where}: there is no scope “{scope}”.", hint=_SCOPES)
     fitting = _fitting(pattern, operations)
     if fitting and not entry.decides:
         raise ConfigurationError(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.authorization.paths.git_config import leads
-from sam_tui.core.authorization.paths.places import place_of, reason
+from sam_tui.core.authorization.paths.places import leads_to_places, place_of, reason
 
 INITIAL = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 
@@ -168,6 +168,16 @@ PLACES = """
     commitlint.config.js .git-hooks/pre_commit/a.rb .pi/settings.json .gitpod/a.yaml .RData .perldb
     .repo/repo/main.py .hg/hgrc-not-shared .corepack.env sub/.git/remotes/origin
     .git/branches/origin .git/modules/a/remotes/origin
+    .github/copilot/settings.json .aider.model.settings.yml .openhands_instructions .kilo/x OpenCode.md
+    .bolt/prompt conductor.json .emdash.json .mux/init firebender.json .forge.toml .pr_agent.toml
+    .luarc.json hie.yaml .hie-bios .merlin .lsp/config.edn .phpactor.json .solargraph.yml .factorypath
+    bin/activate-hermit .erlang .yarn/releases/yarn.cjs .yarn/plugins/a.cjs .luarocks/config-5.4.lua
+    pdm.toml .pixi/config.toml .bowerrc .bazelrc .bazeliskrc .buckconfig .gitreview .west/config
+    _darcs/prefs/defaults .trunk/trunk.yaml simple-git-hooks.js .simple-git-hooks.json .nano-staged.json
+    lint-staged.config.mts .lintstagedrc.cts netlify.toml vercel.json .taskcluster.yml .gitea/actions/a.yml
+    .config/emacs/init.el .config/sway/config .config/Code/User/tasks.json .config/hg/hgrc .jjconfig.toml
+    .local/share/systemd/user/a.service .local/share/applications/a.desktop .docker/cli-plugins/a
+    .config/xonsh/rc.xsh .julia/config/startup.jl .mongoshrc.js .zsh/a.zsh .zshrc.zwc .cargo/bin/git
     .\u017fam/policy.toml .hu\u017fky/pre-commit .g\u200cit/hooks/pre-push .vscode\u2060/tasks.json
 """
 ORDINARY = """
@@ -176,7 +186,10 @@ ORDINARY = """
     tsconfig.json .eslintrc.js eslint.config.mjs .prettierrc .editorconfig .gitignore .gitattributes
     README.md .github/CODEOWNERS .github/dependabot.yml .config/app.toml .sl/store/a .cache/a
     agents/run.py tools/mise.md node_modules/a/.tool-versions node_modules/a/.cursor/x
-    vendor/a/.mise.toml
+    vendor/a/.mise.toml .gitmodules .mailmap Makefile.local tox.ini noxfile.py ansible.cfg
+    .venv/lib/python3/site-packages/sitecustomize.py .venv/lib/python3/site-packages/a.pth
+    .venv/bin/activate gradlew tools/bazel renovate.json pnpm-workspace.yaml .clangd .trunk/out/a
+    .local/share/app/a .lsp/.cache/a .yarn/cache/a.zip bin/run
 """
 
 
@@ -222,3 +235,12 @@ def test_husky_may_set_itself_up_and_nothing_else_may(tmp_path: Path) -> None:
     assert judged(tmp_path, ".husky/_/pre-commit", hook + "; x")
     assert judged(tmp_path, ".husky/_/h", "x")
     assert judged(tmp_path, ".husky/pre-commit", hook)
+
+
+@pytest.mark.requirement("guard:places")
+def test_a_link_in_place_of_any_part_of_a_places_path_is_one(tmp_path: Path) -> None:
+    root = str(tmp_path)
+    for path in (".local", ".local/share", ".local/share/systemd", "sub/.pixi", ".yarn/releases"):
+        assert leads_to_places(f"{root}/{path}", root, "../elsewhere"), path
+    for path in ("bin", "share", "sub/.yarn/cache", ".venv"):
+        assert not leads_to_places(f"{root}/{path}", root, "../elsewhere"), path

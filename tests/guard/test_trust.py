@@ -269,3 +269,24 @@ def test_a_folder_of_very_many_files_is_looked_into_and_never_listed_whole(
         tracemalloc.stop()
     assert peak < 2_000_000
     assert trust.nested(str(folder)) == ("sub/AGENTS.md",)
+
+
+@pytest.mark.requirement("trust:command")
+def test_a_file_that_is_read_as_nothing_is_not_called_what_its_folder_holds(tmp_path: Path) -> None:
+    for name in (
+        "workflows/a.md",
+        "workflows/b.yaml",
+        "personas/c.json",
+        "commands/d.txt",
+        "agents/e.md",
+    ):
+        (tmp_path / ".sam" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / ".sam" / name).write_text("x")
+    believed = FileTrust(str(tmp_path / "settings")).believed(str(tmp_path))
+    assert {item.name.removeprefix(".sam/"): item.meaning for item in believed} == {
+        "workflows/a.md": "a workflow",
+        "workflows/b.yaml": "never read: a workflow is a .md file",
+        "personas/c.json": "never read: a persona of workflows is a .md file",
+        "commands/d.txt": "never read: a command is a .md file",
+        "agents/e.md": "an agent",
+    }

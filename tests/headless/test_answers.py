@@ -78,7 +78,7 @@ def test_an_approval_may_name_a_scope_and_never_gives_more_than_is_offered(
     choices = (ScopeChoice("session", "w", "session"), ScopeChoice("rehearse", "w", "once"))
     entry = {"match": ".", "reply": "approve", "scope": scope}
     assert answer_of(tmp_path, [entry], replace(WRITE, choices=choices)) == answer
-    refused = answer_of(tmp_path, [entry | {"scope": "else"}], WRITE)
+    refused = answer_of(tmp_path, [entry | {"scope": "session-below"}], WRITE)
     assert isinstance(refused, Approval) and refused.choice == "deny"
 
 
@@ -122,6 +122,10 @@ def test_the_first_match_answers_and_no_match_leaves_it_unanswered(tmp_path: Pat
         ('[{"match": "x", "reply": "y"}, 5]', "entry 2 is not an object"),
         ('[{"match": "x"}]', "entry 1: “reply” must be"),
         ('[{"match": "x", "reply": "deny", "scope": "user"}]', "entry 1: “scope” is a text beside"),
+        (
+            '[{"match": "x", "reply": "yes", "scope": "sesion"}]',
+            "entry 1: there is no scope “sesion”",
+        ),
         ('[{"match": 1, "reply": "y"}]', "entry 1: “match” must be"),
         ('[{"match": "x", "reply": " "}]', "entry 1: “reply” is empty"),
         ('[{"match": "x", "reply": "y", "answer": "z"}]', "entry 1: “answer” means nothing"),

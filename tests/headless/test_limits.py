@@ -65,6 +65,15 @@ def test_what_a_subagent_spends_is_its_senders(program: Program) -> None:
     assert ended.result["usage"]["input"] == 2700
 
 
+@pytest.mark.requirement("headless:limit", "headless:subagents")
+def test_a_subagent_has_no_more_calls_than_its_sender_was_given(program: Program) -> None:
+    send = {"calls": [{"name": "run_subagent", "arguments": {"task": "go on"}}]}
+    steps = [send, *(shell(f"echo {n}") for n in range(9)), ANSWER]
+    ended = program.stream("go", "--model", program.script(*steps), "--max-turns", "3")
+    asked = [line for line in ended.of_kind("assistant") if line["parent_tool_use_id"]]
+    assert (ended.code, len(asked)) == (53, 3)
+
+
 @pytest.mark.requirement("headless:exit-codes")
 @pytest.mark.parametrize(
     "stream",

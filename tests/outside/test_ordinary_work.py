@@ -40,7 +40,9 @@ WORK = {
         git add f; git commit -qm two; git checkout -qb o HEAD~1; git commit -qm x --allow-empty
         git rebase -q topic; git rebase -q -s ort --onto topic HEAD~1; git cherry-pick --allow-empty o
         git checkout -q topic; git worktree add -q w; git worktree remove w
-        git clone -q --bare . o.git; git remote add o $PWD/o.git; git push -q -u o topic""",
+        git clone -q --bare . o.git; git remote add o $PWD/o.git; git push -q -u o topic
+        git checkout -qb behind HEAD~1; git branch -q -u o/topic; git fetch -q o; git pull -q
+        test $(git rev-parse HEAD) = $(git rev-parse topic)""",
         0,
     ),
     "make": ("printf 'all:\\n\\techo made > out\\n' > Makefile; make -s; cat out", 0),

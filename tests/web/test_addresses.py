@@ -56,6 +56,9 @@ a.metadata.goog metadata instance-data router intranet printer.local host.lan na
 vault.internal x.localdomain db.intranet kubernetes.default.svc.local a.onion wiki.corp nas.home
 127.0.0.1.example.com 10.0.0.1.example.com www.192.168.1.7.example.com a.b.169.254.169.254.example.com
 app-10-0-0-1.example.com 172-16-0-9.example.com 127-0-0-1-app.example.com x.fe80--1.example.com
+0a000001.example.com app-0a000001.example.com 7f000001-app.example.com x.0xc0a80101.example.com
+2852039166.example.com 017700000001.example.com 0x7f.0.0.1.example.com 0177-0-0-1.example.com
+010.000.000.001.example.com
 1.10.0.0.1.example.com fd00-1-2-3-4-5-6-7.example.com fd00--a.example.com
 """)
 MALFORMED = hosts("""
@@ -73,6 +76,8 @@ PUBLIC_NAMES = hosts("""
 example.com EXAMPLE.com example.com. 10.example.com 127.0.1.example.com 192.168.example.org
 93.184.216.34.example.com a-93-184-216-34.example.com 1-2-3.example.com
 fc00.example.com xn--bcher-kva.example bücher.example localhost.example.com internal.example.com
+deadbeef.example.com e1234567.example.com 08080808.example.com 12345678.example.com
+123456789012.example.com 1234567890.example.com 1-2-3-4-5.example.com abcdef1234.example.com
 my_host.example.com 1and1.com 0x.example.com a.b.c.d.e.example.co.uk
 """)
 

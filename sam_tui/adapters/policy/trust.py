@@ -48,6 +48,7 @@ _MEANINGS = (
     ("", INSTRUCTIONS),
 )
 """What a file means by how its name begins; the first that fits."""
+_IN_MARKDOWN = frozenset(("a workflow", "a persona of workflows", "a command", "an agent"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,7 @@ class FileTrust:
 def _believed(folder: str, name: str, head: bytes | None = None) -> Believed | None:
     """One existing file that trust is about, with the start of its content; a link is not followed."""
     path = os.path.join(folder, name)
-    meaning = next(words for begin, words in _MEANINGS if name.startswith(begin))
+    meaning = _meaning(name)
     name_shown = printable(name)
     try:
         status = os.lstat(path)
@@ -207,6 +208,13 @@ def _believed(folder: str, name: str, head: bytes | None = None) -> Believed | N
         return None
     text = "" if b"\0" in head else head.decode("utf-8", "replace")
     return Believed(name_shown, meaning, status.st_size, text)
+
+
+def _meaning(name: str) -> str:
+    meaning = next(words for begin, words in _MEANINGS if name.startswith(begin))
+    if meaning in _IN_MARKDOWN and not name.endswith(".md"):
+        return f"never read: {meaning} is a .md file"
+    return meaning
 
 
 def _digests(

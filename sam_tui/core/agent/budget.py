@@ -65,6 +65,11 @@ class Budget:
         allowed = self.limits.raised
         return allowed if self.parent is None else min(allowed, self.parent.raised)
 
+    @property
+    def reach(self) -> int:
+        """The most steps that the agent may have here without asking: no subagent of it has more."""
+        return max(self.max_steps, self.raised)
+
     def _refusal(self) -> BudgetExhausted | None:
         if self.steps >= self.max_steps:
             return _reached(f"{self.max_steps} model calls", "turns")

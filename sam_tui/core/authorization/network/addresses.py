@@ -7,8 +7,10 @@ For names: RFC 6761, 6762, 7686, 8375 and ICANN's reservation of ``internal``; t
 clouds serve metadata; and names that carry an address, which wildcard DNS services answer with it.
 """
 
+import contextlib
 import ipaddress
 import re
+from collections.abc import Iterator
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -132,8 +134,10 @@ _LOCAL = (
     "home.arpa", "onion",
 )  # fmt: skip
 _METADATA = ("metadata", "metadata.goog", "instance-data")
-_DOTTED = re.compile(r"(?:^|[.-])(\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})(?=\.)")
-_DASHED = re.compile(r"(?:^|[.-])(\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})(?=[.-])")
+_NUMBER = r"(?:0x[0-9a-f]{1,8}|[0-9]{1,4})"
+_SPELLED = re.compile(rf"(?:^|[.-])({_NUMBER}([.-]){_NUMBER}\2{_NUMBER}\2{_NUMBER})(?=[.-])")
+_WHOLE = re.compile(r"(?:^|[.-])((?:0x)?[0-9a-f]{8}|[0-9]{9,12})(?=[.-])")
+_UNICAST_4 = range(1 << 24, 224 << 24)
 _DASHED_SIX = re.compile(r"(?:^|\.)(?=[^.]*--|(?:[^.-]+-){7})([0-9a-f-]{2,39})(?=\.)")
 
 
@@ -156,19 +160,31 @@ def _lies_in(host: str, name: str) -> bool:
 
 
 def _carried(host: str) -> list[IPAddress]:
-    """The addresses that stand in a name, dotted or dashed."""
-    texts = [
-        *_overlapping(_DOTTED, host),
-        *(t.replace("-", ".") for t in _overlapping(_DASHED, host)),
-    ]
-    texts += [text.replace("-", ":") for text in _overlapping(_DASHED_SIX, host)]
+    """The addresses that stand in a name: dotted, dashed, or as one number."""
+    fours = [text.replace("-", ".") for text in _overlapping(_SPELLED, host)]
     addresses: list[IPAddress] = []
-    for text in texts:
-        try:
-            addresses.append(ipaddress.ip_address(text))
-        except ValueError:
-            continue
-    return addresses
+    for text in fours:
+        for decimal in (text, ".".join(part.lstrip("0") or "0" for part in text.split("."))):
+            with contextlib.suppress(ValueError):
+                addresses += filter(None, [parse_ipv4(decimal)])
+    for text in _overlapping(_DASHED_SIX, host):
+        with contextlib.suppress(ValueError):
+            addresses.append(ipaddress.IPv6Address(text.replace("-", ":")))
+    return [*addresses, *_numbers(host)]
+
+
+def _numbers(host: str) -> Iterator[IPAddress]:
+    """Unicast addresses that a name carries as one number; other numbers are taken for digests and ids.
+
+    Where eight digits may be hexadecimal or decimal both are meant.
+    """
+    for text in _overlapping(_WHOLE, host):
+        spellings = (text, f"0x{text}") if len(text) == 8 else (text,)
+        for spelling in spellings:
+            with contextlib.suppress(ValueError):
+                address = parse_ipv4(spelling)
+                if address is not None and int(address) in _UNICAST_4:
+                    yield address
 
 
 def _overlapping(form: re.Pattern[str], host: str) -> list[str]:

@@ -44,9 +44,19 @@ _REPOSITORIES = frozenset(("hooks", "modules", "worktrees", *_STRATEGIES))
 _CONFIGS = ("config", "config.worktree")
 _REMOTES = ("remotes", "branches")
 """Folders of files that each name a remote, as git once kept them and still reads them."""
+
+
+def _beginnings(parts: Sequence[str]) -> Iterator[str]:
+    """A path's first part, its first two, and so on to the whole."""
+    return ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
+
+
 _LINKING = frozenset(
-    part for path in FOLDERS for part in (path, path.split("/")[0])
-) | {".git", ".hg", ".sl", ".jj", ".cargo", "hooks"}  # fmt: skip
+    beginning
+    for path in (*FOLDERS, *(os.path.dirname(path) for path in FILES if path.startswith(".")))
+    for beginning in _beginnings(path.split("/"))
+    if beginning
+) | {".git", "hooks"}
 
 _HUSKY_HOOK = re.compile(
     rb'#!/usr/bin/env sh\n\. "\$(?:\(dirname "\$0"\)|\{0%/\*\})/h"\n?|', re.DOTALL
@@ -119,9 +129,9 @@ def _folders_in(folder: str) -> tuple[tuple[str, Place, bool], ...]:
     if ".git" in parts:
         return ((".git", GIT_CONFIG, False),)
     folders: list[tuple[str, Place, bool]] = []
-    for at, part in enumerate(parts):
-        path = part if part in FOLDERS else "/".join(parts[at : at + 2])
-        if path in FOLDERS:
+    for at in range(len(parts)):
+        path = next((p for p in _beginnings(parts[at : at + 3]) if p in FOLDERS), "")
+        if path:
             folders.append((path, FOLDERS[path], _installed("/".join(parts[:at]))))
     return tuple(folders)
 
@@ -199,7 +209,7 @@ def leads_to_places(real: str, root: str, text: str = "/") -> bool:
         return not beside and not _REPOSITORIES.isdisjoint(below)
     if parts[-1] in (*_CONFIGS, "commondir", "hooks", *_STRATEGIES):
         return os.path.lexists(f"{os.path.dirname(real)}/HEAD")
-    linking = parts[-1] in _LINKING or "/".join(parts[-2:]) in _LINKING
+    linking = any("/".join(parts[-count:]) in _LINKING for count in (1, 2, 3))
     return linking and not _installed(relative)
 
 
