@@ -300,6 +300,11 @@ class SamApp(App[None], inherit_bindings=False):
             return
         self.phase.inquiries.rearm()
 
+    def watch_app_focus(self, focus: bool) -> None:
+        """A dialog that came while the person looked elsewhere hears the keys once they are back."""
+        if focus and self.screen.focused is None:
+            self.screen._update_auto_focus()  # pyright: ignore[reportPrivateUsage]
+
     def on_app_blur(self) -> None:
         """The terminal around tells where the person looks."""
         self._attention.focus_reported = True

@@ -150,6 +150,21 @@ async def test_a_refused_key_is_asked_for_again_and_the_turn_goes_on(tmp_path: P
         await me.until(lambda: "did not accept the key" in me.transcript())
 
 
+@pytest.mark.requirement("ui:key-mended", "ui:keys-stay")
+async def test_a_dialog_that_came_while_another_window_was_used_hears_the_keys(
+    tmp_path: Path,
+) -> None:
+    async with FakeServer([WRONG, Reply(text="better")]) as mine, at(tmp_path, mine.base) as me:
+        me.app.app_focus = False
+        me.bench.turns.submit("while I look elsewhere")
+        await me.until(lambda: isinstance(me.app.screen, KeyForm))
+        me.app.app_focus = True  # as the first key tells, where the terminal does not
+        await me.until(lambda: isinstance(me.app.screen.focused, Input))
+        await me.pilot.press(*"b3tter-k3y", "enter")
+        await me.until(lambda: "better" in me.transcript() and not me.bench.turns.running)
+        assert mine.posts[-1].headers["authorization"] == "Bearer b3tter-k3y"
+
+
 @pytest.mark.requirement("ui:model-facts")
 def test_a_folder_begins_with_its_model_unless_another_or_a_key_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
