@@ -1286,6 +1286,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:too-small": Requirement("A terminal too small is told so, and nothing breaks on the way there and back.", "issue 2 bad input"),
     "ui:trust": Requirement("An untrusted folder that wants something believed says so; /trust shows what would load and decides at once; a change afterwards ends the trust and asks again.", "issue 4.8"),
     "ui:typed-ahead": Requirement("However many prompts are typed while turns run, each is stored or stands in the queue.", "issue 11.9"),
+    "ui:typed-at-lists": Requirement("Keys typed at a list to choose from count in their order for what fits the words typed ahead of them, also while the list is on its way.", "issue 16"),
     "ui:typed-behind": Requirement("Keys typed right behind one that moves the focus reach what it leads to, in their order: a terminal, a list, a title, a recording, a comment.", "issue 13"),
     "ui:typed-elsewhere": Requirement("Text typed or pasted where nothing takes it stands in the prompt, in its order; a dialog with a line takes it there, every line of a paste.", "issue 12.14"),
     "ui:undo": Requirement("A file change of the conversation is picked and taken back with /undo.", "issue 3.2"),

@@ -138,7 +138,11 @@ class GitCheckpoints:
             return await asyncio.wrap_future(self._thread.submit(work))
         except OSError as error:
             where = f"{self._data}/{FOLDER}"
-            raise CheckpointError(f"{where} cannot be used: {error.strerror}.") from error
+            raise CheckpointError(
+                f"{where} cannot be used: {error.strerror}.",
+                hint="Checkpoints need a folder that can be written, also to be looked at: make"
+                f" {self._data} writable for you, or copy it and name the copy with --data-dir.",
+            ) from error
 
     def _parts(self) -> tuple[GitStore, WorkspaceFiles, Timeline]:
         if self._made is None:

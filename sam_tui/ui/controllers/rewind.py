@@ -193,7 +193,8 @@ def plan_in_words(plan: "RewindPlan", redact: Callable[[str], str]) -> str:
     parts = [f"cannot be taken back: {words}\n" for words in plan.beyond]
     parts += [f"not kept: {words}\n" for words in plan.omitted]
     if plan.untouched:
-        parts.append(f"{plan.untouched} files that only others changed stay as they are.\n")
+        files = "1 file" if plan.untouched == 1 else f"{plan.untouched} files"
+        parts.append(f"Left as now, because only others changed it: {files}.\n")
     for change in plan.changes:
         parts.append(
             f"\n{change.fate}  {printable(change.path)}{_FOREIGN if change.foreign else ''}\n"

@@ -49,7 +49,8 @@ class Picker(Dialog):
 
     ``load`` brings the choices; ``empty`` says what to do when there are none, ``hint`` what else
     there is to know while some are shown, ``keys`` which keys do more. ``preview`` gives the lines that
-    stand below while a choice is marked, by its index.
+    stand below while a choice is marked, by its index. Keys count for what fits the words typed ahead of
+    them, also while the choices are on their way.
     """
 
     AUTO_FOCUS = "Input"
@@ -72,6 +73,10 @@ class Picker(Dialog):
         self._empty = empty
         self._hint = hint
         self._choices: Sequence[Choice] = ()
+        self._narrowed: str | None = None
+        """The words that the list is narrowed to; None until the choices are there."""
+        self._ahead: list[tuple[str, Callable[[], None]]] = []
+        """What keys mean that were pressed before, and the words typed ahead of each."""
         self._filter = Input(placeholder="type to narrow, ↑↓ and Enter to choose", id="filter")
         self._list = ChoiceList(id="choices")
         self._list.can_focus = False
@@ -95,9 +100,24 @@ class Picker(Dialog):
             self._choices = await self._load()
         except SamError as error:
             self._empty = f"{error.title}: {error.explain()}"
-        self._narrow(self._filter.value)
+        typed = self._filter.value
+        for before, act in self._ahead:
+            self._narrow(before)
+            act()
+        if self._narrowed != typed:
+            self._narrow(typed)
+
+    def _at_words(self, typed: str, act: Callable[[], None]) -> None:
+        """Do what a key means once the list has what fits the words typed ahead of it."""
+        if self._narrowed is None:
+            self._ahead.append((typed, act))
+            return
+        if self._narrowed != typed:
+            self._narrow(typed)
+        act()
 
     def _narrow(self, typed: str) -> None:
+        self._narrowed = typed
         words = typed.lower().split()
         self._list.clear_options()
         self._list.add_options(
@@ -138,16 +158,20 @@ class Picker(Dialog):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what fits the words typed."""
         event.stop()
-        self._narrow(event.value)
+        if self._narrowed not in (None, event.value):
+            self._narrow(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take the highlighted choice."""
         event.stop()
-        self._list.action_select()
+        self._at_words(event.value, self._list.action_select)
 
     def on_key(self, event: events.Key) -> None:
         """Move through the list while the filter has the keys."""
-        take_key(event, self._list.moves)
+        if (move := self._list.moves.get(event.key)) is not None:
+            event.stop()
+            event.prevent_default()
+            self._at_words(self._filter.value, move)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Chosen, by key or by click."""
