@@ -165,7 +165,7 @@ CHOICES = [Choice("apple"), Choice("banana"), Choice("bread"), Choice("cherry")]
         (["down", "enter"], 1),
         (["b", "down", "enter"], 2),
         (["b", "down", "up", "enter", "x"], 1),
-        (["x", "enter", "backspace", "up", "enter"], 3),
+        (["up", "pageup", "down", "enter"], 1),
         (["x", "enter", "escape"], None),
     ],
 )

@@ -84,19 +84,15 @@ def _entry(mode: str, name: str) -> Entry | None:
 
 
 def line_difference(store: GitStore, path: str, now: Entry | None, then: Entry | None) -> str:
-    """A unified diff from now to then, below the modes that differ; without lines where either is no
-    text, or is long."""
-    modes = ""
-    if now is not None and then is not None and now.mode != then.mode:
-        modes = f"old mode {now.mode}\nnew mode {then.mode}\n"
+    """A unified diff from now to then; empty where either is no text, or is long."""
     texts: list[list[str]] = []
     for entry in (now, then):
         data = b"" if entry is None else store.read("blob", entry.object)
         if len(data) > _MOST_TEXT or b"\0" in data:
-            return modes
+            return ""
         texts.append(data.decode("utf-8", "replace").splitlines(keepends=True))
     lines = difflib.unified_diff(texts[0], texts[1], f"a/{path}", f"b/{path}")
-    return modes + "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 def part_restored(now: bytes, then: bytes, hunk: int) -> bytes:

@@ -219,6 +219,7 @@ class GitCheckpoints:
                     _fate(changed[path]),
                     path in foreign,
                     line_difference(store, path, *changed[path]) if at < _MOST_DIFFERENCES else "",
+                    _modes(changed[path]),
                 )
                 for at, path in enumerate(path for path in sorted(changed) if path in by_calls)
             )
@@ -344,6 +345,13 @@ def _fate(difference: Difference) -> FileFate:
     if then is None:
         return "deleted"
     return "created" if now is None else "restored"
+
+
+def _modes(difference: Difference) -> str:
+    now, then = difference
+    if now is None or then is None or now.mode == then.mode:
+        return ""
+    return f"{now.mode} → {then.mode}"
 
 
 def _size(folder: Path) -> int:
