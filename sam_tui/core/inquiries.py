@@ -64,7 +64,7 @@ class Inquiries:
     ) -> InquiryOutcome:
         """Open a question and wait for its end. Cancelling the caller withdraws it."""
         started = self._clock.monotonic()
-        inquiry = Inquiry(InquiryId(mint("inq")), conversation, call, self._clock.now(), request)
+        inquiry = Inquiry(InquiryId(mint("inq")), conversation, call, request)
         answer = self._responder(inquiry) if self._responder else None
         if answer is not None:
             return self._end(inquiry, "answered", answer, started, announce=True)

@@ -187,7 +187,6 @@ class Inquiry:
     id: InquiryId
     conversation: ConversationId
     call: CallId
-    asked_at: float
     request: ApprovalRequest | Question
 
 

@@ -104,6 +104,17 @@ def test_a_snapshot_that_fails_leaves_nothing_that_fills_the_disk(
     assert list(store.glob("objects/??/*")) == []
 
 
+@pytest.mark.requirement("checkpoints:unusable")
+def test_a_store_that_cannot_be_used_is_named_with_a_way_out(sam: Command) -> None:
+    call(sam, "create_file", {}, filePath="a.txt", content="1\n")
+    store = sam.data / "checkpoints"
+    shutil.move(store, sam.data / "elsewhere")
+    store.write_text("", "utf-8")
+    output = sam("checkpoints", "list")
+    assert output.code == 1 and f"{store} cannot be used: " in output.err
+    assert "copy it and name the copy with --data-dir" in output.err
+
+
 @pytest.mark.requirement("checkpoints:settings")
 def test_the_person_says_how_large_a_file_may_be_and_no_project_does(sam: Command) -> None:
     (sam.folder / "config").mkdir()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.checkpoints import CheckpointLimits
+from sam_tui.adapters.checkpoints import CheckpointLimits, git
 from sam_tui.adapters.checkpoints.workspace_files import SizeLimits
 from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import CheckpointError
@@ -328,6 +328,20 @@ async def test_what_belongs_to_a_folder_that_is_gone_goes_and_what_is_in_use_or_
     with (stores[str(away)] / "lock").open("rb+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert (await kept.checkpoints.prune()).folders == (str(gone),)
+
+
+@pytest.mark.requirement("checkpoints:slow")
+def test_git_that_takes_a_while_still_reads_all_that_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "_SLOW", 0)
+    program = git.git_program(os.environ["PATH"], ())
+    assert program is not None
+    store = git.GitStore(program, tmp_path / "store", str(tmp_path))
+    data = b"more than a pipe holds\n" * 100_000
+    with store.locked():
+        name = store.run("hash-object", "-w", "--stdin", stdin=data).decode().strip()
+        assert store.read("blob", name) == data
 
 
 @pytest.mark.requirement("checkpoints:unchanged")

@@ -27,7 +27,7 @@ QUESTION = Question("Which colour?", "For the button")
 
 
 def inquiry(request: ApprovalRequest | Question) -> Inquiry:
-    return Inquiry(InquiryId("i"), ConversationId("c"), CallId("k"), 0.0, request)
+    return Inquiry(InquiryId("i"), ConversationId("c"), CallId("k"), request)
 
 
 def answer_of(folder: Path, entries: Any, request: ApprovalRequest | Question) -> Answer | None:

@@ -141,7 +141,7 @@ def test_pieces_are_stream_events_only_when_asked_for() -> None:
 
 @pytest.mark.requirement("headless:stream-json")
 def test_what_claude_has_no_word_for_is_a_system_line() -> None:
-    question = Inquiry(InquiryId("i"), C, CallId("k1"), 0.0, Question("Which?"))
+    question = Inquiry(InquiryId("i"), C, CallId("k1"), Question("Which?"))
     lines, _ = told(
         ModelRetried(C, 1, 5, 0.5, "overloaded", 529),
         DecisionMade(C, CallId("k1"), DENIED),

@@ -220,3 +220,30 @@ def test_answers_of_the_person_and_what_subagents_did_are_played(
     told = capsys.readouterr().out
     assert "subagent 2, turn 1, step 1: file_operations.read_file has another result" in told
     assert "turn 1, step 1: user_collaboration fails, has another result" in told
+
+
+@pytest.mark.requirement("replay:check")
+def test_what_a_trusted_folder_and_settings_say_to_the_model_is_no_difference(
+    tmp_path: Path, capsys: Said
+) -> None:
+    project, script = tmp_path / "project", tmp_path / "script.json"
+    (project / "src").mkdir(parents=True)
+    (project / "AGENTS.md").write_text("Be brief.\n")
+    (project / "src" / "AGENTS.md").write_text("Use tabs.\n")
+    (project / "src" / "a.txt").write_text("one\n")
+    (project / ".sam" / "agents").mkdir(parents=True)
+    (project / ".sam" / "agents" / "scout.md").write_text("---\ndescription: Looks\n---\nLook.\n")
+    look = {"operation": "read_file", "path": "src/a.txt"}
+    calls = [{"name": "file_operations", "arguments": look}]
+    script.write_text(json.dumps([{"calls": calls}, {"text": "One."}]))
+    place = ["--data-dir", str(tmp_path / "data"), "-C", str(project)]
+    assert main(["trust", str(project)]) == 0
+    model = ["--model", f"scripted:{script}", "--session-id", "first"]
+    assert main(["run", "Look at it.", *place, *model]) == 0
+    file = tmp_path / "test.json"
+    assert main(["sessions", "to-test", "first", "-o", str(file), *place]) == 0
+    requests = [step["request"] for step in json.loads(file.read_text())["turns"][0]["steps"]]
+    assert [r.count("reminder instructions") for r in requests] == [1, 1]
+    assert "reminder agents" in requests[0]
+    capsys.readouterr()
+    assert main(["replay", str(file), "--check"]) == 0, capsys.readouterr()

@@ -303,7 +303,7 @@ def test_somebody_may_answer_approvals_and_what_a_workflow_asks_pauses_it() -> N
 
     def inquiry(conversation: str, request: ApprovalRequest | Question) -> Inquiry:
         name = ConversationId(conversation)
-        return Inquiry(InquiryId("inq_1"), name, CallId("call_1"), 0.0, request)
+        return Inquiry(InquiryId("inq_1"), name, CallId("call_1"), request)
 
     assert attends(inquiry("exec_1", approval))
     assert attends(inquiry("20261122-1", question))

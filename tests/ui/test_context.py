@@ -10,6 +10,7 @@ from sam_tui.ui.screens.dialogs import Picker
 from sam_tui.ui.screens.reader import Reader
 from tests.fakes.engine_kit import AskableModel, RawModel, calls
 from tests.ui.driver import Stage, app_over, driven
+from tests.ui.test_shown_conversation import choose_first
 
 
 @pytest.mark.requirement("ui:context")
@@ -49,6 +50,9 @@ async def test_the_share_of_the_window_is_the_providers_or_a_marked_estimate(
         await me.pilot.press("escape")
         await me.send("/new")
         await me.until(lambda: standing.figures.context == "")
+        await choose_first(me, "/resume")
+        await me.until(lambda: "made it" in me.transcript())
+        assert standing.figures.context.startswith("ctx ~")
 
 
 @pytest.mark.requirement("ui:compact", "ui:pins")

@@ -154,7 +154,7 @@ def hears_all_that_matters(me: Driver, conversation: ConversationId) -> None:
     """What a person who listens is told of what others see."""
     approval = ApprovalRequest("x.y", "Painting: door", ("/door",), "it is outside", "/")
     asked = [
-        Inquiry(InquiryId(kind), conversation, CALL, 0.0, request)
+        Inquiry(InquiryId(kind), conversation, CALL, request)
         for kind, request in (
             ("a", approval),
             ("q", Question("Which blue?", choices=("sky", "sea"))),

@@ -1,5 +1,6 @@
 """Prompts typed faster than they are answered: each is stored or waits, whenever one looks."""
 
+import asyncio
 import os
 import signal
 import threading
@@ -8,10 +9,12 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.widgets import Input
 
 from sam_tui.adapters.llm.scripted import ScriptedModel
 from sam_tui.ui.app import SamApp
 from sam_tui.ui.driver.output import heed_signals, unheed_signals
+from sam_tui.ui.screens.dialogs import Choice, Picker
 from sam_tui.ui.widgets.terminal.replay import ReplayView
 from tests.ui.driver import Stage, app_over, build_stage, driven
 from tests.ui.terminals import LEAVE_CHORD, drawn
@@ -149,3 +152,46 @@ async def test_keys_right_behind_the_key_that_leads_elsewhere_are_for_where_it_l
         at_once(me.app, "++-q", "echo clo$((1+1))sed\r")
         await me.until(lambda: "clo2sed" in drawn(panel.current))
         assert replay.playback.speed == 2
+
+
+CHOICES = [Choice("apple"), Choice("banana"), Choice("bread"), Choice("cherry")]
+
+
+@pytest.mark.requirement("ui:typed-at-lists")
+@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize(
+    ("keys", "chosen"),
+    [
+        (["down", "enter"], 1),
+        (["b", "down", "enter"], 2),
+        (["b", "down", "up", "enter", "x"], 1),
+        (["up", "pageup", "down", "enter"], 1),
+        (["x", "enter", "escape"], None),
+    ],
+)
+async def test_keys_typed_at_a_list_count_in_their_order_also_before_it_is_there(
+    stage: Stage, keys: Sequence[str], chosen: int | None, *, loaded: bool
+) -> None:
+    there = asyncio.Event()
+    results: list[int | None] = []
+
+    async def load() -> Sequence[Choice]:
+        await there.wait()
+        return CHOICES
+
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        picker = Picker("choose", load, empty="")
+        me.app.push_screen(picker, results.append)
+        await me.until(lambda: isinstance(me.app.focused, Input))
+        if loaded:
+            there.set()
+            await me.until(lambda: picker.marked == 0)
+        for key in keys:
+            me.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        if not loaded:
+            await me.pilot.pause()
+            assert chosen is None or not results
+            there.set()
+        await me.until(lambda: results)
+        assert results == [chosen]

@@ -129,7 +129,7 @@ def test_without_a_terminal_it_is_said_that_nobody_was_there(tmp_path: Path) -> 
 
 def inquiry(request: ApprovalRequest | Question) -> Inquiry:
     """An inquiry about something."""
-    return Inquiry(InquiryId("inq_1"), ConversationId("c"), CallId("call"), 0.0, request)
+    return Inquiry(InquiryId("inq_1"), ConversationId("c"), CallId("call"), request)
 
 
 @pytest.mark.requirement("plans:terminal")

@@ -9,6 +9,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tempfile
 import zlib
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
@@ -147,23 +148,27 @@ class GitStore:
         ``when_slow`` is called once, while git goes on after a second; what it raises ends git.
         """
         try:
-            git = subprocess.Popen(
-                (self._program, *arguments),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=self._workspace,
-                env=self._environment,
-                pass_fds=(self._lock,),
-                start_new_session=True,
-                umask=0o077,
-            )
+            with tempfile.TemporaryFile(dir=self.folder) as source:
+                # No pipe: what one did not take within a second is never written after the timeout.
+                source.write(stdin)
+                source.seek(0)
+                git = subprocess.Popen(
+                    (self._program, *arguments),
+                    stdin=source,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    cwd=self._workspace,
+                    env=self._environment,
+                    pass_fds=(self._lock,),
+                    start_new_session=True,
+                    umask=0o077,
+                )
         except OSError as error:
             raise CheckpointError(f"git cannot be run: {error.strerror}.") from error
         with git:
             try:
                 try:
-                    output, said = git.communicate(stdin, timeout=_SLOW)
+                    output, said = git.communicate(timeout=_SLOW)
                 except subprocess.TimeoutExpired:
                     when_slow()
                     output, said = git.communicate(timeout=seconds)

@@ -138,7 +138,11 @@ class GitCheckpoints:
             return await asyncio.wrap_future(self._thread.submit(work))
         except OSError as error:
             where = f"{self._data}/{FOLDER}"
-            raise CheckpointError(f"{where} cannot be used: {error.strerror}.") from error
+            raise CheckpointError(
+                f"{where} cannot be used: {error.strerror}.",
+                hint="Checkpoints need a folder that can be written, also to be looked at: make"
+                f" {self._data} writable for you, or copy it and name the copy with --data-dir.",
+            ) from error
 
     def _parts(self) -> tuple[GitStore, WorkspaceFiles, Timeline]:
         if self._made is None:
@@ -215,6 +219,7 @@ class GitCheckpoints:
                     _fate(changed[path]),
                     path in foreign,
                     line_difference(store, path, *changed[path]) if at < _MOST_DIFFERENCES else "",
+                    _modes(changed[path]),
                 )
                 for at, path in enumerate(path for path in sorted(changed) if path in by_calls)
             )
@@ -340,6 +345,13 @@ def _fate(difference: Difference) -> FileFate:
     if then is None:
         return "deleted"
     return "created" if now is None else "restored"
+
+
+def _modes(difference: Difference) -> str:
+    now, then = difference
+    if now is None or then is None or now.mode == then.mode:
+        return ""
+    return f"{now.mode} → {then.mode}"
 
 
 def _size(folder: Path) -> int:

@@ -158,7 +158,8 @@ _WHY = "  (something else changed it, too)"
 
 
 def _line(change: ChangedFile) -> str:
-    return f"{change.fate:<9} {printable(change.path)}{_WHY if change.foreign else ''}"
+    modes = f" (mode {change.modes})" if change.modes else ""
+    return f"{change.fate:<9} {printable(change.path)}{modes}{_WHY if change.foreign else ''}"
 
 
 def _account(plan: RewindPlan) -> None:

@@ -324,6 +324,8 @@ class ChangedFile:
     foreign: bool
     difference: str = ""
     """A unified diff from now to then; empty for what is no text."""
+    modes: str = ""
+    """The kinds that git knows, now and then, where they differ: ``100755 → 100644``."""
 
 
 @dataclass(frozen=True, slots=True)

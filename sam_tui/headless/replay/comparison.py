@@ -56,6 +56,19 @@ def compare(recorded: Scenario, played: Scenario) -> list[Deviation]:
     return [*deviations, *_of_files(recorded, played)]
 
 
+_OF_THE_PERSON = frozenset(
+    f"reminder {name}"
+    for name in (
+        "instructions", "skills", "agents", "mini_prompts", "pins", "user_defined", "memories",
+    )
+)  # fmt: skip
+"""What comes from settings, trusted files and earlier conversations: a replay has those of its machine."""
+
+
+def _comparable(request: Sequence[str]) -> list[str]:
+    return [part for part in request if part not in _OF_THE_PERSON]
+
+
 def _of_turns(
     whose: str, recorded: Sequence[RecordedTurn], played: Sequence[RecordedTurn]
 ) -> Iterator[Deviation]:
@@ -71,8 +84,9 @@ def _of_turns(
 
 
 def _of_step(where: str, then: RecordedStep, now: RecordedStep) -> Iterator[Deviation]:
-    if then.request != now.request:
-        lines = _difference(then.request, now.request)
+    parts, again = _comparable(then.request), _comparable(now.request)
+    if parts != again:
+        lines = _difference(parts, again)
         yield Deviation("requests", where, "the request is made up in another way", lines)
     for result, again in zip_longest(then.results, now.results):
         if result is None or again is None:

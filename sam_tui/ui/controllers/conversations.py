@@ -6,9 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import ConversationInUse, SamError, UsageError
+from sam_tui.core.usage import Usage
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import ConversationTab, CurrentConversation
 from sam_tui.ui.controllers.models import ModelChoice
+from sam_tui.ui.controllers.window.meter import context_share
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Choice
 from sam_tui.ui.transcript import Transcript
@@ -129,6 +131,7 @@ class Conversations:
         _warn(tab.transcript, messages, queued)
         screen.todos.show(todos)
         tab.figures.todos = done_of(todos)
+        tab.figures.context = context_share(self._runtime, session, Usage())
         if record is not None:
             tab.figures.usage, tab.title = record.usage, record.title
         screen.prompt.area.begin_past([m.text for m in messages if m.kind == "user"])

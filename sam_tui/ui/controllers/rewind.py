@@ -188,15 +188,24 @@ def files_in_words(plan: "RewindPlan") -> str:
     return f"{words}; {len(plan.foreign)} left alone" if plan.foreign else words
 
 
+def files_untouched(plan: "RewindPlan") -> str:
+    """How many files stay as they are because only others changed them."""
+    if plan.untouched == 1:
+        return "1 file that only others changed stays as it is."
+    return f"{plan.untouched} files that only others changed stay as they are."
+
+
 def plan_in_words(plan: "RewindPlan", redact: Callable[[str], str]) -> str:
     """Every file of a plan with its lines, and what a restore does not bring back."""
     parts = [f"cannot be taken back: {words}\n" for words in plan.beyond]
     parts += [f"not kept: {words}\n" for words in plan.omitted]
     if plan.untouched:
-        parts.append(f"{plan.untouched} files that only others changed stay as they are.\n")
+        parts.append(f"{files_untouched(plan)}\n")
     for change in plan.changes:
         parts.append(
             f"\n{change.fate}  {printable(change.path)}{_FOREIGN if change.foreign else ''}\n"
         )
+        if change.modes:
+            parts.append(f"mode {change.modes}\n")
         parts.append(redact(change.difference))
     return "".join(parts).lstrip("\n")

@@ -17,7 +17,8 @@ from sam_tui.ui.action_tables.groups import grouped
 from sam_tui.ui.actions import ACTIONS, WorkbenchAction, keys_of
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens import STYLES
-from sam_tui.ui.widgets.choice_list import ChoiceList, take_key
+from sam_tui.ui.widgets.choice_list import ChoiceList
+from sam_tui.ui.widgets.line_input import FilterLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,8 @@ class Picker(Dialog):
 
     ``load`` brings the choices; ``empty`` says what to do when there are none, ``hint`` what else
     there is to know while some are shown, ``keys`` which keys do more. ``preview`` gives the lines that
-    stand below while a choice is marked, by its index.
+    stand below while a choice is marked, by its index. Keys count for what fits the words typed ahead of
+    them, also while the choices are on their way.
     """
 
     AUTO_FOCUS = "Input"
@@ -72,8 +74,14 @@ class Picker(Dialog):
         self._empty = empty
         self._hint = hint
         self._choices: Sequence[Choice] = ()
-        self._filter = Input(placeholder="type to narrow, ↑↓ and Enter to choose", id="filter")
+        self._narrowed: str | None = None
+        """The words that the list is narrowed to; None until the choices are there."""
+        self._ahead: list[tuple[str, Callable[[], None]]] = []
+        """What keys mean that were pressed before, and the words typed ahead of each."""
         self._list = ChoiceList(id="choices")
+        self._keys_of_list = {**self._list.moves, "enter": self._list.action_select}
+        words = "type to narrow, ↑↓ and Enter to choose"
+        self._filter = FilterLine(self._take, placeholder=words)
         self._list.can_focus = False
         self._note = Static("Looking…", markup=False, classes="note")
 
@@ -95,9 +103,28 @@ class Picker(Dialog):
             self._choices = await self._load()
         except SamError as error:
             self._empty = f"{error.title}: {error.explain()}"
-        self._narrow(self._filter.value)
+        typed = self._filter.value
+        for before, act in self._ahead:
+            if self._narrowed != before:
+                self._narrow(before)
+            act()
+        if self._narrowed != typed:
+            self._narrow(typed)
+
+    def _take(self, key: str, typed: str) -> bool:
+        """Move through the list, or choose, once it has what fits the words typed ahead of the key."""
+        if (act := self._keys_of_list.get(key)) is None:
+            return False
+        if self._narrowed is None:
+            self._ahead.append((typed, act))
+            return True
+        if self._narrowed != typed:
+            self._narrow(typed)
+        act()
+        return True
 
     def _narrow(self, typed: str) -> None:
+        self._narrowed = typed
         words = typed.lower().split()
         self._list.clear_options()
         self._list.add_options(
@@ -138,16 +165,8 @@ class Picker(Dialog):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show what fits the words typed."""
         event.stop()
-        self._narrow(event.value)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take the highlighted choice."""
-        event.stop()
-        self._list.action_select()
-
-    def on_key(self, event: events.Key) -> None:
-        """Move through the list while the filter has the keys."""
-        take_key(event, self._list.moves)
+        if self._narrowed not in (None, self._filter.value):
+            self._narrow(self._filter.value)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Chosen, by key or by click."""

@@ -62,6 +62,18 @@ class ChoiceList(OptionList):
         plain = Segment.apply_style(segments, post_style=Style(color=colour))
         return Strip(plain, strip.cell_length)
 
+    def action_page_up(self) -> None:
+        """A page up; to the first entry while the list has no height yet, where Textual's fails."""
+        (super().action_page_up if self._laid_out else self.action_first)()
+
+    def action_page_down(self) -> None:
+        """A page down; to the last entry while the list has no height yet."""
+        (super().action_page_down if self._laid_out else self.action_last)()
+
+    @property
+    def _laid_out(self) -> bool:
+        return bool(self.scrollable_content_region)
+
     @property
     def moves(self) -> Mapping[str, Callable[[], None]]:
         """The movements of the list by key, for a field beside it that has the focus."""

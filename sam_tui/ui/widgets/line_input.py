@@ -34,3 +34,18 @@ class LineInput(Input):
             return
         event.stop()
         event.prevent_default()
+
+
+class FilterLine(Input):
+    """Narrows a list beside it. ``take`` hears each key with the words typed ahead of it, before the key
+    behind it is looked at, and returns whether the key is the list's."""
+
+    def __init__(self, take: Callable[[str, str], bool], *, placeholder: str) -> None:
+        super().__init__(placeholder=placeholder, id="filter")
+        self._take = take
+
+    def on_key(self, event: events.Key) -> None:
+        """What the list takes, the line does not."""
+        if self._take(event.key, self.value):
+            event.stop()
+            event.prevent_default()
