@@ -1,10 +1,10 @@
 """vttest, driven through the menus whose screens can be told by their cells.
 
 ``vttest.txt`` holds each screen of cursor movements, screen features and VT102 features, runs of a
-character written as ``{80*A}``. tmux draws them alike, but for wrapping and the origin mode, where it is not
-what vttest says it should be. ``vttest_others.txt`` holds those of double-sized characters (drawn at their
-usual size), keys, known bugs, ISO 6429 colours and test parameters; where cells have a colour or an attribute, how many
-of each look there are; and of a menu only that it waits. Both cost 1.3 s.
+character written as ``{80*A}``. tmux draws them alike, but for wrapping and the origin mode, where it is
+not what vttest says it should be. ``vttest_others.txt`` holds those of double-sized characters (drawn at
+their usual size), keys, known bugs, ISO 6429 colours and test parameters: where cells have a colour or an
+attribute, how many of each look there are; of a menu only that it waits. Both cost 1.3 s.
 """
 
 import asyncio
