@@ -1287,6 +1287,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:todos-live": Requirement("The todo panel follows the agent's list as it changes, with counts, and empties with a new conversation.", "seed 004"),
     "ui:too-small": Requirement("A terminal too small is told so, and nothing breaks on the way there and back.", "issue 2 bad input"),
     "ui:trust": Requirement("An untrusted folder that wants something believed says so; /trust shows what would load and decides at once; a change afterwards ends the trust and asks again.", "issue 4.8"),
+    "ui:key-order": Requirement("A key does what it does only after all that the keys before it asked for: a prompt is sent where it was typed, a terminal chosen behind it stays, a dialog gets what is typed behind its key.", "issue 13"),
     "ui:typed-ahead": Requirement("However many prompts are typed while turns run, each is stored or stands in the queue.", "issue 11.9"),
     "ui:typed-at-lists": Requirement("Keys typed at a list to choose from count in their order for what fits the words typed ahead of them, also while the list is on its way.", "issue 16"),
     "ui:typed-behind": Requirement("Keys typed right behind one that moves the focus reach what it leads to, in their order: a terminal, a list, a title, a recording, a comment.", "issue 13"),

@@ -41,6 +41,7 @@ from sam_tui.ui.driver.output import lasting
 from sam_tui.ui.driver.sequences import clipboard_sequences
 from sam_tui.ui.front import Front, Invocation, Starting
 from sam_tui.ui.key_guard import Keyboard, Patience
+from sam_tui.ui.key_order import KeyArrived, KeyOrder
 from sam_tui.ui.preferences import ScreenTerms
 from sam_tui.ui.screens.chat import ChatScreen, Returned, writes
 from sam_tui.ui.screens.compositor import compare_layouts
@@ -139,8 +140,7 @@ class SamApp(App[None], inherit_bindings=False):
         self.phase: Starting | Workbench = Starting(self._front)
         self._prompt = prompt
         self._leaving = False
-        self._keys = 0
-        """How many keys and pastes came."""
+        self._order = KeyOrder(self)
 
     def _set_looks(self) -> None:
         """Register every look, use the one that the person set or that fits the terminal, and make the
@@ -249,16 +249,35 @@ class SamApp(App[None], inherit_bindings=False):
         """Remember when a key was pressed last: questions wait for a pause."""
         if isinstance(event, events.Key | events.Paste):
             self._keyboard.press()
-            self._keys += 1
             if not event.is_forwarded:
-                if self._led(event):
-                    return
-                if isinstance(event, events.Paste) and isinstance(self.focused, Input):
-                    # Textual's own line takes the first of several lines and drops the others.
-                    event.text = " ".join(filter(None, event.text.splitlines()))
+                if not self._order.waits(event):
+                    await self._hand_on(event)
+                return
         elif isinstance(event, events.MouseEvent) and self._over_removed(event):
             return
         await super().on_event(event)
+
+    async def _hand_on(self, event: events.Key | events.Paste) -> None:
+        """Give a key that waits for none to whom it is meant for."""
+        if self._led(event):
+            return
+        if isinstance(event, events.Paste) and isinstance(self.focused, Input):
+            # Textual's own line takes the first of several lines and drops the others.
+            event.text = " ".join(filter(None, event.text.splitlines()))
+        target, only_writes = (
+            self.focused or self.screen,
+            self.chat.only_writes(event, self.focused),
+        )
+        await super().on_event(event)
+        if not only_writes:
+            self._order.follow(target)
+
+    async def on_key_arrived(self, mark: KeyArrived) -> None:
+        """What a key asked for is done: the ones behind it go on."""
+        event = self._order.arrived(mark)
+        while event is not None:
+            await self._hand_on(event)
+            event = self._order.next()
 
     def _over_removed(self, event: events.MouseEvent) -> bool:
         """Whether the mouse is over a widget that is still drawn, but was removed.
@@ -333,24 +352,12 @@ class SamApp(App[None], inherit_bindings=False):
             return
         self._leaving = True
         asyncio.get_running_loop().call_later(_LEAVE_WITHIN, self.exit, None, code)
-        self._follow_keys(code)
+        # Behind the keys that the terminal's thread has posted.
+        self.call_later(self._leave_behind_keys, code)
 
-    def _follow_keys(self, code: int) -> None:
-        """Go the way of a key: on to what has the focus, and up from there with what it sends."""
-        keys = self._keys
-
-        def last_key() -> None:
-            focus = self.focused or self.screen
-            focus.call_later(focus.post_message, messages.LeavingAsked(code, keys))
-
-        self.call_later(last_key)
-
-    def on_leaving_asked(self, event: messages.LeavingAsked) -> None:
-        """Everything typed is here, unless more came meanwhile."""
-        if event.keys == self._keys:
-            self.exit(None, event.code)
-        else:
-            self._follow_keys(event.code)
+    def _leave_behind_keys(self, code: int) -> None:
+        widget = self.focused or self.screen
+        self._order.once_arrived(widget, lambda: self.exit(None, code))
 
     def emit(self, sequence: str) -> None:
         """Send a control sequence to the terminal around."""

@@ -49,15 +49,6 @@ class InquiryAnswered(Message):
         self.answer = answer
 
 
-class LeavingAsked(Message):
-    """The program is to end; the first ``keys`` that were typed have arrived when this does."""
-
-    def __init__(self, code: int, keys: int) -> None:
-        super().__init__()
-        self.code = code
-        self.keys = keys
-
-
 class ActionAsked(Message):
     """A widget asks for one of the actions, by name."""
 

@@ -212,7 +212,6 @@ def hand_over(me: Person) -> None:
     """The agent asks the person to type a secret, and reads all it may of its terminal then."""
     ask = {"operation": "send_input", "input": "", "hand_over": "the password"}
     me.asks_agent(_call("create_session"), Call(TOOL, ask), *_readings())
-    me.seat.shows("The agent asks")  # until it has a terminal there is no tab to go to
     me.tab(AGENT)
     me.seat.shows("you type")
     me.enter()

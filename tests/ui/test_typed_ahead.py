@@ -195,3 +195,48 @@ async def test_keys_typed_at_a_list_count_in_their_order_also_before_it_is_there
             there.set()
         await me.until(lambda: results)
         assert results == [chosen]
+
+
+@pytest.mark.requirement("ui:key-order")
+async def test_a_terminal_chosen_right_behind_a_prompt_stays_on_a_narrow_screen(
+    stage: Stage,
+) -> None:
+    stage.runtime.use_model(script())
+    async with driven(app_over(stage), size=(45, 24)) as me:
+        await me.ready()
+        at_once(me.app, "hello\r", ("alt+2",))
+        await me.until(lambda: "Answer 0." in me.transcript())
+        assert me.app.chat.side_shown
+
+
+@pytest.mark.requirement("ui:key-order")
+async def test_a_prompt_is_sent_where_it_was_typed_whatever_key_comes_right_behind(
+    stage: Stage,
+) -> None:
+    stage.runtime.use_model(script())
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        prompt, store = me.app.chat.prompt.area, stage.runtime.conversations
+
+        def said() -> list[list[str]]:
+            records = store.recent(str(stage.workspace), 9)
+            return sorted(
+                [m.text for m in store.everything(record.id) if m.kind == "user"]
+                for record in records
+            )
+
+        # Another conversation, by its key and by a command: what is typed behind is that one's.
+        at_once(me.app, "one\r", ("alt+n",), "two\r")
+        await me.until(lambda: said() == [["one"], ["two"]] and not me.bench.turns.running)
+        at_once(me.app, "/new\r", "three\r")
+        await me.until(lambda: said() == [["one"], ["three"], ["two"]])
+        # A dialog: its line takes what is typed behind the command or key that opens it.
+        for opens in ("/resume\r", ("ctrl+o",)):
+            await me.until(lambda: not me.bench.turns.running)
+            at_once(me.app, opens, "on")
+            await me.until(lambda: me.app.screen is not me.app.chat)
+            await me.until(lambda: getattr(me.app.focused, "value", "") == "on")
+            assert prompt.text == ""
+            at_once(me.app, ("escape",), "back")
+            await me.until(lambda: prompt.text == "back")
+            prompt.empty()

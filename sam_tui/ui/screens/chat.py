@@ -206,6 +206,12 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self.prompt.area.paste(text)
         return True
 
+    def only_writes(self, event: events.Key | events.Paste, widget: Widget | None) -> bool:
+        """Whether it does no more than add text to this widget: an empty prompt has keys of its own."""
+        if widget is self.prompt.area and not self.prompt.area.plain:
+            return False
+        return writes(widget) and (isinstance(event, events.Paste) or bool(_typed(event)))
+
     def _taken(self, event: events.Key | events.Paste) -> bool:
         """Whether the focused widget takes this text, as input or as one of its own keys."""
         focused = self.focused

@@ -128,6 +128,11 @@ class PromptArea(PasteArea):
         """Another conversation is on show, with these prompts."""
         self.past, self._at, self._all_past = list(texts), None, False
 
+    @property
+    def plain(self) -> bool:
+        """Whether each character that is typed now is text, and none a command."""
+        return bool(self.text) and self.vim is None
+
     def steer(self, running: bool) -> None:
         """Whether a turn runs: then Tab and Alt+Enter let a prompt wait for its end."""
         self._steers = running

@@ -1,0 +1,74 @@
+"""Keys in their order: each waits until what the one before it asked for has reached the app."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from textual.app import App
+from textual.events import Key, Paste
+from textual.message import Message
+from textual.message_pump import MessagePump
+
+_LOOK_AGAIN = 0.1
+_LONGEST = 5.0
+"""Seconds between two looks at a widget that a key went to, and after which no key waits any more."""
+
+
+class KeyArrived(Message):
+    """Went the way of a key, behind all that it made its widget post."""
+
+
+class KeyOrder:
+    """Which key is on its way to a widget, and the keys behind it.
+
+    Without it a key that the app handles itself overtakes what an earlier one asked for: that is posted
+    by its widget, and comes later.
+    """
+
+    def __init__(self, app: App[None]) -> None:
+        self._app = app
+        self._on_way: KeyArrived | None = None
+        self._behind: deque[Key | Paste] = deque()
+        self._then: Callable[[], object] | None = None
+
+    def waits(self, event: Key | Paste) -> bool:
+        """Whether an earlier key is on its way yet: then this one is kept until it has arrived."""
+        if self._on_way is not None:
+            self._behind.append(event)
+        return self._on_way is not None
+
+    def follow(self, widget: MessagePump) -> None:
+        """A key is handed to this widget: go behind it, and up from there with what it posts."""
+        self._on_way = mark = KeyArrived()
+        widget.call_later(widget.post_message, mark)
+        self._look(mark, widget, _LONGEST)
+
+    def _look(self, mark: KeyArrived, widget: MessagePump, left: float) -> None:
+        """A widget that is gone, or hears nothing for long, holds up no key."""
+        if mark is not self._on_way:
+            return
+        if left > 0 and widget.is_running and widget.is_attached:
+            loop = asyncio.get_running_loop()
+            loop.call_later(_LOOK_AGAIN, self._look, mark, widget, left - _LOOK_AGAIN)
+        else:
+            self._app.post_message(mark)
+
+    def arrived(self, mark: KeyArrived) -> Key | Paste | None:
+        """The key that is next, once the mark of the one before has come."""
+        if mark is self._on_way:
+            self._on_way = None
+        return self.next()
+
+    def next(self) -> Key | Paste | None:
+        """The key that waits for none, if there is one."""
+        if self._on_way is not None:
+            return None
+        if not self._behind and self._then is not None:
+            self._then()
+        return self._behind.popleft() if self._behind else None
+
+    def once_arrived(self, widget: MessagePump, action: Callable[[], object]) -> None:
+        """Do this once every key that came so far has arrived; the last may have gone to this widget."""
+        self._then = action
+        if self._on_way is None:
+            self.follow(widget)
