@@ -45,6 +45,8 @@ env -SA=ls rm -rf /x | env --split-string='A=ls rm x' | env -vS 'rm x' | env -S'
 env -S 'rm\_x' | env -S | env -S$X | env -iS | cat =~/a --b=~/c
 odd id_rsa id_dsa id_ecdsa id_ed25519 credentials a.pem b.key c.env d.txt
 xargs --replace=% touch % | watch --differences=permanent ls
+coproc | coproc touch | coproc ls -l | coproc x { touch a; } | git tag -n3
+git branch -vv | git branch -v x | git tag -n3 x
 git diff -nO | git grep -nO x | $CMD | xargs -I{} $X {} | ./$X | sh $X | source $X | env $X | nice $X
 """
 """Commands that no other table here has."""

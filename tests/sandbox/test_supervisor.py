@@ -82,7 +82,7 @@ async def main():
     line = f"echo again > {outside}/again; cat {outside}/again"
     request = CommandRequest(line, folder, True, (folder,), 60.0, lambda _: None, ask=agree)
     result = await ShellCommands(box).run(request)
-    print(result.output)
+    print(result.output, result.timed_out)
     box.close()
     other.close()
 asyncio.run(main())
@@ -97,7 +97,7 @@ async def test_a_command_whose_supervisor_was_killed_is_ended_and_the_next_gets_
         *SCRIPT, BEREFT, str(workspace), str(outside), stdout=asyncio.subprocess.PIPE
     )
     said, _ = await process.communicate()
-    assert said.decode() == "1\nTrue\nTrue SIGKILL False None\nagain\n\n"
+    assert said.decode() == "1\nTrue\nTrue SIGKILL False None\nagain\n False\n"
     assert not (outside / "new").exists()
 
 

@@ -19,8 +19,11 @@ MANY, EVERY, HURRIED = 30, 10, 8
     "terminal:background-ends", "terminal:background-list", "terminal:background-looks"
 )
 async def test_many_are_all_listed_end_each_by_itself_and_together_with_the_program(
-    hand: Any, background: PortedCommands, monkeypatch: pytest.MonkeyPatch
+    hand: Any, background: PortedCommands, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for confined in (True, False):  # what every command shares is open from the first one on
+        await run("true", confined=confined)
+
     def request(number: int) -> CommandRequest:
         command = (
             f"sleep {600 + number} & exit 3"
@@ -70,9 +73,7 @@ async def test_many_are_all_listed_end_each_by_itself_and_together_with_the_prog
     assert [pid for pid in pids if not ends(pid, 20)] == []
     assert background.of(ME) == []
     assert ended == [one.command for one in (*all_of_them[::EVERY], first)]
-    assert (
-        len(os.listdir("/dev/fd")) <= before + 2
-    )  # one leads to the process that ends what is left
+    assert len(os.listdir("/dev/fd")) <= before + 1
 
 
 @pytest.mark.requirement("terminal:background-looks")

@@ -242,7 +242,6 @@ class TrackedRun:
         """The running processes; looked up again as long as some move to other sessions."""
         living: list[int] = []
         for _ in range(_MOST_LOOKS):
-            self._learn()
             count = len(self._told)
             living = self._census.living(await self._tracking.look())
             self._learn()
@@ -261,7 +260,6 @@ class TrackedRun:
 
     def _looked(self, look: Callable[[], _Seen]) -> _Seen:
         """The result of ``look``, repeated as long as some processes move to other sessions."""
-        self._learn()
         seen = look()
         for _ in range(_MOST_LOOKS):
             count = len(self._told)
