@@ -314,10 +314,8 @@ FileFate = Literal["restored", "deleted", "created"]
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """One file that is not as it was at a checkpoint; ``path`` is below the workspace.
-
-    ``foreign`` says that something else than the conversation's calls changed it, too, since then.
-    """
+    """One file that is not as it was at a checkpoint; ``path`` is below the workspace. ``foreign``:
+    something else than the conversation's calls changed it, too, since then."""
 
     path: str
     fate: FileFate
