@@ -32,9 +32,9 @@ from tests.transcript.hosting import Host
 
 COLUMNS, ROWS = 120, 40
 PROMPT = "Say hello."
-END = "Ж"
-"""Ends an answer. One cell that stands nowhere else: of a longer mark a frame may write a part, and no frame
-writes what stood in its place before."""
+END = "ф"
+"""Ends an answer. One cell that stands nowhere else: of a longer mark a frame may write a part, and no
+frame writes what stood in its place before."""
 KEYS = "".join(map(chr, range(0x100, 0x17F)))
 MOST_BYTES = 60
 MOST_REQUEST = 3.5
