@@ -98,11 +98,15 @@ async def test_choices_are_marked_taken_and_sent_and_the_card_shows_the_answer(
 async def test_numbers_take_several_choices_however_they_are_parted(
     stage: Stage, typed: str, answer: str
 ) -> None:
-    async with driven(app_over(stage)) as me:
+    async with driven(app_over(stage), (80, 24)) as me:
         await me.ready()
         asking = ask(me, Question("Which?", choices=("a", "b", "c"), several=True))
         await shown(me)
-        await me.until(lambda: "or numbers take" in me.drawn())
+        await me.until(
+            lambda: (
+                "Space or numbers" in me.drawn() and "the turn ─" in me.drawn().replace("━", "─")
+            )
+        )
         await me.pilot.press(*typed, "enter")
         assert (await asking).answer == Reply(answer)
 

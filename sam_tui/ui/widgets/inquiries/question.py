@@ -31,7 +31,7 @@ _TWO_DIGITS = 10
 """From so many choices on a number may have two digits."""
 _ANSWERS = "Enter answers · Shift+Enter new line · Esc cancels the turn"
 _ONE = "↑↓ or number, Enter answers · or write · Esc cancels the turn"
-_SEVERAL = "↑↓ and Space or numbers take, Enter answers · or write · Esc cancels the turn"
+_SEVERAL = "↑↓ and Space or numbers, Enter answers · or write · Esc cancels the turn"
 
 
 @dataclass(frozen=True, slots=True)
