@@ -32,7 +32,7 @@ from tests.transcript.hosting import Host
 
 COLUMNS, ROWS = 120, 40
 PROMPT = "Say hello."
-END = "Ж"
+END = "ф"
 """Ends an answer. One cell that stands nowhere else: of a longer mark a frame may write a part, and no
 frame writes what stood in its place before."""
 KEYS = "".join(map(chr, range(0x100, 0x17F)))

@@ -143,6 +143,7 @@ async def test_what_is_done_is_told_in_the_past_and_nothing_else_is() -> None:
         ]  # fmt: skip
     assert past_tense("String: theory") == "String: theory"
     assert past_tense("") == ""
+    assert past_tense("Multi-edit: a.py") == "Edited: a.py"
     tools = Path(__file__).parents[2] / "tools" / "sam_tools"
     summary = re.compile(r'(?:lambda \w+: |return )f?"([A-Z][a-z]+ing)\b')
     verbs = {verb for path in tools.rglob("*.py") for verb in summary.findall(path.read_text())}

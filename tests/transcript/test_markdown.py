@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from textual.color import Color
 
 from sam_tui.ui.transcript.blocks import Block, CodeContent, Markdown, Piece, TableRows, plain
+from sam_tui.ui.transcript.render.code import Highlighter
 from sam_tui.ui.transcript.render.content import draw
 from sam_tui.ui.transcript.render.palette import make_palette
 from sam_tui.ui.transcript.render.rows import Canvas, margin, wrap
@@ -143,6 +144,16 @@ def test_an_ordered_list_keeps_counting_across_cuts() -> None:
     rows = rows_of(pieces + splitter.finish())
     assert rows[1:13] == [f"  {n}. item" for n in range(1, 13)]
     assert rows[13:] == ["", "  end"]
+
+
+@pytest.mark.requirement("transcript:diff-words")
+def test_the_last_line_of_a_diff_in_a_fence_has_its_colour_also_while_it_is_open() -> None:
+    colours = Highlighter("diff", PALETTE)
+    assert colours.peek("+ open") == [("+ open", PALETTE.added)]
+    assert colours.feed("- old\n+ new") == [
+        [("- old", PALETTE.removed)],
+        [("+ new", PALETTE.added)],
+    ]
 
 
 @pytest.mark.requirement("transcript:fence-blank-lines")

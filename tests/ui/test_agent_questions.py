@@ -90,6 +90,27 @@ async def test_choices_are_marked_taken_and_sent_and_the_card_shows_the_answer(
         await me.until(lambda: "bright [blue]" in me.drawn())
 
 
+@pytest.mark.requirement("ui:question-choices")
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [("13", "a\nc"), ("3,1", "c\na"), ("3 1", "c\na"), ("2", "b")],
+)
+async def test_numbers_take_several_choices_however_they_are_parted(
+    stage: Stage, typed: str, answer: str
+) -> None:
+    async with driven(app_over(stage), (80, 24)) as me:
+        await me.ready()
+        asking = ask(me, Question("Which?", choices=("a", "b", "c"), several=True))
+        await shown(me)
+        await me.until(
+            lambda: (
+                "Space or numbers" in me.drawn() and "the turn ─" in me.drawn().replace("━", "─")
+            )
+        )
+        await me.pilot.press(*typed, "enter")
+        assert (await asking).answer == Reply(answer)
+
+
 @pytest.mark.requirement("ui:question", "ui:cancel")
 async def test_escape_at_a_question_cancels_the_turn(stage: Stage, model: RawModel) -> None:
     model.answers += [calls(("user_collaboration", {"prompt": "Which?"}))]

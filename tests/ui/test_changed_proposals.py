@@ -4,9 +4,12 @@ Costs about 1.5 s of CPU.
 """
 
 import pytest
-from textual.widgets import TextArea
+from textual.widgets import Static, TextArea
 
+from sam_tui.core.ids import CallId, ConversationId, InquiryId
+from sam_tui.core.inquiry import ApprovalRequest, Inquiry
 from sam_tui.core.ports.model import TextDelta
+from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel, DraftScreen
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Driver, Stage, app_over, driven
@@ -24,6 +27,29 @@ async def shown(me: Driver, text: str) -> ApprovalPanel:
     found = up()
     assert found is not None
     return found
+
+
+class FirstLook(ApprovalPanel):
+    """A card that remembers what stood on it before it was laid out."""
+
+    before: str = ""
+
+    def on_resize(self) -> None:
+        self.before = self.before or "\n".join(str(s.render()) for s in self.query(Static))
+        super().on_resize()
+
+
+@pytest.mark.requirement("ui:approval-whole")
+async def test_a_card_that_was_not_laid_out_yet_shortens_no_path_that_fits(stage: Stage) -> None:
+    path = "/home/somebody/a-folder/report.md"
+    request = ApprovalRequest("file_operations.create_file", "Creating", (path,), "outside", "/w")
+    inquiry = Inquiry(InquiryId("i"), ConversationId("c"), CallId("k"), 0.0, request)
+    async with driven(app_over(stage)) as me:
+        await me.ready()
+        card = FirstLook(inquiry, request, Patience(quiet=0.0, grace=0.0), grabs=lambda: True)
+        await me.app.chat.bottom.mount(card)
+        await me.until(lambda: card.before)
+        assert f"target  {path}" in card.before
 
 
 @pytest.mark.requirement("ui:amend")

@@ -21,6 +21,7 @@ _IRREGULAR = {
     "Handing": "Handed",
     "Keeping": "Kept",
     "Making": "Made",
+    "Multi-edit": "Edited",
     "Reading": "Read",
     "Running": "Ran",
     "Sending": "Sent",
@@ -41,7 +42,10 @@ _PAST = _IRREGULAR | {word: f"{word[:-3]}ed" for word in _REGULAR.split()}
 
 def past_tense(summary: str) -> str:
     """The summary with its first word in the past, where that is a verb we know."""
-    end = next((n for n, letter in enumerate(summary) if not letter.isalpha()), len(summary))
+    end = next(
+        (n for n, letter in enumerate(summary) if not (letter.isalpha() or letter == "-")),
+        len(summary),
+    )
     return _PAST.get(summary[:end], summary[:end]) + summary[end:]
 
 

@@ -75,14 +75,15 @@ class Highlighter:
         if self._lexer is None or any(len(line) > LONGEST_LINE for line in lines):
             return [_line(line, self._palette.block) for line in lines]
         rows: list[list[Span]] = [[]]
-        for kind, value in self._tokens(text):
+        # Some lexers (diff, for one) know a line only by its end.
+        for kind, value in self._tokens(text if text.endswith("\n") else f"{text}\n"):
             style = self._style(kind)
             first, *others = value.split("\n")
             if first:
                 _add(rows[-1], first, style)
             rows += (_line(other, style) for other in others)
         rows += [[] for _ in range(len(lines) - len(rows))]
-        return rows
+        return rows[: len(lines)]
 
     def peek(self, line: str) -> list[Span]:
         """The spans of a line that is not finished yet; the state stays as it is."""

@@ -337,9 +337,9 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self.screen.set_focus(self)
 
     def _write(self) -> None:
-        """Write the card at its present width."""
+        """Write the card at its present width, or at what it may have before the first layout."""
         request = self._request
-        width = CardWidth(max(self.size.width - _SCROLLBAR, 1), whole=self._whole)
+        width = CardWidth((self.size or self.screen.size).width - _SCROLLBAR, whole=self._whole)
         remark = Content.assemble(("you say ", "$text-muted"), visible_line(self._remark))
         whole = self._view not in ("why", "alike")
         match self._view:

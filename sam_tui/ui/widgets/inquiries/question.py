@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["ApprovalPanel", "InquiryPanel", "QuestionPanel", "panel_for"]
 
 _STEPS = {"up": -1, "down": 1}
+_TWO_DIGITS = 10
+"""From so many choices on a number may have two digits."""
 _ANSWERS = "Enter answers · Shift+Enter new line · Esc cancels the turn"
 _ONE = "↑↓ or number, Enter answers · or write · Esc cancels the turn"
-_SEVERAL = "↑↓ and Space take, Enter answers · or write · Esc cancels the turn"
+_SEVERAL = "↑↓ and Space or numbers, Enter answers · or write · Esc cancels the turn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +144,11 @@ class QuestionPanel(InquiryPanel):
         """The choice that a number names; any other text as it is, and a choice that is a number."""
         choices = self._question.choices
         numbers = {str(n): choice for n, choice in enumerate(choices, 1)}
-        named = [part if part in choices else numbers.get(part) for part in text.split()]
-        if self._question.several and len(named) > 1 and all(named):
+        parts = text.replace(",", " ").split()
+        if text.isdigit() and len(choices) < _TWO_DIGITS:
+            parts = list(text)  # as the numbers stand beside the choices: 13 is 1 and 3
+        named = [part if part in choices else numbers.get(part) for part in parts]
+        if text not in choices and self._question.several and len(named) > 1 and all(named):
             return "\n".join(map(str, named))
         return text if text in choices else numbers.get(text, text)
 
