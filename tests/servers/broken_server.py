@@ -4,9 +4,7 @@ import json
 import sys
 from typing import Any
 
-_DEEP: Any = {}
-for _ in range(300):
-    _DEEP = {"items": _DEEP}
+_DEEP: Any = json.loads('{"items":' * 300 + "{}" + "}" * 300)
 BROKEN: dict[str, list[Any]] = {
     "tools/list": [
         {"name": "good", "inputSchema": {"type": "object"}, "outputSchema": {"type": 5}},
