@@ -32,6 +32,7 @@ from sam_tui.ui.controllers.current_conversation import ConversationTab, Current
 from sam_tui.ui.controllers.prompt_queue import PromptQueue
 from sam_tui.ui.controllers.screen.attention import Attention
 from sam_tui.ui.controllers.screen.inline import InlineScreen
+from sam_tui.ui.controllers.screen.key_order import KeyArrived, KeyOrder
 from sam_tui.ui.controllers.screen_actions import ScreenActions
 from sam_tui.ui.controllers.window.settings import SettingActions
 from sam_tui.ui.driver.cells import cells_of
@@ -41,7 +42,6 @@ from sam_tui.ui.driver.output import lasting
 from sam_tui.ui.driver.sequences import clipboard_sequences
 from sam_tui.ui.front import Front, Invocation, Starting
 from sam_tui.ui.key_guard import Keyboard, Patience
-from sam_tui.ui.key_order import KeyArrived, KeyOrder
 from sam_tui.ui.preferences import ScreenTerms
 from sam_tui.ui.screens.chat import ChatScreen, Returned, writes
 from sam_tui.ui.screens.compositor import compare_layouts

@@ -8,6 +8,7 @@ from sam_tui.core.ports.processes.terminals import SessionSpec
 from sam_tui.ui.widgets.terminal.panel import TerminalPanel
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
+from tests.ui.terminals import drawn
 
 
 async def with_shell(me: Driver) -> TerminalPanel:
@@ -51,6 +52,28 @@ async def test_shells_are_opened_chosen_and_closed_by_key(stage: Stage) -> None:
         await me.pilot.press("alt+w")
         assert panel.tabs == [panel.shell] and panel.current is panel.shell
         await me.until(lambda: ended and stage.runtime.terminals.find(ended.id) is None)
+
+
+@pytest.mark.requirement("ui:terminal-ended")
+async def test_where_no_shell_could_be_opened_the_tab_says_so_and_enter_tries_again(
+    stage: Stage,
+) -> None:
+    async with driven(app_over(stage)) as me:
+        panel = await with_shell(me)
+        away = stage.workspace.rename(stage.workspace.with_name("away"))
+        await me.pilot.press("alt+t")
+        await me.until(lambda: panel.current.refused)
+        await me.pilot.press("l", "o", "s", "t")
+        assert "Enter tries again" in drawn(panel.current)
+        # Another is not tried unasked, but takes no keys for nothing either.
+        await me.pilot.press("ctrl+right_square_bracket", "alt+t")
+        await me.until(lambda: len(panel.tabs) == 3 and panel.current.refused)
+        away.rename(stage.workspace)
+        await me.pilot.press("enter")
+        await me.until(lambda: panel.current.session is not None)
+        await me.pilot.press("f", "o", "u", "n", "d")
+        await me.until(lambda: "found" in drawn(panel.current))
+        assert "lost" not in drawn(panel.current)
 
 
 @pytest.mark.requirement("ui:terminal-tabs")

@@ -41,8 +41,11 @@ class Shells:
         """Open a shell in a tab if it is on show and none runs."""
         room = self._screen.side_shown and view.size.height >= _LEAST
         current = self._screen.terminals.current is view
-        if room and current and not self._refused and view.session is None:
-            self.restart(view)
+        if room and current and view.session is None:
+            if self._refused:
+                view.refuse()
+            else:
+                self.restart(view)
 
     def restart(self, view: TerminalCanvas) -> None:
         """Open a shell in a tab, in place of the one that ended there."""
@@ -74,11 +77,13 @@ class Shells:
             session, _ = await self._runtime.terminals.open(spec)
         except SamError as error:
             self._refused = True
+            view.refuse()
             self._screen.transcript.add_error(error)
             return
         if not view.is_attached:
             await self._runtime.terminals.close(session.id)
             return
+        self._refused = False
         view.attach(session)
         if old is not None:
             await self._runtime.terminals.close(old.id)

@@ -59,3 +59,8 @@ def holder_badge(session: "TerminalSession | None") -> tuple[str, str]:
         case "person":
             words = f"you type: {session.turns.reason}" if session.turns.reason else "you type"
             return one_line(words, 60), "$warning"
+
+
+def end_words(session: "TerminalSession") -> str:
+    """How its program ended."""
+    return "ended: " + ("a signal" if session.exit_code is None else f"exit {session.exit_code}")

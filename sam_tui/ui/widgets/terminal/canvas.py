@@ -54,6 +54,8 @@ class TerminalCanvas(Widget):
         self.origin = (0, 0)
         """The cell of the screen that is drawn at the upper left."""
         self._waiting = waiting
+        self.refused = False
+        """Whether nothing could be opened here."""
         self._painter = Painter(Style())
         self._strips: list[Strip] = []
         self._links: dict[int, list[Link]] = {}
@@ -69,12 +71,18 @@ class TerminalCanvas(Widget):
 
     @property
     def ended(self) -> bool:
-        """Whether the program of the terminal has ended."""
-        return self.displayed is not None and not self.displayed.running
+        """Whether the program of the terminal has ended, or none could be started."""
+        return self.refused or (self.displayed is not None and not self.displayed.running)
+
+    def put_off(self, words: str) -> None:
+        """Say in its place why there is no terminal."""
+        self.refused, self._waiting = True, words
+        self.refresh()
 
     def draw(self, session: "ShownSession") -> None:
         """Show this from now on."""
         self.undraw()
+        self.refused = False
         self.displayed = session
         self._stop_watching = session.watch(self._changed)
         self._fit(self.size)

@@ -9,6 +9,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.ui.messages import ActionAsked
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.terminal.border import (
+    end_words,
     holder_badge,
     person_types,
     watched_only,
@@ -86,6 +87,11 @@ class TerminalView(TerminalPast, can_focus=True):
         for give in ahead:
             give()
 
+    def refuse(self) -> None:
+        """No shell could be opened here: nothing that was typed waits for one, and Enter tries again."""
+        self._ahead.clear()
+        self.put_off("No shell could be opened: Enter tries again.")
+
     def detach(self) -> None:
         """Show nothing; the session goes on."""
         if self.session is not None:
@@ -152,7 +158,7 @@ class TerminalView(TerminalPast, can_focus=True):
         if self.hovered is not None:
             return f"Ctrl+click: {one_line(self.hovered[1][2], 60)}"
         if self.ended:
-            return _end_words(session) + (" · Enter restarts" if self._restartable else "")
+            return end_words(session) + (" · Enter restarts" if self._restartable else "")
         if self.interrupting.words:
             return self.interrupting.words
         if self.has_focus:
@@ -213,7 +219,8 @@ class TerminalView(TerminalPast, can_focus=True):
         elif self.session is None and not self._restartable:
             self._leave()
         elif self.ended:
-            self._restart_on(event.key)
+            if event.key == "enter" and self._restartable:
+                self.post_message(RestartAsked(self))
         elif self.session is not None and watched_only(self.session):
             return self._takes_or_gives(self.session, event.key)
         elif event.key in _WITHOUT_FULL_SCREEN and not self._full_screen:
@@ -223,11 +230,6 @@ class TerminalView(TerminalPast, can_focus=True):
             self._chord.release()
             self._press(event.key, event.character)
         return True
-
-    def _restart_on(self, key: str) -> None:
-        """Enter starts a program that ended once more, where it can be."""
-        if key == "enter" and self._restartable:
-            self.post_message(RestartAsked(self))
 
     def _scrolls(self, key: str) -> bool:
         """Look back, or forth again, by a page; False for the key that zooms."""
@@ -300,7 +302,7 @@ class TerminalView(TerminalPast, can_focus=True):
 
     def _later(self, give: "Callable[[], object]") -> None:
         """Queue an action for the shell that is about to start here."""
-        if self._restartable and len(self._ahead) < _MOST_AHEAD:
+        if self._restartable and not self.refused and len(self._ahead) < _MOST_AHEAD:
             self._ahead.append(give)
 
     def type(self, data: bytes) -> bool:
@@ -393,7 +395,3 @@ class TerminalView(TerminalPast, can_focus=True):
         if not (self.looked_at and self.has_focus):
             self._note("bell")
         self.post_message(TerminalAsked(self, "bell"))
-
-
-def _end_words(session: "TerminalSession") -> str:
-    return "ended: " + ("a signal" if session.exit_code is None else f"exit {session.exit_code}")
