@@ -115,6 +115,13 @@ def test_a_store_that_cannot_be_used_is_named_with_a_way_out(sam: Command) -> No
     assert "copy it and name the copy with --data-dir" in output.err
 
 
+@pytest.mark.requirement("checkpoints:cli")
+def test_a_mode_that_changed_is_named_where_no_line_did(sam: Command) -> None:
+    (sam.workspace / "b.sh").write_text("exit\n", "utf-8")
+    call(sam, "run_command", {}, command="chmod 755 b.sh")
+    assert "restored  b.sh (mode 100755 → 100644)" in sam("checkpoints", "show", "1").out
+
+
 @pytest.mark.requirement("checkpoints:settings")
 def test_the_person_says_how_large_a_file_may_be_and_no_project_does(sam: Command) -> None:
     (sam.folder / "config").mkdir()
