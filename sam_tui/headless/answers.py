@@ -144,6 +144,13 @@ def _fitting(pattern: re.Pattern[str], operations: Sequence[str]) -> str:
     return next((name for name, match in named if match and "_" in match[0]), "")
 
 
+def _check_scope(where: str, scope: object, entry: AnswerEntry) -> None:
+    if not isinstance(scope, str) or (scope and not entry.decision):
+        raise ConfigurationError(f"{where}: “scope” is a text beside “approve”.", hint=_FORM)
+    if scope and not _SCOPE.fullmatch(scope):
+        raise ConfigurationError(f"{where}: there is no scope “{scope}”.", hint=_SCOPES)
+
+
 def _entry(where: str, raw: object, operations: Sequence[str]) -> AnswerEntry:
     if not isinstance(raw, dict):
         raise ConfigurationError(f"{where} is not an object.", hint=_FORM)
@@ -156,12 +163,8 @@ def _entry(where: str, raw: object, operations: Sequence[str]) -> AnswerEntry:
         raise ConfigurationError(
             f"{where}: “match” is not a regular expression: {error}.", hint=_FORM
         ) from error
-    scope = fields.get("scope", "")
-    entry = AnswerEntry(pattern, fields["reply"].strip(), scope)
-    if not isinstance(scope, str) or (scope and not entry.decision):
-        raise ConfigurationError(f"{where}: “scope” is a text beside “approve”.", hint=_FORM)
-    if scope and not _SCOPE.fullmatch(scope):
-        raise ConfigurationError(f"{where}: there is no scope “{scope}”.", hint=_SCOPES)
+    entry = AnswerEntry(pattern, fields["reply"].strip(), fields.get("scope", ""))
+    _check_scope(where, fields.get("scope", ""), entry)
     fitting = _fitting(pattern, operations)
     if fitting and not entry.decides:
         raise ConfigurationError(

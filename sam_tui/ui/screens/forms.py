@@ -134,8 +134,9 @@ class HostQuestion(ModalScreen[bool]):
             yield Static(Content(f"{lead}{one_line(self._model, 80)}."), markup=False)
 
     def on_mount(self) -> None:
-        """Hear nothing that was meant for something else."""
+        """Hear nothing that was meant for something else, or pressed before this was drawn."""
         self._guard.rearm()
+        self.call_after_refresh(self._guard.rearm)
 
     def on_key(self, event: events.Key) -> None:
         """S switches, Esc stays; nothing else means anything."""

@@ -57,8 +57,9 @@ class TrustScreen(ModalScreen[str]):
                 yield Static(trust_content(self._trust, self.shown.believed), markup=False)
 
     def on_mount(self) -> None:
-        """Hear nothing that was meant for something else."""
+        """Hear nothing that was meant for something else, or pressed before this was drawn."""
         self._guard.rearm()
+        self.call_after_refresh(self._guard.rearm)
 
     def on_key(self, event: events.Key) -> None:
         """T or R decides, Esc leaves it, arrows scroll; nothing else means anything."""
@@ -72,6 +73,8 @@ class TrustScreen(ModalScreen[str]):
             choice = "revoke" if self._trust.trusted else "trust"
             if event.key.lower() == choice[0]:
                 self.dismiss(choice)
+            else:
+                self._guard.rearm()
 
 
 def trust_content(trust: "FolderTrust", believed: "Sequence[Believed]") -> Content:

@@ -143,14 +143,16 @@ class QuestionPanel(InquiryPanel):
     def _by_number(self, text: str) -> str:
         """The choice that a number names; any other text as it is, and a choice that is a number."""
         choices = self._question.choices
+        if text in choices:
+            return text
         numbers = {str(n): choice for n, choice in enumerate(choices, 1)}
         parts = text.replace(",", " ").split()
         if text.isdigit() and len(choices) < _TWO_DIGITS:
             parts = list(text)  # as the numbers stand beside the choices: 13 is 1 and 3
         named = [part if part in choices else numbers.get(part) for part in parts]
-        if text not in choices and self._question.several and len(named) > 1 and all(named):
+        if self._question.several and len(named) > 1 and all(named):
             return "\n".join(map(str, named))
-        return text if text in choices else numbers.get(text, text)
+        return numbers.get(text, text)
 
     def on_mount(self) -> None:
         """Say how to answer."""
