@@ -76,5 +76,5 @@ def remarks(decisions: Iterable[Decision | None]) -> list[str]:
     return [
         f"The person allowed {decision.operation} and said: {decision.comment}"
         for decision in decisions
-        if decision is not None and decision.allowed and decision.comment
+        if decision is not None and decision.by == "user" and decision.allowed and decision.comment
     ]
