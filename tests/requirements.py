@@ -507,7 +507,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "mcp:completion": Requirement("Arguments of templates are completed.", "issue 6.5"),
     "mcp:conversations": Requirement("An MCP session has a conversation of its own; a request may name another.", "issue 6.5"),
     "mcp:crash": Requirement("A killed server is followed by another one that goes on with its executions and tokens.", "issue 6.5, spec D8"),
-    "mcp:door": Requirement("Over HTTP only loopback is served, and only to who has the token, names this machine as host, and comes from no foreign web page.", "issue 6.5"),
+    "mcp:access": Requirement("Over HTTP only loopback is served, and only to who has the token, names this machine as host, and comes from no foreign web page.", "issue 6.5"),
     "mcp:endings": Requirement("End of input, a signal or a client that hangs up end the server in order, with all it runs and exit 0.", "issue 6.5"),
     "mcp:errors": Requirement("What is wrong with a message is a protocol error with its code; what is wrong with a call is a result that says so.", "issue 6.5"),
     "mcp:hand-over": Requirement("An execution begun by an outside client is continued by our agent and back.", "issue 6.7"),
@@ -667,7 +667,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "plan-api:cancel": Requirement("A task that runs can be cancelled.", "issue 15.5"),
     "plan-api:codes": Requirement("Requests that are not of the form, name nothing or are too long get their own status codes and a sentence.", "issue 15.5, E3"),
     "plan-api:connections": Requirement("The plan API takes so many connections at once and tells who comes beyond them; silent ones, and those whose request never ends, are closed.", "issue 12 C15"),
-    "plan-api:door": Requirement("The plan API needs its token, answers to names of this machine alone, and to no web page of others.", "issue 15.5, E3"),
+    "plan-api:access": Requirement("The plan API needs its token, answers to names of this machine alone, and to no web page of others.", "issue 15.5, E3"),
     "plan-api:events": Requirement("Progress comes as server-sent events, the result as the last.", "issue 15.5"),
     "plan-api:modes": Requirement("The modes of seed 002 answer with its fields.", "issue 15.5, seed 002 3.4"),
     "plans:budgets": Requirement("One error is planned around twice, errors five times in all, as the policy says.", "issue 15.1, E3"),
@@ -743,7 +743,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "sandbox:hosts-datagrams": Requirement(
         "Held to hosts, no datagram leaves the machine, and names are answered here.", "issue 4.3"
     ),
-    "sandbox:hosts-doors": Requirement(
+    "sandbox:hosts-ways": Requirement(
         "Held to hosts, there is no other protocol or call that connects.", "issue 4.3"
     ),
     "sandbox:hosts-rebinding": Requirement(
@@ -753,7 +753,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         "Held to hosts, servers that commands start are reached by commands, on this machine alone.",
         "issue 4.3",
     ),
-    "sandbox:kernel-doors": Requirement("Io_uring, other call tables, mounts, namespaces, keys, devices and unknown later calls are shut.", "issue 4.3, fieldnotes 6b"),
+    "sandbox:kernel-calls-shut": Requirement("Io_uring, other call tables, mounts, namespaces, keys, devices and unknown later calls are shut.", "issue 4.3, fieldnotes 6b"),
     "sandbox:kept-inside": Requirement("Secrets and the program's own data below the workspace cannot be read or changed by commands; work beside them goes on.", "issue 4.1, 4.2"),
     "sandbox:left-behind": Requirement("What a command leaves in the background stays held and asks no more.", "issue 4.3"),
     "sandbox:lent-rights": Requirement("No command makes a file that others run with the rights of its owner or group, unless the person agreed.", "issue 12 A.1"),
@@ -936,17 +936,17 @@ REQUIREMENTS: dict[str, Requirement] = {
     "terminal:background-news": Requirement("That a background command ended is told to the agent until it has read so.", "issue 5.5"),
     "terminal:background-streams": Requirement("A background command returns at once with an id and is read from an absolute index while it runs.", "spec 1.14, 9.2 C9"),
     "terminal:background-waits": Requirement("A background command can be waited for; giving up leaves it running.", "spec 9.2 C9"),
-    "terminal:baton": Requirement(
+    "terminal:holder": Requirement(
         "A session has a holder; the agent asks for the person and learns what changed.", "issue 5.4"
     ),
-    "terminal:baton-answer": Requirement("The answer to keys with a hand-over says what was typed and what was not.", "issue 13.5"),
-    "terminal:baton-pause": Requirement(
+    "terminal:holder-answer": Requirement("The answer to keys with a hand-over says what was typed and what was not.", "issue 13.5"),
+    "terminal:holder-pause": Requirement(
         "A key of the person pauses the agent in its own session until it is handed back.", "issue 5.4"
     ),
-    "terminal:baton-requests": Requirement("Nothing that the person types while they hold the agent's terminal is in any later request, record or stored result.", "issue 13.1"),
-    "terminal:baton-survives": Requirement("Who held a session, and what they typed, outlives the program that died meanwhile.", "issue 5.4, 5.7"),
-    "terminal:baton-unfinished": Requirement("A line that the person left unfinished is set aside before the agent types, and given back.", "issue 5.4"),
-    "terminal:baton-unrecorded": Requirement(
+    "terminal:holder-requests": Requirement("Nothing that the person types while they hold the agent's terminal is in any later request, record or stored result.", "issue 13.1"),
+    "terminal:holder-survives": Requirement("Who held a session, and what they typed, outlives the program that died meanwhile.", "issue 5.4, 5.7"),
+    "terminal:holder-unfinished": Requirement("A line that the person left unfinished is set aside before the agent types, and given back.", "issue 5.4"),
+    "terminal:holder-unrecorded": Requirement(
         "What the person typed while they held it is recorded nowhere.", "issue 5.4"
     ),
     "terminal:beside-threads": Requirement("Commands start safely beside busy threads.", "fieldnotes 6"),
@@ -973,7 +973,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         "A command of a session goes to the background and comes back.", "issue 5.5"
     ),
     "terminal:keys": Requirement("Keys and pastes are encoded for the program's present mode, and a paste cannot break out.", "fieldnotes 5"),
-    "terminal:ladder": Requirement("A foreground command is ended by INT, TERM and KILL in turn, and the shell stays.", "issue 5.5"),
+    "terminal:escalation": Requirement("A foreground command is ended by INT, TERM and KILL in turn, and the shell stays.", "issue 5.5"),
     "terminal:left-running": Requirement("What a command left running is told with its result, listed, and ended by its id.", "issue 12.16"),
     "terminal:limits": Requirement("A command has limits of memory, processes, file size and open files: it fails or ends at them, the limit is named, and without memory the kernel ends it first.", "issue 12.16"),
     "terminal:live-output": Requirement("Output is heard while a command runs, at most 30 times a second, and the loop goes on.", "spec 9.2 C9"),
@@ -1192,7 +1192,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "browser:workbench": Requirement("In a browser the workbench is what it is at a terminal: keys, pastes, sizes, Unicode, approvals and the shell beside, with nothing asked of any other host.", "issue 17.12"),
     "browser:narrow": Requirement("At the width of a telephone it is 40 columns wide; a tap is a click, and keys that a telephone has not are below.", "issue 17.12"),
     "browser:login": Requirement("The token is in the address once and makes a cookie and a key of the page; without both no workbench opens.", "issue 17.12"),
-    "browser:door": Requirement("By another name, from another page, without the login or with a ticket that was used nothing is served but the empty page.", "issue 17.12"),
+    "browser:access": Requirement("By another name, from another page, without the login or with a ticket that was used nothing is served but the empty page.", "issue 17.12"),
     "browser:ends": Requirement("Each page has a workbench of its own, which ends with it and leaves nothing behind; there are so many at most.", "issue 17.12"),
     "browser:arguments": Requirement("What a workbench is started with comes from the command line alone, and its key is in no process list.", "issue 17.12"),
     "docs:pictures-compared": Requirement("A picture shows what the workbench draws: a scene is played anew and compared row by row, in its words and colours.", "issue 17.13"),

@@ -192,7 +192,7 @@ class Agent(Providers):
     @property
     @once
     def subagents(self) -> Subagents:
-        """Errands that run beside the conversation."""
+        """Assignments that run beside the conversation."""
         surroundings = Surroundings(
             lambda: self.engine,
             self.open_model,

@@ -134,7 +134,7 @@ class Runtime:
 
     @property
     def subagents(self) -> "Subagents":
-        """Errands that run beside a conversation."""
+        """Assignments that run beside a conversation."""
         return self.parts.subagents
 
     @property

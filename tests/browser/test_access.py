@@ -64,7 +64,7 @@ async def drawn(socket: aiohttp.ClientWebSocketResponse, text: bytes) -> None:
         seen += await socket.receive_bytes(timeout=SECONDS)
 
 
-@pytest.mark.requirement("browser:door", "browser:login")
+@pytest.mark.requirement("browser:access", "browser:login")
 def test_what_is_answered_to_whom(server: Server) -> None:
     ours, token = server.origin, f"Bearer {server.token}"
     cookie, key = login(server)
@@ -111,7 +111,7 @@ def test_an_invitation_is_good_once(server: Server) -> None:
     assert [server.ask("POST", "/login", **headers).status for _ in range(2)] == [200, 401]
 
 
-@pytest.mark.requirement("browser:door")
+@pytest.mark.requirement("browser:access")
 async def test_a_ticket_opens_one_workbench_for_the_browser_that_got_it(server: Server) -> None:
     cookie, key = login(server)
     other, _ = login(server)
@@ -212,10 +212,12 @@ async def test_a_page_adds_no_arguments_and_a_key_is_in_no_list(server: Server) 
         assert f"--workspace={server.folder / 'ws'}" in line
 
 
-@pytest.mark.requirement("browser:door")
-@pytest.mark.parametrize("server", [["--public-url", "https://desk.example.ts.net"]], indirect=True)
+@pytest.mark.requirement("browser:access")
+@pytest.mark.parametrize(
+    "server", [["--public-url", "https://harness.example.ts.net"]], indirect=True
+)
 def test_a_tunnel_that_was_named_may_come_in_and_gets_a_secure_cookie(server: Server) -> None:
-    public = {"Host": "desk.example.ts.net", "Origin": "https://desk.example.ts.net"}
+    public = {"Host": "harness.example.ts.net", "Origin": "https://harness.example.ts.net"}
     invitation = server.invitation().partition("#")[2]
     answer = server.ask("POST", "/login", Authorization=f"Bearer {invitation}", **public)
     assert answer.status == 200 and "Secure" in answer.headers["set-cookie"]

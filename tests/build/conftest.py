@@ -40,7 +40,7 @@ Ended = Callable[[str], Awaitable[TaskRun]]
 
 
 @dataclass
-class Desk:
+class Harness:
     """The tool over a workspace, called as the agent calls it; nobody answers questions."""
 
     folder: Path
@@ -126,38 +126,38 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def opened(tmp_path: Path, folder: Path) -> AsyncIterator[Callable[..., Desk]]:
-    """How to open a desk; all are closed at the end."""
+async def opened(tmp_path: Path, folder: Path) -> AsyncIterator[Callable[..., Harness]]:
+    """How to open a harness; all are closed at the end."""
     sandbox = Sandbox()
     storage = open_storage(str(tmp_path / "data"))
     storage.conversations.create(CONVERSATION, str(folder))
-    desks: list[Desk] = []
+    harnesses: list[Harness] = []
 
-    def opening(*, where: Path = folder, **options: Any) -> Desk:
+    def opening(*, where: Path = folder, **options: Any) -> Harness:
         bus = Bus()
         options = {"sandboxed": sandbox.confinement.kind != "none", **options}
-        desk = Desk(where, storage, ShellCommands(sandbox), bus, bus.subscribe(), **options)
-        desks.append(desk)
-        return desk
+        harness = Harness(where, storage, ShellCommands(sandbox), bus, bus.subscribe(), **options)
+        harnesses.append(harness)
+        return harness
 
     yield opening
-    for desk in desks:
-        await desk.tasks.close()
+    for harness in harnesses:
+        await harness.tasks.close()
     storage.close()
     sandbox.close()
 
 
 @pytest.fixture
-def desk(opened: Callable[..., Desk]) -> Desk:
+def harness(opened: Callable[..., Harness]) -> Harness:
     return opened()
 
 
 @pytest.fixture
-def ended(desk: Desk) -> Ended:
+def ended(harness: Harness) -> Ended:
     """Wait for the end of a task."""
 
     async def waiting(task: str) -> TaskRun:
-        run = desk.tasks.find(CONVERSATION, task)
+        run = harness.tasks.find(CONVERSATION, task)
         assert run is not None
         assert await run.wait(DEADLINE)
         return run

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.display import Terminal
-from tests.build.conftest import Desk, Git
+from tests.build.conftest import Git, Harness
 
 
 @pytest.mark.requirement("build:commit-all")
 async def test_all_changes_are_committed_untracked_and_deleted_ones_too(
-    desk: Desk, repository: Path, git: Git
+    harness: Harness, repository: Path, git: Git
 ) -> None:
     (repository / "new.txt").write_text("n")
     (repository / "a.txt").unlink()
-    done = await desk.call("git_commit", message="feat: all of it")
+    done = await harness.call("git_commit", message="feat: all of it")
     assert done.finished.ok, done.finished.text
     told = json.loads(done.finished.text)
     assert told["success"] is True
@@ -34,13 +34,15 @@ async def test_all_changes_are_committed_untracked_and_deleted_ones_too(
 
 
 @pytest.mark.requirement("build:commit-named")
-async def test_only_the_named_files_are_committed(desk: Desk, repository: Path, git: Git) -> None:
+async def test_only_the_named_files_are_committed(
+    harness: Harness, repository: Path, git: Git
+) -> None:
     (repository / "sub").mkdir()
     for name in ("b.txt", "c.txt", "sub/d.txt"):
         (repository / name).write_text(name)
     (repository / "a.txt").unlink()
     git("add", "c.txt")
-    told = await desk.good("git_commit", message="named", files=["b.txt", "sub", "a.txt"])
+    told = await harness.good("git_commit", message="named", files=["b.txt", "sub", "a.txt"])
     assert told["filesStaged"] == 3
     assert git("show", "--format=", "--name-status") == "D\ta.txt\nA\tb.txt\nA\tsub/d.txt"
     assert git("status", "--porcelain") == "A  c.txt"
@@ -48,13 +50,13 @@ async def test_only_the_named_files_are_committed(desk: Desk, repository: Path, 
 
 @pytest.mark.requirement("build:commit-literal")
 async def test_names_and_messages_are_taken_literally(
-    desk: Desk, repository: Path, git: Git
+    harness: Harness, repository: Path, git: Git
 ) -> None:
     odd = ["--all", ":(top)x", "*.txt", "it's", "n\nl", "\udcff", "-"]
     for name in [*odd, "other.txt"]:
         (repository / name).write_text("x")
     message = "-m --amend\n\n# not a comment\n$(touch pwned) `x` 'q' \"d\"\nEND\n\\"
-    told = await desk.good("git_commit", message=message, files=odd)
+    told = await harness.good("git_commit", message=message, files=odd)
     assert told["filesStaged"] == len(odd)
     assert git("log", "-1", "--format=%B") == message
     shown = git("show", "-z", "--format=", "--name-only").split("\0")
@@ -64,29 +66,29 @@ async def test_names_and_messages_are_taken_literally(
 
 
 @pytest.mark.requirement("build:commit-unchanged")
-async def test_nothing_to_commit_is_an_error(desk: Desk, repository: Path, git: Git) -> None:
-    assert "No changes to commit" in await desk.bad("git_commit", message="m")
+async def test_nothing_to_commit_is_an_error(harness: Harness, repository: Path, git: Git) -> None:
+    assert "No changes to commit" in await harness.bad("git_commit", message="m")
     (repository / ".gitignore").write_text("build\n")
     git("add", "-A")
     git("commit", "-qm", "ignore")
     (repository / "build").write_text("x")
     (repository / "b.txt").write_text("x")
-    assert "in the named files" in await desk.bad("git_commit", message="m", files=["a.txt"])
-    assert "build is ignored" in await desk.bad("git_commit", message="m", files=["build"])
-    assert "No changes" in await desk.bad("git_commit", message="m", files=["missing"])
+    assert "in the named files" in await harness.bad("git_commit", message="m", files=["a.txt"])
+    assert "build is ignored" in await harness.bad("git_commit", message="m", files=["build"])
+    assert "No changes" in await harness.bad("git_commit", message="m", files=["missing"])
     assert git("status", "--porcelain") == "?? b.txt"
 
 
 @pytest.mark.requirement("build:commit-identity")
 async def test_no_name_is_made_up(
-    desk: Desk, repository: Path, git: Git, home: Path, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, repository: Path, git: Git, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (home / ".gitconfig").write_text("")
     monkeypatch.setenv("GIT_AUTHOR_NAME", "Leaked")
     monkeypatch.setenv("GIT_AUTHOR_EMAIL", "leaked@example.org")
     config = (repository / ".git/config").read_text()
     (repository / "b.txt").write_text("x")
-    text = await desk.bad("git_commit", message="m")
+    text = await harness.bad("git_commit", message="m")
     assert "whose commit this is" in text
     assert "git config --global user.email" in text
     assert (repository / ".git/config").read_text() == config
@@ -96,7 +98,7 @@ async def test_no_name_is_made_up(
 
 @pytest.mark.requirement("build:git-environment")
 async def test_git_variables_of_the_host_do_not_reach_it(
-    desk: Desk, repository: Path, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, repository: Path, git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -112,8 +114,8 @@ async def test_git_variables_of_the_host_do_not_reach_it(
         "GIT_CONFIG_VALUE_0": "Leaked",
     }.items():
         monkeypatch.setenv(name, value)
-    found = await desk.good("get_changed_files")
-    await desk.good("git_commit", message="m")
+    found = await harness.good("get_changed_files")
+    await harness.good("git_commit", message="m")
     monkeypatch.undo()
     assert found["repository"] == str(repository)
     author = (repository / ".git/HEAD").exists() and git("log", "-1", "--format=%an %s")
@@ -122,15 +124,15 @@ async def test_git_variables_of_the_host_do_not_reach_it(
 
 @pytest.mark.requirement("build:commit-conflicts")
 async def test_conflicts_are_named_and_a_resolved_merge_is_committed(
-    desk: Desk, repository: Path, git: Git
+    harness: Harness, repository: Path, git: Git
 ) -> None:
     conflict(repository, git)
-    assert "merge conflicts: a.txt" in await desk.bad("git_commit", message="m")
+    assert "merge conflicts: a.txt" in await harness.bad("git_commit", message="m")
     (repository / "a.txt").write_text("both\n")
     git("add", "a.txt")
     (repository / "b.txt").write_text("x")
-    assert "Leave `files` out" in await desk.bad("git_commit", message="m", files=["b.txt"])
-    told = await desk.good("git_commit", message="merged")
+    assert "Leave `files` out" in await harness.bad("git_commit", message="m", files=["b.txt"])
+    told = await harness.good("git_commit", message="merged")
     assert told["filesStaged"] == 2
     assert len(git("log", "-1", "--format=%P").split()) == 2
 
@@ -147,62 +149,62 @@ def conflict(repository: Path, git: Git) -> None:
 
 
 @pytest.mark.requirement("build:commit-hooks")
-async def test_hooks_run_and_may_refuse(desk: Desk, repository: Path, git: Git) -> None:
+async def test_hooks_run_and_may_refuse(harness: Harness, repository: Path, git: Git) -> None:
     hook = repository / ".git/hooks/pre-commit"
     hook.write_text(
         "#!/bin/sh\necho checking $(git diff --cached --name-only -- '*.txt'); exit 1\n"
     )
     hook.chmod(0o755)
     (repository / "b.txt").write_text("x")
-    done = await desk.call("git_commit", message="m", files=["b.txt"])
+    done = await harness.call("git_commit", message="m", files=["b.txt"])
     assert not done.finished.ok
     assert "checking b.txt" in done.finished.text
     assert "stays staged" in done.finished.text
     assert done.data["success"] is False
-    assert "checking" in await desk.until("checking")
+    assert "checking" in await harness.until("checking")
     hook.write_text("#!/bin/sh\necho fine\n")
-    assert "fine" in (await desk.good("git_commit", message="m"))["output"]
+    assert "fine" in (await harness.good("git_commit", message="m"))["output"]
 
 
 @pytest.mark.requirement("build:commit-first")
 async def test_the_first_commit_of_a_repository_can_be_made(
-    desk: Desk, person: None, git: Git, folder: Path
+    harness: Harness, person: None, git: Git, folder: Path
 ) -> None:
     git("init", "-q")
     (folder / "a.txt").write_text("x")
     (folder / "b.txt").write_text("x")
-    told = await desk.good("git_commit", message="first", files=["b.txt"])
+    told = await harness.good("git_commit", message="first", files=["b.txt"])
     assert told["filesStaged"] == 1
     assert git("ls-tree", "--name-only", "HEAD") == "b.txt"
 
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 @pytest.mark.requirement("build:no-repository")
-async def test_a_folder_without_repository_is_named(desk: Desk, folder: Path) -> None:
-    assert f"{folder} is not in a git repository" in await desk.bad("get_changed_files")
-    assert "not in a git repository" in await desk.bad("git_commit", message="m")
+async def test_a_folder_without_repository_is_named(harness: Harness, folder: Path) -> None:
+    assert f"{folder} is not in a git repository" in await harness.bad("get_changed_files")
+    assert "not in a git repository" in await harness.bad("git_commit", message="m")
 
 
 @pytest.mark.requirement("build:commit-guarded")
 async def test_every_path_is_guarded(
-    desk: Desk, repository: Path, git: Git, tmp_path: Path
+    harness: Harness, repository: Path, git: Git, tmp_path: Path
 ) -> None:
     (tmp_path / "outside.txt").write_text("x")
-    text = await desk.bad("git_commit", message="m", files=["a.txt", "../outside.txt"])
+    text = await harness.bad("git_commit", message="m", files=["a.txt", "../outside.txt"])
     assert "outside.txt is outside the workspace" in text
-    text = await desk.bad("git_commit", message="m", repositoryPath=str(tmp_path))
+    text = await harness.bad("git_commit", message="m", repositoryPath=str(tmp_path))
     assert "needs an approval" in text
     (repository / "inner").mkdir()
     git("init", "-q", at=repository / "inner")
-    text = await desk.bad("git_commit", message="m", files=["../a.txt"], repositoryPath="inner")
+    text = await harness.bad("git_commit", message="m", files=["../a.txt"], repositoryPath="inner")
     assert "is not in the repository" in text
 
 
 @pytest.mark.requirement("build:worktrees")
 async def test_a_worktree_whose_git_directory_lies_outside_is_explained(
-    desk: Desk, opened: Callable[..., Desk], repository: Path, git: Git
+    harness: Harness, opened: Callable[..., Harness], repository: Path, git: Git
 ) -> None:
-    if not desk.sandboxed:
+    if not harness.sandboxed:
         pytest.skip("no kernel sandbox here")
     tree = repository.parent / "tree"
     git("worktree", "add", "-q", str(tree), "-b", "feature")
@@ -220,7 +222,7 @@ async def test_a_worktree_whose_git_directory_lies_outside_is_explained(
 
 @pytest.mark.requirement("build:submodules")
 async def test_a_submodule_is_committed_to_before_the_repository_around_it(
-    desk: Desk, repository: Path, git: Git, tmp_path: Path
+    harness: Harness, repository: Path, git: Git, tmp_path: Path
 ) -> None:
     library = tmp_path / "library"
     library.mkdir()
@@ -232,31 +234,31 @@ async def test_a_submodule_is_committed_to_before_the_repository_around_it(
     git("commit", "-qm", "add it")
     (repository / "lib/l.txt").write_text("changed")
     (repository / "lib/new.txt").write_text("new")
-    (entry,) = (await desk.good("get_changed_files"))["files"]
+    (entry,) = (await harness.good("get_changed_files"))["files"]
     assert entry["submodule"] == ["modified content", "untracked content"]
-    assert "Commit there first" in await desk.bad("git_commit", message="m")
-    inner = await desk.good("get_changed_files", repositoryPath="lib")
+    assert "Commit there first" in await harness.bad("git_commit", message="m")
+    inner = await harness.good("get_changed_files", repositoryPath="lib")
     assert inner["repository"] == f"{repository}/lib"
     assert [f["path"] for f in inner["files"]] == ["l.txt", "new.txt"]
-    told = await desk.good(
+    told = await harness.good(
         "git_commit", message="inner", repositoryPath="lib", files=["l.txt", "new.txt"]
     )
     assert told["hash"] == git("rev-parse", "HEAD", at=repository / "lib")
-    (entry,) = (await desk.good("get_changed_files"))["files"]
+    (entry,) = (await harness.good("get_changed_files"))["files"]
     assert entry["submodule"] == ["new commits"]
-    assert (await desk.good("git_commit", message="outer"))["filesStaged"] == 1
+    assert (await harness.good("git_commit", message="outer"))["filesStaged"] == 1
 
 
 @pytest.mark.requirement("build:commit-literal")
 async def test_a_long_message_and_many_names_arrive_whole(
-    desk: Desk, repository: Path, git: Git
+    harness: Harness, repository: Path, git: Git
 ) -> None:
     names = [f"{'n' * 100}{number:04d}" for number in range(500)]
     for name in names:
         (repository / name).touch()
     message = "é" * 15_000 + "\n\nend"
-    told = await desk.good("git_commit", message=message, files=names)
+    told = await harness.good("git_commit", message=message, files=names)
     assert told["filesStaged"] == 500
     assert git("log", "-1", "--format=%B") == message
-    text = await desk.bad("git_commit", message="m", files=names * 3)
+    text = await harness.bad("git_commit", message="m", files=names * 3)
     assert "1500 names are too many" in text

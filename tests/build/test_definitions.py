@@ -17,7 +17,7 @@ from sam_tui.core.accesses import CommandAccess
 from sam_tui.core.errors import StorageError
 from sam_tui.core.text.plain import PlainStream, plain
 from sam_tui.core.tooling.contract import Operation
-from tests.build.conftest import Desk
+from tests.build.conftest import Harness
 
 Define = Callable[..., None]
 
@@ -35,7 +35,7 @@ def define(folder: Path) -> Define:
 
 
 @pytest.mark.requirement("build:tasks-file")
-async def test_a_task_of_the_workspaces_file_is_run(desk: Desk, define: Define) -> None:
+async def test_a_task_of_the_workspaces_file_is_run(harness: Harness, define: Define) -> None:
     define(
         text="""\ufeff// what we build
         {"version": "2.0.0", /* two
@@ -45,27 +45,27 @@ async def test_a_task_of_the_workspaces_file_is_run(desk: Desk, define: Define) 
           {"label": "odd", "type": 7},
         ],}"""
     )
-    done = await desk.good("run_task", label="http://x")
+    done = await harness.good("run_task", label="http://x")
     assert done["output"].startswith("// no comment ")
     assert done["output"].endswith(" a b\n")
-    assert "`type`" in await desk.bad("run_task", label="odd")
-    assert "'http://x'" in await desk.bad("run_task", label="gone")
+    assert "`type`" in await harness.bad("run_task", label="odd")
+    assert "'http://x'" in await harness.bad("run_task", label="gone")
 
 
 @pytest.mark.requirement("build:tasks-file")
 @pytest.mark.parametrize("text", ['{"tasks": [', "[" * 100_000, '"\\', "/*", "\x00"])
-async def test_a_broken_tasks_file_is_told(desk: Desk, define: Define, text: str) -> None:
+async def test_a_broken_tasks_file_is_told(harness: Harness, define: Define, text: str) -> None:
     define(text=text)
-    assert ".vscode/tasks.json cannot be read" in await desk.bad("run_task", label="x")
+    assert ".vscode/tasks.json cannot be read" in await harness.bad("run_task", label="x")
 
 
 @pytest.mark.requirement("build:tasks-file")
 async def test_a_tasks_file_behind_a_link_to_the_outside_is_not_read(
-    desk: Desk, tmp_path: Path
+    harness: Harness, tmp_path: Path
 ) -> None:
     (tmp_path / "tasks.json").write_text('{"tasks": [{"label": "x", "command": "echo secret"}]}')
-    (desk.folder / ".vscode").symlink_to(tmp_path)
-    text = await desk.bad("run_task", label="x")
+    (harness.folder / ".vscode").symlink_to(tmp_path)
+    text = await harness.bad("run_task", label="x")
     assert "outside the workspace" in text
     assert "secret" not in text
 
@@ -84,15 +84,15 @@ def test_json_without_comments_is_read_as_it_is(value: object) -> None:
 @pytest.mark.requirement("build:run-names")
 @pytest.mark.parametrize("name", ["label", "task_label", "taskLabel", "taskName", "task"])
 async def test_a_label_is_taken_under_every_name_it_had(
-    desk: Desk, define: Define, name: str
+    harness: Harness, define: Define, name: str
 ) -> None:
     define({"label": "hi", "type": "process", "command": "echo", "args": ["hi there"]})
-    assert (await desk.good("run_task", **{name: "hi"}))["output"] == "hi there\n"
+    assert (await harness.good("run_task", **{name: "hi"}))["output"] == "hi there\n"
 
 
 @pytest.mark.requirement("build:task-kept")
 async def test_a_task_that_was_made_is_there_again_later_and_not_in_the_repository(
-    opened: Callable[..., Desk],
+    opened: Callable[..., Harness],
 ) -> None:
     first = opened()
     await first.task("echo again", "mine", group="test", args=["$((1+1))"])
@@ -103,24 +103,26 @@ async def test_a_task_that_was_made_is_there_again_later_and_not_in_the_reposito
 
 
 @pytest.mark.requirement("build:task-kept")
-async def test_making_a_task_anew_replaces_it(desk: Desk) -> None:
-    await desk.task("echo old", "mine")
-    await desk.task("echo new", "mine")
-    assert (await desk.good("run_task", label="mine"))["output"] == "new\n"
-    assert len(desk.book.tasks()) == 1
-    await desk.task("echo new", "other")
-    (desk.folder / ".vscode").mkdir()
-    (desk.folder / ".vscode/tasks.json").write_text("{")
-    assert (await desk.task("echo beside a broken file", "mine")).finished.ok
+async def test_making_a_task_anew_replaces_it(harness: Harness) -> None:
+    await harness.task("echo old", "mine")
+    await harness.task("echo new", "mine")
+    assert (await harness.good("run_task", label="mine"))["output"] == "new\n"
+    assert len(harness.book.tasks()) == 1
+    await harness.task("echo new", "other")
+    (harness.folder / ".vscode").mkdir()
+    (harness.folder / ".vscode/tasks.json").write_text("{")
+    assert (await harness.task("echo beside a broken file", "mine")).finished.ok
 
 
 @pytest.mark.requirement("build:task-kept")
-async def test_a_label_of_the_workspaces_file_keeps_its_meaning(desk: Desk, define: Define) -> None:
+async def test_a_label_of_the_workspaces_file_keeps_its_meaning(
+    harness: Harness, define: Define
+) -> None:
     define({"label": "b", "type": "shell", "command": "echo theirs"})
-    made = await desk.task("echo mine", "b")
+    made = await harness.task("echo mine", "b")
     assert "already has another task 'b'" in made.finished.text
-    assert (await desk.task("echo theirs", "b")).finished.ok
-    assert (await desk.good("run_task", label="b"))["output"] == "theirs\n"
+    assert (await harness.task("echo theirs", "b")).finished.ok
+    assert (await harness.good("run_task", label="b"))["output"] == "theirs\n"
 
 
 @pytest.mark.requirement("build:task-kept")
@@ -140,7 +142,7 @@ def test_the_book_is_private_and_says_when_it_is_damaged(tmp_path: Path) -> None
 
 
 @pytest.mark.requirement("build:task-groups")
-async def test_a_group_runs_its_default_task(desk: Desk, define: Define) -> None:
+async def test_a_group_runs_its_default_task(harness: Harness, define: Define) -> None:
     define(
         {"label": "one", "type": "shell", "command": "echo 1", "group": "build"},
         {
@@ -150,50 +152,52 @@ async def test_a_group_runs_its_default_task(desk: Desk, define: Define) -> None
             "group": {"kind": "build", "isDefault": True},
         },
     )
-    assert (await desk.good("run_task", label="build"))["output"] == "2\n"
+    assert (await harness.good("run_task", label="build"))["output"] == "2\n"
 
 
 @pytest.mark.requirement("build:task-dependencies")
-async def test_dependencies_run_first_and_once(desk: Desk, define: Define) -> None:
+async def test_dependencies_run_first_and_once(harness: Harness, define: Define) -> None:
     define(
         {"label": "all", "dependsOn": ["test", "lint"]},
         {"label": "test", "type": "shell", "command": "echo test >> log", "dependsOn": "compile"},
         {"label": "lint", "type": "shell", "command": "echo lint >> log", "dependsOn": "compile"},
         {"label": "compile", "type": "shell", "command": "echo compile >> log"},
     )
-    await desk.good("run_task", label="all")
-    assert (desk.folder / "log").read_text().split() == ["compile", "test", "lint"]
+    await harness.good("run_task", label="all")
+    assert (harness.folder / "log").read_text().split() == ["compile", "test", "lint"]
 
 
 @pytest.mark.requirement("build:task-dependencies")
-async def test_the_first_dependency_that_fails_is_the_last(desk: Desk, define: Define) -> None:
+async def test_the_first_dependency_that_fails_is_the_last(
+    harness: Harness, define: Define
+) -> None:
     define(
         {"label": "test", "type": "shell", "command": "touch ran", "dependsOn": ["compile"]},
         {"label": "compile", "type": "shell", "command": "exit 4"},
         {"label": "a", "dependsOn": ["b"]},
         {"label": "b", "dependsOn": ["a"]},
     )
-    assert "exited(4)" in await desk.bad("run_task", label="test")
-    assert not (desk.folder / "ran").exists()
-    assert "'a' > " not in (text := await desk.bad("run_task", label="a"))
+    assert "exited(4)" in await harness.bad("run_task", label="test")
+    assert not (harness.folder / "ran").exists()
+    assert "'a' > " not in (text := await harness.bad("run_task", label="a"))
     assert "a > b > a" in text
 
 
 @pytest.mark.requirement("build:task-dependencies")
-async def test_many_dependencies_are_refused_at_once(desk: Desk, define: Define) -> None:
+async def test_many_dependencies_are_refused_at_once(harness: Harness, define: Define) -> None:
     wide = [{"label": f"w{n}", "dependsOn": [f"w{n + 1}", f"w{n + 1}"]} for n in range(18)]
     deep = [{"label": f"d{n}", "dependsOn": f"d{n + 1}"} for n in range(5000)]
     define(*wide, {"label": "w18", "type": "shell", "command": "echo once"}, *deep)
-    assert (await desk.good("run_task", label="w0"))["output"] == "once\n"
-    assert "more than 20 tasks" in await desk.bad("run_task", label="d0")
+    assert (await harness.good("run_task", label="w0"))["output"] == "once\n"
+    assert "more than 20 tasks" in await harness.bad("run_task", label="d0")
 
 
 @pytest.mark.requirement("build:task-options")
 async def test_options_and_variables_of_a_definition_hold(
-    desk: Desk, define: Define, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, define: Define, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OUTER", "a  b")
-    (desk.folder / "client").mkdir()
+    (harness.folder / "client").mkdir()
     define(
         {
             "label": "v",
@@ -214,18 +218,18 @@ async def test_options_and_variables_of_a_definition_hold(
          "options": {"shell": {"executable": "/bin/sh", "args": ["-c"]}}},
         {"label": "gulp", "type": "gulp", "task": "x"},
     )  # fmt: skip
-    assert (await desk.good("run_task", label="v"))["output"] == "a  b|xa  by|ws|"
-    shown = (await desk.good("run_task", label="s"))["output"]
-    assert shown.startswith(f"{desk.folder}/client\nit's; $(x) it's; $(x) ")
-    assert "only an editor" in await desk.bad("run_task", label="ask")
-    assert (await desk.good("run_task", label="sh"))["output"] == "/bin/sh\n"
-    assert "'gulp'" in await desk.bad("run_task", label="gulp")
+    assert (await harness.good("run_task", label="v"))["output"] == "a  b|xa  by|ws|"
+    shown = (await harness.good("run_task", label="s"))["output"]
+    assert shown.startswith(f"{harness.folder}/client\nit's; $(x) it's; $(x) ")
+    assert "only an editor" in await harness.bad("run_task", label="ask")
+    assert (await harness.good("run_task", label="sh"))["output"] == "/bin/sh\n"
+    assert "'gulp'" in await harness.bad("run_task", label="gulp")
 
 
 @pytest.mark.requirement("build:task-judged")
-async def test_what_was_judged_is_what_runs(desk: Desk, define: Define) -> None:
+async def test_what_was_judged_is_what_runs(harness: Harness, define: Define) -> None:
     define({"label": "x", "type": "shell", "command": "echo judged"})
-    operation: Operation[Any] = desk.tool.operations[1]
+    operation: Operation[Any] = harness.tool.operations[1]
     arguments = operation.arguments.model_validate({"label": "x"})
     judged = [a.command for a in operation.accesses(arguments) if isinstance(a, CommandAccess)]
     define({"label": "x", "type": "shell", "command": "echo swapped"})

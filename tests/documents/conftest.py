@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.web_server import WebServer
-from tests.web.desk import Desk
+from tests.web.harness import Harness
 
 
 @pytest.fixture
@@ -17,8 +17,8 @@ async def site() -> AsyncIterator[WebServer]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, site: WebServer) -> Iterator[Desk]:
+def harness(tmp_path: Path, site: WebServer) -> Iterator[Harness]:
     """The tools over real parts."""
-    desk = Desk(tmp_path, site)
-    yield desk
-    desk.storage.close()
+    harness = Harness(tmp_path, site)
+    yield harness
+    harness.storage.close()

@@ -35,7 +35,7 @@ class Hand(SystemClock):
         return self.time
 
 
-class Desk:
+class Harness:
     """A guard over a real folder, and the person at it."""
 
     def __init__(
@@ -79,57 +79,57 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.mark.requirement("guard:inside-allowed")
 async def test_inside_the_workspace_nothing_is_asked(root: Path) -> None:
-    desk = Desk(root)
-    decision = await desk.decide(Write("a.txt", "filePath"))
+    harness = Harness(root)
+    decision = await harness.decide(Write("a.txt", "filePath"))
     assert (decision.allowed, decision.by, decision.rule) == (True, "rule", "inside-workspace")
-    assert desk.asked == []
+    assert harness.asked == []
 
 
 @pytest.mark.requirement("guard:outside-asks")
 async def test_a_write_outside_is_asked_with_the_resolved_path(root: Path) -> None:
-    desk = Desk(root)
-    desk.answers = [Approval("once")]
-    decision = await desk.decide(Write("../out/x", "filePath"))
+    harness = Harness(root)
+    harness.answers = [Approval("once")]
+    decision = await harness.decide(Write("../out/x", "filePath"))
     assert decision.allowed
     assert decision.by == "user"
-    assert desk.asked[0].targets == (str(root.parent / "out" / "x"),)
-    assert desk.asked[0].operation == CREATE
+    assert harness.asked[0].targets == (str(root.parent / "out" / "x"),)
+    assert harness.asked[0].operation == CREATE
 
 
 @pytest.mark.requirement("guard:every-path")
 async def test_every_path_of_a_call_counts(root: Path) -> None:
-    desk = Desk(root)
-    desk.answers = [Approval("deny", "not there")]
-    decision = await desk.decide(
+    harness = Harness(root)
+    harness.answers = [Approval("deny", "not there")]
+    decision = await harness.decide(
         Write("a.txt", "oldPath"),
         Write("../out/b", "newPath"),
         operation="file_operations.rename_file",
     )
     assert not decision.allowed
     assert decision.comment == "not there"
-    assert desk.asked[0].targets == (str(root.parent / "out" / "b"),)
+    assert harness.asked[0].targets == (str(root.parent / "out" / "b"),)
 
 
 @pytest.mark.requirement("guard:once")
 async def test_once_covers_one_call(root: Path) -> None:
-    desk = Desk(root)
-    desk.answers = [Approval("once"), Approval("deny")]
-    assert (await desk.decide(Write("../out/x", "filePath"))).allowed
-    assert not (await desk.decide(Write("../out/x", "filePath"))).allowed
-    assert len(desk.asked) == 2
+    harness = Harness(root)
+    harness.answers = [Approval("once"), Approval("deny")]
+    assert (await harness.decide(Write("../out/x", "filePath"))).allowed
+    assert not (await harness.decide(Write("../out/x", "filePath"))).allowed
+    assert len(harness.asked) == 2
 
 
 @pytest.mark.requirement("guard:timed")
 async def test_a_timed_grant_covers_the_path_until_it_expires(root: Path) -> None:
-    desk = Desk(root)
-    desk.answers = [Approval("timed")]
-    assert (await desk.decide(Write("../out/x", "filePath"))).allowed
-    again = await desk.decide(Write("../out/x", "filePath"))
+    harness = Harness(root)
+    harness.answers = [Approval("timed")]
+    assert (await harness.decide(Write("../out/x", "filePath"))).allowed
+    again = await harness.decide(Write("../out/x", "filePath"))
     assert (again.allowed, again.by) == (True, "user")
     assert again.rule.startswith("grant:")
-    desk.clock.time += 301
-    desk.answers = [Approval("deny")]
-    assert not (await desk.decide(Write("../out/x", "filePath"))).allowed
+    harness.clock.time += 301
+    harness.answers = [Approval("deny")]
+    assert not (await harness.decide(Write("../out/x", "filePath"))).allowed
 
 
 @pytest.mark.requirement("guard:grant-key")
@@ -145,10 +145,10 @@ async def test_a_timed_grant_covers_the_path_until_it_expires(root: Path) -> Non
 async def test_a_grant_covers_nothing_else(
     root: Path, path: str, operation: str, conversation: ConversationId
 ) -> None:
-    desk = Desk(root)
-    desk.answers = [Approval("timed"), Approval("deny")]
-    assert (await desk.decide(Write("../out/x", "filePath"))).allowed
-    other = await desk.decide(
+    harness = Harness(root)
+    harness.answers = [Approval("timed"), Approval("deny")]
+    assert (await harness.decide(Write("../out/x", "filePath"))).allowed
+    other = await harness.decide(
         Write(path, "filePath"), operation=operation, conversation=conversation
     )
     assert not other.allowed
@@ -156,8 +156,8 @@ async def test_a_grant_covers_nothing_else(
 
 @pytest.mark.requirement("guard:unattended")
 async def test_with_nobody_there_an_ask_is_denied_at_once(root: Path) -> None:
-    desk = Desk(root, attended=False)
-    decision = await desk.decide(Write("../out/x", "filePath"))
+    harness = Harness(root, attended=False)
+    decision = await harness.decide(Write("../out/x", "filePath"))
     assert (decision.allowed, decision.by, decision.rule) == (False, "mode", "unattended")
 
 
@@ -186,7 +186,7 @@ async def test_with_nobody_there_an_ask_is_denied_at_once(root: Path) -> None:
 def test_each_mode_decides_as_documented(
     root: Path, mode: PermissionMode, access: Access, outcome: str, rule: str
 ) -> None:
-    guard = Desk(root, mode=mode).guard
+    guard = Harness(root, mode=mode).guard
     explained = guard.explain(ALICE, CREATE, guard.locate([access]))
     assert explained.outcome == outcome
     assert explained.rule.startswith(rule)
@@ -194,49 +194,49 @@ def test_each_mode_decides_as_documented(
 
 @pytest.mark.requirement("guard:commands")
 async def test_a_command_without_a_sandbox_is_asked(root: Path) -> None:
-    desk = Desk(root, sandboxed=False)
-    desk.answers = [Approval("timed"), Approval("deny")]
+    harness = Harness(root, sandboxed=False)
+    harness.answers = [Approval("timed"), Approval("deny")]
     operation = "terminal_operations.run_command"
-    assert (await desk.decide(CommandAccess("make"), operation=operation)).allowed
-    assert (await desk.decide(CommandAccess("make"), operation=operation)).allowed
-    assert not (await desk.decide(CommandAccess("make install"), operation=operation)).allowed
-    assert [question.targets for question in desk.asked] == [("$ make",), ("$ make install",)]
+    assert (await harness.decide(CommandAccess("make"), operation=operation)).allowed
+    assert (await harness.decide(CommandAccess("make"), operation=operation)).allowed
+    assert not (await harness.decide(CommandAccess("make install"), operation=operation)).allowed
+    assert [question.targets for question in harness.asked] == [("$ make",), ("$ make install",)]
 
 
 @pytest.mark.requirement("guard:commands")
 async def test_keys_for_a_terminal_without_a_sandbox_are_asked_and_shown(root: Path) -> None:
-    desk = Desk(root, sandboxed=False)
-    desk.answers = [Approval("deny")]
+    harness = Harness(root, sandboxed=False)
+    harness.answers = [Approval("deny")]
     send = "terminal_operations.send_input"
-    assert not (await desk.decide(Type("term_1", "rm -rf ~\r"), operation=send)).allowed
-    assert desk.asked[0].targets == ("keys 'rm -rf ~\\r' in term_1",)
-    assert (await Desk(root).decide(Type("term_1", "ls\r"), operation=send)).allowed
+    assert not (await harness.decide(Type("term_1", "rm -rf ~\r"), operation=send)).allowed
+    assert harness.asked[0].targets == ("keys 'rm -rf ~\\r' in term_1",)
+    assert (await Harness(root).decide(Type("term_1", "ls\r"), operation=send)).allowed
 
 
 @pytest.mark.requirement("guard:one-question-at-a-time")
 async def test_a_grant_answers_the_questions_that_wait_behind_it(root: Path) -> None:
-    desk = Desk(root)
-    subscription = desk.bus.subscribe()
+    harness = Harness(root)
+    subscription = harness.bus.subscribe()
 
     async def answer_the_first() -> None:
         while True:
             for event in await subscription.batch():
                 if isinstance(event, InquiryOpened):
-                    desk.inquiries.answer(event.inquiry.id, Approval("timed"))
+                    harness.inquiries.answer(event.inquiry.id, Approval("timed"))
                     return
 
     async with asyncio.TaskGroup() as group:
-        calls = [group.create_task(desk.decide(Write("../out/x", "p"))) for _ in range(3)]
+        calls = [group.create_task(harness.decide(Write("../out/x", "p"))) for _ in range(3)]
         group.create_task(answer_the_first())
     assert [task.result().allowed for task in calls] == [True, True, True]
-    assert len(desk.asked) == 1
+    assert len(harness.asked) == 1
 
 
 @pytest.mark.requirement("inquiries:withdrawn")
 async def test_cancelling_the_call_withdraws_its_question(root: Path) -> None:
-    desk = Desk(root)
-    subscription = desk.bus.subscribe()
-    task = asyncio.ensure_future(desk.decide(Write("../out/x", "p")))
+    harness = Harness(root)
+    subscription = harness.bus.subscribe()
+    task = asyncio.ensure_future(harness.decide(Write("../out/x", "p")))
     opened = (await subscription.batch())[0]
     assert isinstance(opened, InquiryOpened)
     task.cancel()
@@ -245,7 +245,7 @@ async def test_cancelling_the_call_withdraws_its_question(root: Path) -> None:
     closed = subscription.drain()[-1]
     assert isinstance(closed, InquiryClosed)
     assert closed.outcome == "withdrawn"
-    assert not desk.inquiries.answer(opened.inquiry.id, Approval("once"))
+    assert not harness.inquiries.answer(opened.inquiry.id, Approval("once"))
 
 
 PARTS = st.lists(st.sampled_from(["a", "ab", "b", ".."]), min_size=1, max_size=4)

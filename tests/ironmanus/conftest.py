@@ -1,4 +1,4 @@
-"""A desk for every test."""
+"""A harness for every test."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.web_server import WebServer
-from tests.ironmanus.desk import Desk
+from tests.ironmanus.harness import Harness
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    """A desk without a model."""
-    desk = Desk(tmp_path)
-    yield desk
-    desk.close()
+def harness(tmp_path: Path) -> Iterator[Harness]:
+    """A harness without a model."""
+    harness = Harness(tmp_path)
+    yield harness
+    harness.close()
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ async def site() -> AsyncIterator[WebServer]:
 
 
 @pytest.fixture
-def online(tmp_path: Path, site: WebServer) -> Iterator[Desk]:
-    """A desk whose web is the site, and nothing else private."""
-    desk = Desk(tmp_path, site=site)
-    yield desk
-    desk.close()
+def online(tmp_path: Path, site: WebServer) -> Iterator[Harness]:
+    """A harness whose web is the site, and nothing else private."""
+    harness = Harness(tmp_path, site=site)
+    yield harness
+    harness.close()

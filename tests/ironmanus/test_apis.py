@@ -13,7 +13,7 @@ from sam_tools.iron_manus.sources.registry import ApiList
 from sam_tools.iron_manus.sources.research import chosen
 from sam_tui.core.ids import CallId, ConversationId
 from tests.fakes.web_server import Answer, Asked, WebServer, answered, moved
-from tests.ironmanus.desk import PHASES, Desk
+from tests.ironmanus.harness import PHASES, Harness
 
 APIS = ApiList()
 PLAIN_HTTP = frozenset({
@@ -92,9 +92,9 @@ def test_every_entry_keeps_endpoint_and_documentation_apart_and_claims_no_test()
 
 @pytest.mark.requirement("ironmanus:api-ended")
 async def test_a_service_that_has_ended_stands_last_and_is_asked_by_its_name_alone(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
-    found = await desk.answer(
+    found = await harness.answer(
         "APISearch", objective="bitcoin price market", user_role="analyzer", max_results=20
     )
     over = [api["service_ended"] for api in found["apis"]]
@@ -144,16 +144,16 @@ def test_the_order_is_total_and_what_nothing_speaks_for_is_left_out(role: str) -
 
 
 @pytest.mark.requirement("ironmanus:api-scores")
-async def test_a_category_is_filtered_before_the_list_is_cut(desk: Desk) -> None:
-    found = await desk.answer(
+async def test_a_category_is_filtered_before_the_list_is_cut(harness: Harness) -> None:
+    found = await harness.answer(
         "APISearch", objective="paintings", user_role="coder", category_filter="art", max_results=2
     )
     assert [api["category"] for api in found["apis"]] == ["art", "art"]
     assert found["apis"][0]["name"] == "Art Institute of Chicago API"
     assert found["apis"][0]["verified"] is None
-    none = await desk.answer("APISearch", objective="zzz", user_role="synthesizer")
+    none = await harness.answer("APISearch", objective="zzz", user_role="synthesizer")
     assert (none["count"], none["apis"]) == (0, [])
-    assert not (await desk.call("APISearch", objective="x", user_role="wizard")).finished.ok
+    assert not (await harness.call("APISearch", objective="x", user_role="wizard")).finished.ok
 
 
 TABLES = """\
@@ -175,8 +175,8 @@ TABLES = """\
 async def test_the_person_s_tables_join_the_list_and_replace_what_has_their_name(
     tmp_path: Path,
 ) -> None:
-    desk = Desk(tmp_path, tables=[TABLES, "no table", "| a |\n|---|\n| b |"])
-    found = await desk.answer(
+    harness = Harness(tmp_path, tables=[TABLES, "no table", "| a |\n|---|\n| b |"])
+    found = await harness.answer(
         "APISearch", objective="Weather data APIs", user_role="coder", max_results=20
     )
     by_name = {api["name"]: api for api in found["apis"]}
@@ -186,16 +186,18 @@ async def test_the_person_s_tables_join_the_list_and_replace_what_has_their_name
     assert (storm["auth_type"], storm["category"]) == ("API Key", "weather")
     assert (storm["base_url"], storm["documentation_url"]) == ("", "https://storm.example.org/docs")
     assert not by_name.keys() & {"Bad row", ""}
-    unknown = await desk.call(
+    unknown = await harness.call(
         "APITaskAgent", objective="storms", user_role="coder", apis=[{"api_name": "Storm API"}]
     )
     assert not unknown.finished.ok
-    desk.close()
+    harness.close()
 
 
 @pytest.mark.requirement("ironmanus:api-scores")
-async def test_topic_counts_before_role_and_research_asks_no_api_off_the_topic(desk: Desk) -> None:
-    found = await desk.answer("APISearch", objective="Weather data APIs", user_role="coder")
+async def test_topic_counts_before_role_and_research_asks_no_api_off_the_topic(
+    harness: Harness,
+) -> None:
+    found = await harness.answer("APISearch", objective="Weather data APIs", user_role="coder")
     assert [api["category"] for api in found["apis"][:4]] == ["weather"] * 4
     chosen_apis = chosen(APIS, ApiTask(objective="Weather data APIs", user_role="coder"))
     assert {source.entry.category for source in chosen_apis} == {"weather"}
@@ -217,7 +219,7 @@ def failing(times: int, status: int, *, after: str = "") -> Any:
 
 @pytest.mark.requirement("ironmanus:fetch")
 async def test_endpoints_are_fetched_side_by_side_and_bodies_kept_whole(
-    online: Desk, site: WebServer
+    online: Harness, site: WebServer
 ) -> None:
     large = {"rows": ["x" * 100] * 100}
     site.routes |= {"/a": answered({"a": 1}), "/b": answered(large), "/c": answered({}, status=404)}
@@ -239,7 +241,9 @@ async def test_endpoints_are_fetched_side_by_side_and_bodies_kept_whole(
 
 
 @pytest.mark.requirement("ironmanus:fetch")
-async def test_a_body_belongs_to_the_phase_it_was_fetched_in(online: Desk, site: WebServer) -> None:
+async def test_a_body_belongs_to_the_phase_it_was_fetched_in(
+    online: Harness, site: WebServer
+) -> None:
     site.routes["/b"] = answered({"rows": "x" * 3000})
     await online.begin()
     for phase, payload in PHASES[:2]:
@@ -255,7 +259,7 @@ async def test_a_body_belongs_to_the_phase_it_was_fetched_in(online: Desk, site:
     ("status", "attempts", "ok"), [(503, 3, True), (429, 3, True), (404, 1, False), (401, 1, False)]
 )
 async def test_only_what_may_pass_is_tried_again(
-    online: Desk, site: WebServer, status: int, attempts: int, ok: bool
+    online: Harness, site: WebServer, status: int, attempts: int, ok: bool
 ) -> None:
     site.routes["/a"] = failing(2, status)
     executed = await online.call("MultiAPIFetch", api_endpoints=[site.url("/a")])
@@ -264,7 +268,7 @@ async def test_only_what_may_pass_is_tried_again(
 
 
 @pytest.mark.requirement("ironmanus:retries")
-async def test_the_server_says_how_long_to_wait(online: Desk, site: WebServer) -> None:
+async def test_the_server_says_how_long_to_wait(online: Harness, site: WebServer) -> None:
     site.routes["/a"] = failing(1, 503, after="7")
     site.routes["/b"] = failing(1, 503, after="9999")
     await online.call("MultiAPIFetch", api_endpoints=[site.url("/a")])
@@ -274,7 +278,7 @@ async def test_the_server_says_how_long_to_wait(online: Desk, site: WebServer) -
 
 @pytest.mark.requirement("ironmanus:headers")
 async def test_what_identifies_somebody_goes_to_one_host_alone(
-    online: Desk, site: WebServer
+    online: Harness, site: WebServer
 ) -> None:
     seen: list[Asked] = []
 
@@ -312,9 +316,9 @@ async def test_what_identifies_somebody_goes_to_one_host_alone(
     ],
 )  # fmt: skip
 async def test_an_address_that_is_not_public_is_refused_and_not_tried_again(
-    desk: Desk, url: str
+    harness: Harness, url: str
 ) -> None:
-    executed = await desk.call("MultiAPIFetch", api_endpoints=[url])
+    executed = await harness.call("MultiAPIFetch", api_endpoints=[url])
     assert not executed.finished.ok
     (result,) = executed.data["results"]
     assert result["error"]["type"] in ("Refused", "Network")
@@ -333,14 +337,14 @@ async def test_an_address_that_is_not_public_is_refused_and_not_tried_again(
     ],
 )
 async def test_arguments_that_do_not_fit_are_an_error(
-    desk: Desk, arguments: dict[str, Any]
+    harness: Harness, arguments: dict[str, Any]
 ) -> None:
-    assert not (await desk.call("MultiAPIFetch", **arguments)).finished.ok
+    assert not (await harness.call("MultiAPIFetch", **arguments)).finished.ok
 
 
 @pytest.mark.requirement("ironmanus:validate")
 async def test_an_endpoint_is_tried_and_what_is_known_of_it_told(
-    online: Desk, site: WebServer
+    online: Harness, site: WebServer
 ) -> None:
     site.routes["/a"] = answered({})
     good = await online.answer("APIValidator", api_endpoint={"name": "mine", "url": site.url("/a")})
@@ -355,7 +359,7 @@ async def test_an_endpoint_is_tried_and_what_is_known_of_it_told(
 
 
 @pytest.mark.requirement("ironmanus:api-task")
-async def test_research_says_what_it_lacks_and_makes_nothing_up(online: Desk) -> None:
+async def test_research_says_what_it_lacks_and_makes_nothing_up(online: Harness) -> None:
     lacking = await online.call(
         "APITaskAgent", objective="pokemon stats", user_role="coder", category_filter="games",
         apis=[{"api_name": "Pokemon API"}],

@@ -9,7 +9,7 @@ import pytest
 from sam_tui.core.events import RequestSent
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import ToolMessage, UserMessage
-from tests.ironmanus.desk import PHASES, Desk, Play
+from tests.ironmanus.harness import PHASES, Harness, Play
 
 CODER = "(ROLE: coder) (CONTEXT: files) (PROMPT: write x.py (small)) (OUTPUT: code)"
 CRITIC = "(ROLE: critic) (PROMPT: judge x.py) (OUTPUT: review)"
@@ -39,67 +39,69 @@ async def test_a_whole_session_with_real_agents_files_and_evidence(tmp_path: Pat
         on("judge x.py", calls=READ),
         on("judge x.py", text="It does what it should. One line, no way to fail, nothing unsafe."),
     ]
-    desk = Desk(tmp_path, plays)
-    first = await desk.plan([CODER, {"content": "rest", "meta_prompt": CRITIC}, *"z"])
+    harness = Harness(tmp_path, plays)
+    first = await harness.plan([CODER, {"content": "rest", "meta_prompt": CRITIC}, *"z"])
     delegation = first["payload"]["delegation"]
     assert (delegation["role"], delegation["status"]) == ("coder", "finished")
     assert delegation["file"] == "iron-manus-sessions/s/agent_coder_output_1.md"
-    assert (desk.folder / delegation["file"]).read_text("utf-8") == REPORT
-    assert (desk.folder / "x.py").read_text("utf-8") == "print(1)\n"
+    assert (harness.folder / delegation["file"]).read_text("utf-8") == REPORT
+    assert (harness.folder / "x.py").read_text("utf-8") == "print(1)\n"
     assert [line.split(":")[0] for line in first["payload"]["evidence"]] == [
         "file_operations.create_file", "evidence.agent",
     ]  # fmt: skip
     assert "Check it against the todo" in first["system_prompt"]
     child = ConversationId(delegation["conversation"])
-    told = desk.storage.conversations.messages(child)
+    told = harness.storage.conversations.messages(child)
     prompt = next(m.text for m in told if isinstance(m, UserMessage))
     assert "write x.py (small)" in prompt
     assert "You write code." in prompt
     assert "IMPLEMENT_AND_VALIDATE" in prompt
     assert "8. " in prompt
     assert any("who drives the session" in m.text for m in told if isinstance(m, ToolMessage))
-    second = await desk.execute()
+    second = await harness.execute()
     assert second["payload"]["delegation"]["role"] == "critic"
     assert second["payload"]["reasoning_effectiveness"] == 0.9
-    await desk.execute()
-    await desk.execute()
-    done = await desk.verify()
+    await harness.execute()
+    await harness.execute()
+    done = await harness.verify()
     assert (done["status"], done["payload"]["completion_percentage"]) == ("DONE", 100)
-    names = sorted(path.name for path in (desk.folder / "iron-manus-sessions" / "s").iterdir())
+    names = sorted(path.name for path in (harness.folder / "iron-manus-sessions" / "s").iterdir())
     assert names == [
         "agent_coder_output_1.md", "agent_critic_output_2.md", "synthesized_knowledge.md",
     ]  # fmt: skip
-    assert {row.name for row in desk.workflows.records.artifacts("s")} >= {
+    assert {row.name for row in harness.workflows.records.artifacts("s")} >= {
         "agent_coder_output_1.md"
     }
-    desk.close()
+    harness.close()
 
 
 @pytest.mark.requirement("ironmanus:delegation")
-async def test_without_a_model_the_prompt_is_handed_out_and_the_file_counts(desk: Desk) -> None:
-    answer = await desk.plan([CODER])
+async def test_without_a_model_the_prompt_is_handed_out_and_the_file_counts(
+    harness: Harness,
+) -> None:
+    answer = await harness.plan([CODER])
     delegation = answer["payload"]["delegation"]
     assert delegation["status"] == "unavailable"
     assert "write x.py (small)" in delegation["prompt"]
     refused = {"execution_success": True}
-    error = await desk.refused(session_id="s", phase_completed="EXECUTE", payload=refused)
+    error = await harness.refused(session_id="s", phase_completed="EXECUTE", payload=refused)
     assert error["code"] == "evidence_missing"
-    file = desk.folder / delegation["file"]
+    file = harness.folder / delegation["file"]
     file.write_text("An agent of the client's own wrote x.py and ran it.", "utf-8")
-    assert (await desk.execute())["next_phase"] == "VERIFY"
+    assert (await harness.execute())["next_phase"] == "VERIFY"
 
 
 @pytest.mark.requirement("ironmanus:delegation")
 async def test_an_agent_that_does_not_finish_is_no_evidence(tmp_path: Path) -> None:
     broken = [on("write x.py", error={"type": "ModelRejected", "message": "no"})]
-    desk = Desk(tmp_path, broken)
-    answer = await desk.plan([CODER])
+    harness = Harness(tmp_path, broken)
+    answer = await harness.plan([CODER])
     assert answer["payload"]["delegation"]["status"] == "failed"
     payload = {"execution_success": True}
-    error = await desk.refused(session_id="s", phase_completed="EXECUTE", payload=payload)
+    error = await harness.refused(session_id="s", phase_completed="EXECUTE", payload=payload)
     assert error["code"] == "evidence_missing"
-    assert (await desk.execute(False))["next_phase"] == "VERIFY"
-    desk.close()
+    assert (await harness.execute(False))["next_phase"] == "VERIFY"
+    harness.close()
 
 
 @pytest.mark.requirement("ironmanus:resume")
@@ -107,45 +109,45 @@ async def test_killed_while_an_agent_worked_the_session_goes_on_in_another_proce
     tmp_path: Path,
 ) -> None:
     stuck = on("write x.py", wait_for={"file": str(tmp_path / "never"), "timeout": 60}, text="no")
-    desk = Desk(tmp_path, [stuck])
-    await desk.begin()
+    harness = Harness(tmp_path, [stuck])
+    await harness.begin()
     for phase, payload in PHASES:
-        await desk.done(phase, payload)
+        await harness.done(phase, payload)
     plan = {"plan_created": True, "todos_with_metaprompts": [CODER, "z"]}
-    heard = desk.bus.subscribe()
-    work = asyncio.get_running_loop().create_task(desk.done("PLAN", plan))
+    heard = harness.bus.subscribe()
+    work = asyncio.get_running_loop().create_task(harness.done("PLAN", plan))
     while not any(isinstance(event, RequestSent) for event in await heard.batch()):
         pass
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work
-    desk.close()
-    desk = Desk(tmp_path, [on("write x.py", text=REPORT)])
-    desk.clock.time += 60
-    answer = await desk.jarvis("d", session_id="s")
+    harness.close()
+    harness = Harness(tmp_path, [on("write x.py", text=REPORT)])
+    harness.clock.time += 60
+    answer = await harness.jarvis("d", session_id="s")
     assert (answer["next_phase"], answer["payload"]["current_task_index"]) == ("EXECUTE", 0)
     assert answer["payload"]["delegation"]["status"] == "finished"
     assert [t["status"] for t in answer["payload"]["current_todos"]] == ["in_progress", "pending"]
-    again = await desk.jarvis("d", session_id="s")
+    again = await harness.jarvis("d", session_id="s")
     assert again["payload"]["delegation"] == {
         "role": "coder", "status": "finished", "file": "iron-manus-sessions/s/agent_coder_output_1.md",
     }  # fmt: skip
-    assert (await desk.execute())["payload"]["current_task_index"] == 1
-    desk.close()
+    assert (await harness.execute())["payload"]["current_task_index"] == 1
+    harness.close()
 
 
 @pytest.mark.requirement("ironmanus:handoffs")
-async def test_knowledge_comes_from_the_files_that_roles_left(desk: Desk) -> None:
-    await desk.begin()
+async def test_knowledge_comes_from_the_files_that_roles_left(harness: Harness) -> None:
+    await harness.begin()
     for phase, payload in PHASES[:2]:
-        await desk.done(phase, payload)
-    folder = desk.folder / "iron-manus-sessions" / "s"
+        await harness.done(phase, payload)
+    folder = harness.folder / "iron-manus-sessions" / "s"
     (folder / "synthesized_knowledge.md").write_text("what everybody found", "utf-8")
     handoffs = [
         {"role": "researcher", "content": "found it in the standard, section three, page nine"},
         {"role": "analyzer", "content": "# TODO later\nthe numbers are stable over the year"},
     ]
-    answer = await desk.done("KNOWLEDGE", {"handoffs": handoffs})
+    answer = await harness.done("KNOWLEDGE", {"handoffs": handoffs})
     assert answer["payload"]["knowledge_gathered"] == "what everybody found"
     assert sorted(path.name for path in folder.iterdir()) == [
         "analysis_data.md", "primary_research.md", "synthesized_knowledge.md",
@@ -156,18 +158,20 @@ async def test_knowledge_comes_from_the_files_that_roles_left(desk: Desk) -> Non
 
 
 @pytest.mark.requirement("ironmanus:review")
-async def test_a_word_in_prose_makes_no_note_and_a_private_key_is_never_kept(desk: Desk) -> None:
-    await desk.begin()
+async def test_a_word_in_prose_makes_no_note_and_a_private_key_is_never_kept(
+    harness: Harness,
+) -> None:
+    await harness.begin()
     for phase, payload in PHASES[:2]:
-        await desk.done(phase, payload)
+        await harness.done(phase, payload)
     prose = "We keep a TODO list, and errors are listed in a table: error handling is good."
     good = {"knowledge_gathered": "k", "handoffs": [{"role": "critic", "content": prose}]}
     secret = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END PRIVATE KEY-----\n"
     bad = {"knowledge_gathered": "k", "handoffs": [{"role": "critic", "content": secret}]}
-    error = await desk.refused(session_id="s", phase_completed="KNOWLEDGE", payload=bad)
+    error = await harness.refused(session_id="s", phase_completed="KNOWLEDGE", payload=bad)
     assert error["code"] == "handoff_refused"
-    assert not (desk.folder / "iron-manus-sessions" / "s" / "expert_review.md").exists()
-    answer = await desk.done("KNOWLEDGE", good)
+    assert not (harness.folder / "iron-manus-sessions" / "s" / "expert_review.md").exists()
+    answer = await harness.done("KNOWLEDGE", good)
     assert answer["payload"]["warnings"] == [
         "no source is named: what was gathered cannot be traced"
     ]
@@ -175,28 +179,28 @@ async def test_a_word_in_prose_makes_no_note_and_a_private_key_is_never_kept(des
 
 @pytest.mark.requirement("ironmanus:cleanup")
 async def test_folders_of_idle_sessions_go_after_a_day_and_come_back_with_their_session(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
-    await desk.plan(low_one(), "old")
-    await desk.execute(session="old", handoff="a report that is long enough to be one, really")
-    root = desk.folder / "iron-manus-sessions"
+    await harness.plan(low_one(), "old")
+    await harness.execute(session="old", handoff="a report that is long enough to be one, really")
+    root = harness.folder / "iron-manus-sessions"
     (root / "old" / "more").mkdir()
-    (root / "old" / "more" / "link").symlink_to(desk.folder)
+    (root / "old" / "more" / "link").symlink_to(harness.folder)
     (root / "mine.txt").write_text("a person's", "utf-8")
     (root / "not ours").mkdir()
-    outside = desk.folder / "iron_manus_state.json"
+    outside = harness.folder / "iron_manus_state.json"
     outside.write_text("{}", "utf-8")
-    desk.clock.time += 86_399
-    await desk.begin("new")
+    harness.clock.time += 86_399
+    await harness.begin("new")
     assert (root / "old").is_dir()
-    desk.clock.time += 86_402
-    await desk.begin("newer")
+    harness.clock.time += 86_402
+    await harness.begin("newer")
     assert sorted(path.name for path in root.iterdir()) == [
         ".gitignore", "mine.txt", "newer", "not ours",
     ]  # fmt: skip
     assert outside.exists()
-    assert desk.folder.is_dir()
-    answer = await desk.jarvis(session_id="old")
+    assert harness.folder.is_dir()
+    answer = await harness.jarvis(session_id="old")
     assert answer["next_phase"] == "VERIFY"
     assert "agent_coder_output_1.md" in {p.name for p in (root / "old").iterdir()}
 
@@ -207,13 +211,13 @@ def low_one() -> list[Play]:
 
 
 @pytest.mark.requirement("ironmanus:cleanup")
-async def test_a_link_in_the_place_of_a_session_folder_leads_nowhere(desk: Desk) -> None:
-    root = desk.folder / "iron-manus-sessions"
+async def test_a_link_in_the_place_of_a_session_folder_leads_nowhere(harness: Harness) -> None:
+    root = harness.folder / "iron-manus-sessions"
     root.mkdir()
-    target = desk.folder / "elsewhere"
+    target = harness.folder / "elsewhere"
     target.mkdir()
     (root / "s").symlink_to(target)
-    executed = await desk.call("JARVIS", session_id="s", initial_objective="build")
+    executed = await harness.call("JARVIS", session_id="s", initial_objective="build")
     assert not executed.finished.ok
     assert "leads elsewhere" in executed.finished.text
     assert list(target.iterdir()) == []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sam_tools import PROFILES, profile_of
-from tests.ironmanus.desk import Desk
+from tests.ironmanus.harness import Harness
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -24,8 +24,8 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.requirement("ironmanus:offered")
-def test_the_profile_names_exactly_the_tools_that_are_made(desk: Desk) -> None:
-    assert tuple(tool.name for tool in desk.tools) == PROFILES["iron-manus"]
+def test_the_profile_names_exactly_the_tools_that_are_made(harness: Harness) -> None:
+    assert tuple(tool.name for tool in harness.tools) == PROFILES["iron-manus"]
     assert profile_of("JARVIS") == "iron-manus"
     assert profile_of("file_operations.read_file") == ""
 

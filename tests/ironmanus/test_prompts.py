@@ -7,19 +7,19 @@ import pytest
 from sam_tools.iron_manus.phases.prompts import render, role_meta_prompt
 from sam_tools.iron_manus.phases.roles import ROLES
 from sam_tui.core.workflow.definitions.references import ReferenceMissing
-from tests.ironmanus.desk import PHASES, Desk
+from tests.ironmanus.harness import PHASES, Harness
 
 SNAPSHOT = Path(__file__).with_name("prompts.txt")
 
 
 @pytest.mark.requirement("ironmanus:prompts")
-async def test_the_prompts_are_as_they_were_agreed(desk: Desk) -> None:
-    told = [await desk.begin(objective="Build a list")]
-    told += [await desk.done(phase, payload) for phase, payload in PHASES]
+async def test_the_prompts_are_as_they_were_agreed(harness: Harness) -> None:
+    told = [await harness.begin(objective="Build a list")]
+    told += [await harness.done(phase, payload) for phase, payload in PHASES]
     todos = [{"id": "1", "content": "write it", "priority": "high"}]
     plan = {"plan_created": True, "todos_with_metaprompts": todos}
-    told.append(await desk.done("PLAN", plan))
-    told.append(await desk.execute(False))
+    told.append(await harness.done("PLAN", plan))
+    told.append(await harness.execute(False))
     shown = [
         f"== {answer['next_phase']}\n{answer['system_prompt'].partition('</role>')[2].strip()}\n"
         for answer in told

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sam_tui.core.workflow.gate import allows
-from tests.ironmanus.desk import PHASES, Desk
+from tests.ironmanus.harness import PHASES, Harness
 
 LEGAL = {
     "INIT": {"QUERY"},
@@ -43,13 +43,13 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [("LOOK", {}), ("READ", {})]
 MOVES = st.sampled_from([*PAYLOADS, *LOOKS, *LOOKS])
 
 
-async def play(desk: Desk, moves: list[tuple[str, dict[str, Any]]]) -> None:
+async def play(harness: Harness, moves: list[tuple[str, dict[str, Any]]]) -> None:
     """Make the moves and check what must hold after each."""
-    await desk.begin()
+    await harness.begin()
     for phase, payload in moves:
-        before = desk.workflows.records.phase("c")
+        before = harness.workflows.records.phase("c")
         if phase == "READ":
-            executed = await desk.call("file_operations", operation="list_dir", path=".")
+            executed = await harness.call("file_operations", operation="list_dir", path=".")
             tools = before.tools if before else None
             free = before is None or (
                 before.state == "running" and allows(tools, "file_operations.list_dir")
@@ -57,13 +57,13 @@ async def play(desk: Desk, moves: list[tuple[str, dict[str, Any]]]) -> None:
             assert executed.finished.ok == free, executed.finished.text
             continue
         more = {} if phase == "LOOK" else {"phase_completed": phase, "payload": payload}
-        answer = await desk.answer("JARVIS", session_id="s", **more)
+        answer = await harness.answer("JARVIS", session_id="s", **more)
         if answer["status"] == "ERROR":
             assert answer["error"]["code"] in (
                 "phase_mismatch", "payload_invalid", "evidence_missing", "session_waits",
             )  # fmt: skip
             continue
-        passed = await desk.answer("IronManusStateGraph", action="read_graph", session_id="s")
+        passed = await harness.answer("IronManusStateGraph", action="read_graph", session_id="s")
         moved = [
             (r["from"].rpartition("_")[2], r["to"].rpartition("_")[2])
             for r in passed["relations"]
@@ -85,11 +85,11 @@ def test_no_sequence_of_calls_reaches_an_illegal_state(
     moves: list[tuple[str, dict[str, Any]]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        desk = Desk(Path(folder))
+        harness = Harness(Path(folder))
         try:
-            asyncio.run(play(desk, moves))
+            asyncio.run(play(harness, moves))
         finally:
-            desk.close()
+            harness.close()
 
 
 @pytest.mark.requirement("ironmanus:properties")
@@ -110,16 +110,16 @@ def test_no_sequence_of_calls_reaches_an_illegal_state(
 )
 def test_todos_come_back_from_the_store_as_they_were_planned(todos: list[dict[str, str]]) -> None:
     async def run(folder: Path) -> None:
-        desk = Desk(folder)
-        await desk.plan(todos)
-        desk.close()
-        desk = Desk(folder)
-        told = (await desk.jarvis("other", session_id="s"))["payload"]["current_todos"]
+        harness = Harness(folder)
+        await harness.plan(todos)
+        harness.close()
+        harness = Harness(folder)
+        told = (await harness.jarvis("other", session_id="s"))["payload"]["current_todos"]
         assert [(t["id"], t["priority"]) for t in told] == [
             (t["id"].strip(), t["priority"]) for t in todos
         ]
         assert [t["status"] for t in told] == ["in_progress", *["pending"] * (len(todos) - 1)]
-        desk.close()
+        harness.close()
 
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(run(Path(folder)))

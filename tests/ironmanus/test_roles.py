@@ -11,7 +11,7 @@ from sam_tools.iron_manus.phases.roles import (
     model_choice,
     role_named,
 )
-from tests.ironmanus.desk import Desk
+from tests.ironmanus.harness import Harness
 
 
 @pytest.mark.requirement("ironmanus:roles")
@@ -28,8 +28,8 @@ def test_there_are_ten_roles_each_with_all_that_the_seed_gives_it() -> None:
 
 
 @pytest.mark.requirement("ironmanus:roles")
-def test_every_role_has_a_methodology_that_a_person_can_replace(desk: Desk) -> None:
-    personas = desk.workflows.catalog.personas()
+def test_every_role_has_a_methodology_that_a_person_can_replace(harness: Harness) -> None:
+    personas = harness.workflows.catalog.personas()
     assert all(len(personas[role].splitlines()) >= 5 for role in ROLES)
 
 
@@ -92,20 +92,22 @@ def test_a_model_s_choice_is_checked_against_the_roles() -> None:
 
 
 @pytest.mark.requirement("ironmanus:role-choice")
-async def test_a_person_the_words_or_the_model_choose_the_role_of_a_session(desk: Desk) -> None:
-    begun = await desk.jarvis(initial_objective="analyze it", payload={"role": "critic"})
+async def test_a_person_the_words_or_the_model_choose_the_role_of_a_session(
+    harness: Harness,
+) -> None:
+    begun = await harness.jarvis(initial_objective="analyze it", payload={"role": "critic"})
     assert begun["payload"]["detected_role"] == "critic"
-    refused = await desk.refused("d", initial_objective="analyze it", payload={"role": "wizard"})
+    refused = await harness.refused("d", initial_objective="analyze it", payload={"role": "wizard"})
     assert refused["code"] == "role_unknown"
-    answer = await desk.begin("m", "analyze it")
+    answer = await harness.begin("m", "analyze it")
     assert answer["payload"]["role_reasons"] == ["analyzer scores 4: analyze (+4)"]
     chosen = '{"selected_role": "planner", "reasoning": "steps first"}'
     goal = {"interpreted_goal": "g", "claude_response": chosen}
-    answer = await desk.done("QUERY", goal, "m")
+    answer = await harness.done("QUERY", goal, "m")
     assert answer["payload"]["detected_role"] == "planner"
     assert answer["payload"]["role_reasons"] == ["the model chose planner: steps first"]
-    await desk.begin("n", "analyze it")
+    await harness.begin("n", "analyze it")
     goal = {"interpreted_goal": "g", "claude_response": "the wizard, of course"}
-    answer = await desk.done("QUERY", goal, "n")
+    answer = await harness.done("QUERY", goal, "n")
     assert answer["payload"]["detected_role"] == "analyzer"
     assert "was not taken" in answer["payload"]["warnings"][0]

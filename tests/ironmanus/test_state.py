@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.ironmanus.desk import PHASES, Desk
+from tests.ironmanus.harness import PHASES, Harness
 from tests.ironmanus.test_machine import low
 
 
-async def graph(desk: Desk, action: str, **more: Any) -> Any:
+async def graph(harness: Harness, action: str, **more: Any) -> Any:
     """One call of the graph."""
-    return await desk.answer("IronManusStateGraph", action=action, session_id="s", **more)
+    return await harness.answer("IronManusStateGraph", action=action, session_id="s", **more)
 
 
 def names(found: Any) -> list[str]:
@@ -23,9 +23,9 @@ def names(found: Any) -> list[str]:
 
 
 @pytest.mark.requirement("ironmanus:graph")
-async def test_the_engine_s_part_follows_the_session(desk: Desk) -> None:
-    await desk.plan([{"id": "a:1", "content": "one: two", "priority": "high"}, *low(1)])
-    found = await graph(desk, "read_graph")
+async def test_the_engine_s_part_follows_the_session(harness: Harness) -> None:
+    await harness.plan([{"id": "a:1", "content": "one: two", "priority": "high"}, *low(1)])
+    found = await graph(harness, "read_graph")
     assert names(found)[0] == "s"
     task = next(e for e in found["entities"] if e["name"] == "s_task_a:1")
     assert task["observations"] == [
@@ -45,12 +45,12 @@ async def test_the_engine_s_part_follows_the_session(desk: Desk) -> None:
 
 
 @pytest.mark.requirement("ironmanus:graph")
-async def test_a_rollback_is_recorded_and_survives(desk: Desk) -> None:
-    await desk.plan(low(2))
-    await desk.execute(False)
-    await desk.execute(False)
-    assert (await desk.verify())["next_phase"] == "PLAN"
-    found = await graph(desk, "read_graph")
+async def test_a_rollback_is_recorded_and_survives(harness: Harness) -> None:
+    await harness.plan(low(2))
+    await harness.execute(False)
+    await harness.execute(False)
+    assert (await harness.verify())["next_phase"] == "PLAN"
+    found = await graph(harness, "read_graph")
     edge = {"from": "s_phase_VERIFY", "to": "s_phase_PLAN", "relationType": "transitions_to"}
     assert edge in found["relations"]
     assert found["metrics"]["phase_transitions"] == 7
@@ -58,35 +58,35 @@ async def test_a_rollback_is_recorded_and_survives(desk: Desk) -> None:
 
 
 @pytest.mark.requirement("ironmanus:graph")
-async def test_notes_are_kept_beside_it_and_found(desk: Desk) -> None:
-    await desk.begin()
+async def test_notes_are_kept_beside_it_and_found(harness: Harness) -> None:
+    await harness.begin()
     entity = {"name": "api", "entityType": "api", "observations": ["answers: slowly"]}
-    await graph(desk, "create_entities", entities=[entity])
+    await graph(harness, "create_entities", entities=[entity])
     again = {**entity, "observations": ["changed"]}
-    found = await graph(desk, "create_entities", entities=[again])
+    found = await graph(harness, "create_entities", entities=[again])
     assert [e for e in found["entities"] if e["name"] == "api"] == [entity]
     edge = {"from": "s", "to": "api", "relationType": "uses"}
-    found = await graph(desk, "create_transitions", transitions=[edge, edge])
+    found = await graph(harness, "create_transitions", transitions=[edge, edge])
     assert found["relations"].count(edge) == 1
     await graph(
-        desk, "add_observations", observations=[{"entityName": "api", "contents": ["b", "b"]}]
+        harness, "add_observations", observations=[{"entityName": "api", "contents": ["b", "b"]}]
     )
-    found = await graph(desk, "search_nodes", query="SLOWLY")
+    found = await graph(harness, "search_nodes", query="SLOWLY")
     assert names(found) == ["api"]
     assert found["entities"][0]["observations"] == ["answers: slowly", "b"]
     deletion = {"entityName": "api", "observations": ["b"]}
-    await graph(desk, "delete_observations", deletions=[deletion])
-    found = await graph(desk, "open_nodes", names=["api", "s"])
+    await graph(harness, "delete_observations", deletions=[deletion])
+    found = await graph(harness, "open_nodes", names=["api", "s"])
     assert (sorted(names(found)), found["relations"]) == (["api", "s"], [edge])
-    await graph(desk, "delete_transitions", transitions=[edge])
-    assert (await graph(desk, "open_nodes", names=["api", "s"]))["relations"] == []
-    found = await graph(desk, "delete_entities", names=["api"])
+    await graph(harness, "delete_transitions", transitions=[edge])
+    assert (await graph(harness, "open_nodes", names=["api", "s"]))["relations"] == []
+    found = await graph(harness, "delete_entities", names=["api"])
     assert "api" not in names(found)
 
 
 @pytest.mark.requirement("ironmanus:graph-owned")
-async def test_what_the_engine_keeps_can_be_written_by_nobody(desk: Desk) -> None:
-    await desk.plan(low(1))
+async def test_what_the_engine_keeps_can_be_written_by_nobody(harness: Harness) -> None:
+    await harness.plan(low(1))
     refused = [
         ("delete_entities", {"names": ["s"]}),
         ("add_observations", {"observations": [{"entityName": "s", "contents": ["current_phase: DONE"]}]}),
@@ -95,41 +95,45 @@ async def test_what_the_engine_keeps_can_be_written_by_nobody(desk: Desk) -> Non
         ("record_task_creation", {"task_id": "9", "content": "x"}),
     ]  # fmt: skip
     for action, more in refused:
-        assert (await graph(desk, action, **more))["error"]["code"] == "engine_owned", action
+        assert (await graph(harness, action, **more))["error"]["code"] == "engine_owned", action
     edge = {"from": "s", "to": "s_task_1", "relationType": "contains"}
-    lost = await graph(desk, "delete_transitions", transitions=[edge])
+    lost = await graph(harness, "delete_transitions", transitions=[edge])
     assert lost["error"]["code"] == "engine_owned"
     ghost = {"from": "s", "to": "ghost", "relationType": "uses"}
-    assert (await graph(desk, "create_transitions", transitions=[ghost]))["error"]["code"] == (
+    assert (await graph(harness, "create_transitions", transitions=[ghost]))["error"]["code"] == (
         "entity_unknown"
     )
-    so = await graph(desk, "record_phase_transition", from_phase="PLAN", to_phase="EXECUTE")
+    so = await graph(harness, "record_phase_transition", from_phase="PLAN", to_phase="EXECUTE")
     assert so["recorded"] is True
-    assert (await graph(desk, "update_task_status", task_id="1", status="in_progress"))["recorded"]
-    other = await desk.answer("IronManusStateGraph", action="read_graph", session_id="unheard")
+    assert (await graph(harness, "update_task_status", task_id="1", status="in_progress"))[
+        "recorded"
+    ]
+    other = await harness.answer("IronManusStateGraph", action="read_graph", session_id="unheard")
     assert other["error"]["code"] == "session_unknown"
 
 
 @pytest.mark.requirement("ironmanus:graph")
-async def test_a_session_can_be_begun_from_here(desk: Desk) -> None:
-    found = await graph(desk, "initialize_session", objective="plan it")
+async def test_a_session_can_be_begun_from_here(harness: Harness) -> None:
+    found = await graph(harness, "initialize_session", objective="plan it")
     assert "s_role_planner" in names(found)
-    assert (await desk.done(*PHASES[0]))["next_phase"] == "ENHANCE"
+    assert (await harness.done(*PHASES[0]))["next_phase"] == "ENHANCE"
 
 
 @pytest.mark.requirement("ironmanus:health")
-async def test_health_touches_the_real_things(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_health_touches_the_real_things(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     had_at_most(monkeypatch, 500)
-    await desk.begin()
-    found = await desk.answer("HealthCheck", detailed=True)
+    await harness.begin()
+    found = await harness.answer("HealthCheck", detailed=True)
     assert found["status"] == "healthy"
     assert {name: check["status"] for name, check in found["checks"].items()} == dict.fromkeys(
         ["configuration", "toolRegistry", "storage", "workspace", "memory", "process"], "pass"
     )
-    assert found["tools"] == [tool.name for tool in desk.tools]
+    assert found["tools"] == [tool.name for tool in harness.tools]
     assert found["sessions"] == {"running": 1}
     assert str(os.getpid()) in found["checks"]["process"]["message"]
-    assert not (desk.folder / "iron-manus-sessions" / ".check").exists()
+    assert not (harness.folder / "iron-manus-sessions" / ".check").exists()
 
 
 def had_at_most(monkeypatch: pytest.MonkeyPatch, mebibytes: int) -> None:
@@ -149,19 +153,19 @@ def had_at_most(monkeypatch: pytest.MonkeyPatch, mebibytes: int) -> None:
     [(512, "pass", "healthy"), (513, "warn", "healthy"), (1025, "fail", "unhealthy")],
 )
 async def test_memory_that_grows_is_a_warning_and_then_a_fault(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, mebibytes: int, status: str, whole: str
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, mebibytes: int, status: str, whole: str
 ) -> None:
     had_at_most(monkeypatch, mebibytes)
-    found = (await desk.call("HealthCheck")).data
+    found = (await harness.call("HealthCheck")).data
     memory = found["checks"]["memory"]
     assert (memory["status"], found["status"]) == (status, whole)
     assert memory["message"] == f"at most {mebibytes} MiB so far"
 
 
 @pytest.mark.requirement("ironmanus:health")
-async def test_what_does_not_work_is_unhealthy(desk: Desk) -> None:
-    (desk.folder / "iron-manus-sessions").write_text("in the way", "utf-8")
-    executed = await desk.call("HealthCheck")
+async def test_what_does_not_work_is_unhealthy(harness: Harness) -> None:
+    (harness.folder / "iron-manus-sessions").write_text("in the way", "utf-8")
+    executed = await harness.call("HealthCheck")
     assert not executed.finished.ok
     assert '"status": "unhealthy"' in executed.finished.text
     found = executed.data["checks"]

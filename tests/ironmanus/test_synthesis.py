@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sam_tools.iron_manus.sources.synthesis import Mode, Statement, similarity, synthesize
-from tests.ironmanus.desk import Desk
+from tests.ironmanus.harness import Harness
 
 THREE = [
     Statement("A", "alpha beta gamma delta epsilon", 0.9),
@@ -89,21 +89,21 @@ RESPONSES = [{"source": s.source, "data": s.data, "confidence": s.confidence} fo
 
 @pytest.mark.requirement("ironmanus:synthesis")
 async def test_what_is_measured_is_labelled_and_without_a_model_nothing_is_made_up(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
-    found = await desk.answer(
+    found = await harness.answer(
         "KnowledgeSynthesize", api_responses=RESPONSES, synthesis_mode="conflict_resolution"
     )
     assert "no proof" in found["measured_by"]
     assert found["synthesis"] is None
     assert "There is no model" in found["message"]
     assert [s["source"] for s in found["sources"]] == ["A", "B", "C"]
-    none = await desk.call(
+    none = await harness.call(
         "KnowledgeSynthesize", api_responses=RESPONSES, synthesis_mode="weighted",
         confidence_threshold=0.95,
     )  # fmt: skip
     assert not none.finished.ok
-    bad = await desk.call("KnowledgeSynthesize", api_responses=[], synthesis_mode="weighted")
+    bad = await harness.call("KnowledgeSynthesize", api_responses=[], synthesis_mode="weighted")
     assert not bad.finished.ok
 
 
@@ -117,10 +117,10 @@ async def test_a_model_writes_it_from_the_sources_alone(tmp_path: Path) -> None:
         },
         {"when": {"ok": False, "contains": "not allowed"}, "text": "They agree [A] [B]."},
     ]
-    desk = Desk(tmp_path, plays)
-    found = await desk.answer(
+    harness = Harness(tmp_path, plays)
+    found = await harness.answer(
         "KnowledgeSynthesize", api_responses=RESPONSES[:2], synthesis_mode="consensus"
     )
     assert found["synthesis"] == "They agree [A] [B]."
     assert found["synthesis_by"] == "a model, from these sources alone"
-    desk.close()
+    harness.close()

@@ -17,7 +17,7 @@ from sam_tui.adapters.web.urls import canonical
 from sam_tui.core.authorization.rules.patterns import host_covered
 from sam_tui.core.errors import ToolError
 from tests.fakes.web_server import Answer, WebServer, answered
-from tests.ironmanus.desk import PHASES, Desk, QuickClock
+from tests.ironmanus.harness import PHASES, Harness, QuickClock
 from tests.ironmanus.test_guards import ALLOWED, reach
 from tests.ironmanus.test_machine import low
 
@@ -27,28 +27,30 @@ ODD = 'say "hi" & <b>bye</b>\n\\ 日本 🎉 {{x}} @{y}'
 
 
 @pytest.mark.parametrize("phase", sorted(ALLOWED))
-async def test_every_phase_has_a_prompt_and_a_role_of_the_list(desk: Desk, phase: str) -> None:
-    await reach(desk, phase)
-    answer = await desk.jarvis(session_id="s")
+async def test_every_phase_has_a_prompt_and_a_role_of_the_list(
+    harness: Harness, phase: str
+) -> None:
+    await reach(harness, phase)
+    answer = await harness.jarvis(session_id="s")
     assert answer["system_prompt"].strip()
     assert answer["payload"]["detected_role"] in ROLES
 
 
 async def test_four_sessions_at_once_keep_to_their_folders_and_one_that_fails_hurts_none(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
     async def lead(name: str) -> None:
-        begun = await desk.jarvis(name, session_id=name, initial_objective=f"find {name}")
+        begun = await harness.jarvis(name, session_id=name, initial_objective=f"find {name}")
         assert begun["payload"]["current_objective"] == f"find {name}"
         for phase, payload in PHASES[:2]:
-            await desk.jarvis(name, session_id=name, phase_completed=phase, payload=payload)
+            await harness.jarvis(name, session_id=name, phase_completed=phase, payload=payload)
         given: dict[str, Any] = {"session_id": name, "phase_completed": "KNOWLEDGE"}
         if name == "bad":
-            assert (await desk.refused(name, **given, payload={}))["code"] == "payload_invalid"
+            assert (await harness.refused(name, **given, payload={}))["code"] == "payload_invalid"
             return
         file = {"role": "researcher", "content": f"{name}: found in the handbook, section three"}
         payload = {"knowledge_gathered": "k", "handoffs": [file]}
-        told = await desk.jarvis(name, **given, payload=payload)
+        told = await harness.jarvis(name, **given, payload=payload)
         assert told["next_phase"] == "PLAN"
 
     names = ["one", "two", "bad", "four"]
@@ -56,7 +58,7 @@ async def test_four_sessions_at_once_keep_to_their_folders_and_one_that_fails_hu
         for name in names:
             group.create_task(lead(name))
     for name in names:
-        folder = desk.folder / "iron-manus-sessions" / name
+        folder = harness.folder / "iron-manus-sessions" / name
         texts = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
         found = f"{name}: found in the handbook, section three"
         expected = {"primary_research.md": found, "synthesized_knowledge.md": "k"}
@@ -74,38 +76,38 @@ async def test_four_sessions_at_once_keep_to_their_folders_and_one_that_fails_hu
     ],
 )
 async def test_what_the_validator_called_an_error_is_refused_and_moves_nothing(
-    desk: Desk, call: dict[str, Any], said: str
+    harness: Harness, call: dict[str, Any], said: str
 ) -> None:
-    await desk.begin()
-    executed = await desk.call("JARVIS", session_id="s", **call)
+    await harness.begin()
+    executed = await harness.call("JARVIS", session_id="s", **call)
     assert not executed.finished.ok
     assert said in executed.finished.text
     if said == "phase_mismatch":
         assert "is in QUERY, not in EXECUTE" in executed.finished.text
-    assert (await desk.jarvis(session_id="s"))["next_phase"] == "QUERY"
+    assert (await harness.jarvis(session_id="s"))["next_phase"] == "QUERY"
 
 
 @pytest.mark.parametrize("todos", [None, [], low(60)])
-async def test_a_plan_has_between_one_and_fifty_todos(desk: Desk, todos: Any) -> None:
-    await desk.begin()
+async def test_a_plan_has_between_one_and_fifty_todos(harness: Harness, todos: Any) -> None:
+    await harness.begin()
     for phase, payload in PHASES:
-        await desk.done(phase, payload)
+        await harness.done(phase, payload)
     plan = {"plan_created": True, "todos_with_metaprompts": todos}
-    error = await desk.refused(session_id="s", phase_completed="PLAN", payload=plan)
+    error = await harness.refused(session_id="s", phase_completed="PLAN", payload=plan)
     assert error["code"] == "payload_invalid"
 
 
-async def test_statuses_are_the_engine_s_and_one_todo_is_in_progress(desk: Desk) -> None:
+async def test_statuses_are_the_engine_s_and_one_todo_is_in_progress(harness: Harness) -> None:
     todos = [{"content": "a"}, {"content": "b", "status": "unheard-of"}]
-    answer = await desk.plan([*todos, {"content": "c", "status": "in_progress"}])
+    answer = await harness.plan([*todos, {"content": "c", "status": "in_progress"}])
     statuses = [todo["status"] for todo in answer["payload"]["current_todos"]]
     assert statuses == ["in_progress", "pending", "pending"]
 
 
 @pytest.mark.parametrize("claimed", [1.5, 0.2, "high"])
-async def test_effectiveness_is_not_taken_from_a_payload(desk: Desk, claimed: object) -> None:
-    await desk.plan(low(2))
-    payload = (await desk.execute(reasoning_effectiveness=claimed))["payload"]
+async def test_effectiveness_is_not_taken_from_a_payload(harness: Harness, claimed: object) -> None:
+    await harness.plan(low(2))
+    payload = (await harness.execute(reasoning_effectiveness=claimed))["payload"]
     assert payload["reasoning_effectiveness"] == 0.8
     assert any("reasoning_effectiveness" in line for line in payload["ignored_fields"])
 
@@ -202,7 +204,7 @@ def test_hosts_of_the_original_s_list_are_covered_and_no_other(host: str, covere
 
 
 async def test_three_that_answer_are_a_hundred_per_cent_and_seven_are_all_asked(
-    online: Desk, site: WebServer
+    online: Harness, site: WebServer
 ) -> None:
     many = {f"x-{n}": "v" for n in range(20)}
     site.routes |= {"/a": answered({"a": 1}), "/b": Answer(b"plain"), "/c": Answer(b"", 200, many)}
@@ -219,7 +221,7 @@ async def test_three_that_answer_are_a_hundred_per_cent_and_seven_are_all_asked(
 
 
 async def test_a_connection_that_breaks_is_an_error_of_its_own_endpoint(
-    online: Desk, site: WebServer
+    online: Harness, site: WebServer
 ) -> None:
     site.routes |= {"/a": answered({}), "/cut": Answer(b"half", cut=True)}
     urls = [site.url("/cut"), site.url("/a")]
@@ -230,7 +232,7 @@ async def test_a_connection_that_breaks_is_an_error_of_its_own_endpoint(
 
 
 @pytest.mark.parametrize("field", [{"timeout_ms": 30_001}, {"max_concurrent": 0}, {"headers": [1]}])
-async def test_limits_of_a_fetch_are_exact(online: Desk, site: WebServer, field: Any) -> None:
+async def test_limits_of_a_fetch_are_exact(online: Harness, site: WebServer, field: Any) -> None:
     site.routes["/a"] = answered({})
     url = [site.url("/a")]
     assert not (await online.call("MultiAPIFetch", api_endpoints=url, **field)).finished.ok
@@ -281,21 +283,23 @@ def test_jarvis_asks_for_nothing_and_knows_six_phases() -> None:
     assert phases == ["QUERY", "ENHANCE", "KNOWLEDGE", "PLAN", "EXECUTE", "VERIFY"]
 
 
-async def test_odd_text_and_nested_payloads_survive(desk: Desk) -> None:
-    begun = await desk.begin(objective=ODD)
+async def test_odd_text_and_nested_payloads_survive(harness: Harness) -> None:
+    begun = await harness.begin(objective=ODD)
     assert begun["payload"]["current_objective"] == ODD
     assert ODD in begun["system_prompt"]
     sources = [{"source": ODD, "confidence": 0.5}]
     for phase, payload in PHASES[:2]:
-        await desk.done(phase, payload)
-    await desk.done("KNOWLEDGE", {"knowledge_gathered": ODD, "sources": sources})
-    told = await desk.jarvis(session_id="s")
+        await harness.done(phase, payload)
+    await harness.done("KNOWLEDGE", {"knowledge_gathered": ODD, "sources": sources})
+    told = await harness.jarvis(session_id="s")
     assert told["payload"]["knowledge_gathered"] == ODD
 
 
-async def test_a_call_that_says_nothing_or_too_much_is_an_answer_and_no_crash(desk: Desk) -> None:
-    assert (await desk.refused())["code"] == "objective_missing"
-    executed = await desk.call("JARVIS", session_id="s", initial_objective="x", unheard="of")
+async def test_a_call_that_says_nothing_or_too_much_is_an_answer_and_no_crash(
+    harness: Harness,
+) -> None:
+    assert (await harness.refused())["code"] == "objective_missing"
+    executed = await harness.call("JARVIS", session_id="s", initial_objective="x", unheard="of")
     assert executed.finished.text
 
 
@@ -316,12 +320,12 @@ def test_grades_are_the_original_s(effectiveness: float, word: str) -> None:
     [(0, 3, True, "simple"), (0, 4, True, "complex"), (1, 2, False, "simple")],
 )
 async def test_metrics_follow_effectiveness_and_the_todo_that_is_open(
-    desk: Desk, bad: int, good: int, enhanced: bool, kind: str
+    harness: Harness, bad: int, good: int, enhanced: bool, kind: str
 ) -> None:
-    await desk.plan(low(6))
+    await harness.plan(low(6))
     for number in range(bad + good):
-        await desk.execute(number >= bad)
-    found = await desk.answer("IronManusStateGraph", action="read_graph", session_id="s")
+        await harness.execute(number >= bad)
+    found = await harness.answer("IronManusStateGraph", action="read_graph", session_id="s")
     metrics = found["metrics"]
     assert (metrics["cognitive_enhancement_active"], metrics["task_complexity_handled"]) == (
         enhanced,
@@ -331,10 +335,10 @@ async def test_metrics_follow_effectiveness_and_the_todo_that_is_open(
 
 @pytest.mark.parametrize(("hours", "kept"), [(1, True), (25, False)])
 async def test_a_session_folder_is_kept_for_an_hour_and_gone_after_25(
-    desk: Desk, hours: int, kept: bool
+    harness: Harness, hours: int, kept: bool
 ) -> None:
-    await desk.begin("old")
-    desk.clock.time += hours * 3600
-    await desk.begin("new")
-    assert (desk.folder / "iron-manus-sessions" / "old").is_dir() == kept
-    assert (await desk.jarvis(session_id="old"))["next_phase"] == "QUERY"
+    await harness.begin("old")
+    harness.clock.time += hours * 3600
+    await harness.begin("new")
+    assert (harness.folder / "iron-manus-sessions" / "old").is_dir() == kept
+    assert (await harness.jarvis(session_id="old"))["next_phase"] == "QUERY"

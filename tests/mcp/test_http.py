@@ -75,7 +75,7 @@ def begin(house: House, version: str = "2025-11-25") -> str:
     return {k.lower(): v for k, v in knock(house, hello)[1].items()}["mcp-session-id"]
 
 
-@pytest.mark.requirement("mcp:door")
+@pytest.mark.requirement("mcp:access")
 @pytest.mark.parametrize(
     ("status", "headers"),
     [
@@ -110,7 +110,7 @@ def test_who_has_no_token_or_comes_from_elsewhere_stays_outside(
         assert told["www-authenticate"] == "Bearer"
 
 
-@pytest.mark.requirement("mcp:door")
+@pytest.mark.requirement("mcp:access")
 @pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "[::1]:{port}"])
 def test_who_has_the_token_comes_in_by_every_name_of_this_machine(
     shared: tuple[House, Place], host: str
@@ -140,7 +140,7 @@ def test_every_version_of_the_handshake_is_spoken(
     assert opened["serverInfo"]["name"] == "sam-tui"
 
 
-@pytest.mark.requirement("mcp:door", "mcp:errors")
+@pytest.mark.requirement("mcp:access", "mcp:errors")
 def test_what_is_no_request_is_refused_in_the_words_of_http_and_json_rpc(
     shared: tuple[House, Place],
 ) -> None:
@@ -160,7 +160,7 @@ def test_what_is_no_request_is_refused_in_the_words_of_http_and_json_rpc(
     assert knock(house, unknown, {"MCP-Protocol-Version": "2199-01-01"})[0] == 400
 
 
-@pytest.mark.requirement("mcp:door")
+@pytest.mark.requirement("mcp:access")
 def test_two_hosts_or_two_tokens_are_one_too_many(shared: tuple[House, Place]) -> None:
     house = shared[0]
     for twice in (f"Host: localhost:{house.port}", f"Authorization: Bearer {house.token}"):
@@ -303,7 +303,7 @@ async def breaks(house: House, place: Place, version: str) -> None:
         assert await asyncio.wait_for(asyncio.to_thread(file.read), SECONDS) == b""
 
 
-@pytest.mark.requirement("mcp:door")
+@pytest.mark.requirement("mcp:access")
 def test_unfinished_requests_large_bodies_and_chosen_sessions_keep_nobody_out(
     shared: tuple[House, Place],
 ) -> None:

@@ -1,16 +1,16 @@
-"""A desk with the tools of memory."""
+"""A harness with the tools of memory."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.memory.desk import Desk
+from tests.memory.harness import Harness
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def harness(tmp_path: Path) -> Iterator[Harness]:
     """One conversation and an open store."""
-    desk = Desk(tmp_path)
-    yield desk
-    desk.storage.close()
+    harness = Harness(tmp_path)
+    yield harness
+    harness.storage.close()

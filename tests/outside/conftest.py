@@ -27,7 +27,7 @@ YES = Approval("once")
 
 
 @dataclass
-class Desk:
+class Harness:
     """A runtime, what its person was asked, and what was decided. Unanswered, everything is a no."""
 
     folder: Path
@@ -104,8 +104,8 @@ def no_package_tools(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def desk(folder: Path) -> AsyncIterator[Desk]:
-    """A desk that is not open yet."""
-    made = Desk(folder)
+async def harness(folder: Path) -> AsyncIterator[Harness]:
+    """A harness that is not open yet."""
+    made = Harness(folder)
     yield made
     await made.runtime.close()

@@ -14,7 +14,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.landlock import LEAST_ABI, abi
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.inquiry import Approval
 
-Desk = Any
+Harness = Any
 """See conftest."""
 
 pytestmark = pytest.mark.confined("live", "landlock", "seatbelt")
@@ -41,16 +41,16 @@ def older_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.requirement("outside:secrets-hidden")
 async def test_commands_read_neither_secrets_nor_our_own_data_until_a_rule_says_so(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
     for place in ("home/.ssh/id", "home/.aws/config", "data/own", "home/plain"):
-        (desk.folder / place).parent.mkdir(exist_ok=True)
-        (desk.folder / place).write_text("value\n")
+        (harness.folder / place).parent.mkdir(exist_ok=True)
+        (harness.folder / place).write_text("value\n")
     rule = 'effect = "allow"\npath = "~/.aws/config"\naccess = "read"\n'
-    desk.write_policy(f"[[rule]]\n{rule}")
-    (desk.folder / "ws/read").write_text('cat "$1$2"')
-    desk.open()
-    desk.runtime.trust.trust()
+    harness.write_policy(f"[[rule]]\n{rule}")
+    (harness.folder / "ws/read").write_text('cat "$1$2"')
+    harness.open()
+    harness.runtime.trust.trust()
     for place, read in (
         ("home/.ssh/id", False),
         ("data/own", False),
@@ -58,42 +58,42 @@ async def test_commands_read_neither_secrets_nor_our_own_data_until_a_rule_says_
         ("home/plain", True),
     ):
         # Put together at run time, so that it is the kernel that refuses and not the parser.
-        done = await desk.run(f"sh read {desk.folder}/{place[:7]} {place[7:]}")
+        done = await harness.run(f"sh read {harness.folder}/{place[:7]} {place[7:]}")
         assert ("value" in done.finished.text) is read, (place, done.finished.text)
 
 
 @pytest.mark.requirement("outside:caches")
-async def test_caches_that_the_person_opened_can_be_filled_and_no_others(desk: Desk) -> None:
-    desk.write_policy('caches = ["pip"]\n')
-    (desk.folder / "home/.npm").mkdir()
-    desk.open()
-    home = desk.folder / "home"
-    assert (await desk.run(f"echo x > {home}/.cache/pip/wheel")).finished.ok
-    assert desk.asked == []
-    assert not (await desk.run(f"echo x > {home}/.npm/package")).finished.ok
-    assert len(desk.asked) == 1
+async def test_caches_that_the_person_opened_can_be_filled_and_no_others(harness: Harness) -> None:
+    harness.write_policy('caches = ["pip"]\n')
+    (harness.folder / "home/.npm").mkdir()
+    harness.open()
+    home = harness.folder / "home"
+    assert (await harness.run(f"echo x > {home}/.cache/pip/wheel")).finished.ok
+    assert harness.asked == []
+    assert not (await harness.run(f"echo x > {home}/.npm/package")).finished.ok
+    assert len(harness.asked) == 1
 
 
 @pytest.mark.requirement("outside:caches-moved")
 async def test_caches_that_nobody_opened_are_filled_in_the_temporary_folder(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("PIP_CACHE_DIR", "UV_CACHE_DIR", "GOCACHE", "npm_config_cache"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("GOCACHE", "/mine")
-    desk.write_policy('caches = ["uv"]\n')
-    desk.open()
+    harness.write_policy('caches = ["uv"]\n')
+    harness.open()
     show = "echo ${UV_CACHE_DIR-home} $GOCACHE; cd $TMPDIR; mkdir -p $npm_config_cache; ls -d caches/npm"
-    assert (await desk.run(show)).finished.text.splitlines() == ["home /mine", "caches/npm"]
-    assert desk.asked == []
+    assert (await harness.run(show)).finished.text.splitlines() == ["home /mine", "caches/npm"]
+    assert harness.asked == []
 
 
 @pytest.mark.requirement("outside:temporary")
-async def test_commands_have_a_temporary_folder_of_their_own(desk: Desk) -> None:
-    desk.open()
-    done = await desk.run("f=$(mktemp); echo $f; echo kept > $TMPDIR/kept")
-    assert done.finished.ok and desk.asked == []
-    assert (await desk.run("cat $TMPDIR/kept")).finished.text == "kept"
+async def test_commands_have_a_temporary_folder_of_their_own(harness: Harness) -> None:
+    harness.open()
+    done = await harness.run("f=$(mktemp); echo $f; echo kept > $TMPDIR/kept")
+    assert done.finished.ok and harness.asked == []
+    assert (await harness.run("cat $TMPDIR/kept")).finished.text == "kept"
 
 
 @pytest.mark.requirement("outside:policy-keys")
@@ -109,103 +109,105 @@ async def test_commands_have_a_temporary_folder_of_their_own(desk: Desk) -> None
     ],
 )
 async def test_what_a_file_cannot_say_is_an_error_with_its_line_or_ignored_of_an_untrusted_folder(
-    desk: Desk, text: str, project: bool, fault: str
+    harness: Harness, text: str, project: bool, fault: str
 ) -> None:
-    desk.write_policy(text, project=project)
+    harness.write_policy(text, project=project)
     if project:
-        desk.open()
-        assert re.search(rf"policy\.toml:1: {fault}", desk.runtime.trust.ignored[0])
+        harness.open()
+        assert re.search(rf"policy\.toml:1: {fault}", harness.runtime.trust.ignored[0])
         return
     with pytest.raises(ConfigurationError, match=rf"policy\.toml:1: {fault}"):
-        desk.open()
-    desk.write_policy("", project=project)
-    desk.open()
+        harness.open()
+    harness.write_policy("", project=project)
+    harness.open()
 
 
 @pytest.mark.requirement("outside:policy-keys")
-async def test_a_project_can_turn_the_network_off_and_a_flag_has_the_last_word(desk: Desk) -> None:
-    desk.write_policy('network = "on"\n')
-    desk.write_policy('network = "off"\n', project=True)
-    desk.open()
-    assert desk.runtime.guard.network == "off"
-    await desk.runtime.close()
-    desk.open(network="on")
-    assert desk.runtime.guard.network == "on"
+async def test_a_project_can_turn_the_network_off_and_a_flag_has_the_last_word(
+    harness: Harness,
+) -> None:
+    harness.write_policy('network = "on"\n')
+    harness.write_policy('network = "off"\n', project=True)
+    harness.open()
+    assert harness.runtime.guard.network == "off"
+    await harness.runtime.close()
+    harness.open(network="on")
+    assert harness.runtime.guard.network == "on"
 
 
 @pytest.mark.requirement("outside:switched-off")
 async def test_without_the_sandbox_every_command_that_does_more_than_read_is_asked(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
-    desk.open(sandbox="off")
-    assert desk.runtime.commands.confinement.kind == "none"
-    assert not (await desk.run("touch new")).finished.ok
-    assert desk.asked[0].operation == "terminal_operations.run_command"
-    assert (await desk.run("ls")).finished.ok
+    harness.open(sandbox="off")
+    assert harness.runtime.commands.confinement.kind == "none"
+    assert not (await harness.run("touch new")).finished.ok
+    assert harness.asked[0].operation == "terminal_operations.run_command"
+    assert (await harness.run("ls")).finished.ok
 
 
 @pytest.mark.usefixtures("older_kernel")
 @pytest.mark.requirement("outside:again")
 async def test_where_nobody_can_be_asked_the_command_is_run_again_if_the_person_says_so(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
-    desk.open()
-    desk.answers = [YES]
-    done = await desk.run(f"echo run >> log; echo made > {desk.outside}/new")
+    harness.open()
+    harness.answers = [YES]
+    done = await harness.run(f"echo run >> log; echo made > {harness.outside}/new")
     assert done.finished.ok, done.finished.text
     assert "[run 2 times: the person widened what it may write to]" in done.finished.text
-    assert (desk.folder / "ws/log").read_text() == "run\nrun\n"
-    assert (desk.outside / "new").read_text() == "made\n"
-    (asked,) = desk.asked
-    assert asked.targets == (str(desk.outside),)
+    assert (harness.folder / "ws/log").read_text() == "run\nrun\n"
+    assert (harness.outside / "new").read_text() == "made\n"
+    (asked,) = harness.asked
+    assert asked.targets == (str(harness.outside),)
     assert "run again from its beginning" in asked.why
-    assert [d.operation for d in desk.decisions()][-1] == "commands.change_outside"
+    assert [d.operation for d in harness.decisions()][-1] == "commands.change_outside"
 
 
 @pytest.mark.usefixtures("older_kernel")
 @pytest.mark.requirement("outside:again")
-async def test_a_no_runs_nothing_again_and_a_grant_holds_from_the_start(desk: Desk) -> None:
-    desk.open()
-    command = f"echo run >> log; echo made > {desk.outside}/new"
-    done = await desk.run(command)
+async def test_a_no_runs_nothing_again_and_a_grant_holds_from_the_start(harness: Harness) -> None:
+    harness.open()
+    command = f"echo run >> log; echo made > {harness.outside}/new"
+    done = await harness.run(command)
     assert not done.finished.ok
-    assert f"[refused by the sandbox: write {desk.outside}/new]" in done.finished.text
-    desk.answers = [Approval("scope", scope="session")]
-    await desk.run(command)
-    assert (await desk.run(command)).finished.ok
-    assert len(desk.asked) == 2
-    assert (desk.folder / "ws/log").read_text() == "run\n" * 4
+    assert f"[refused by the sandbox: write {harness.outside}/new]" in done.finished.text
+    harness.answers = [Approval("scope", scope="session")]
+    await harness.run(command)
+    assert (await harness.run(command)).finished.ok
+    assert len(harness.asked) == 2
+    assert (harness.folder / "ws/log").read_text() == "run\n" * 4
 
 
 @pytest.mark.usefixtures("older_kernel")
 @pytest.mark.requirement("outside:again")
-async def test_what_is_protected_is_not_offered_for_a_second_run(desk: Desk) -> None:
-    desk.open()
-    desk.always = YES
-    done = await desk.run(f"cd {desk.folder}/data; echo x > {desk.folder}/data/new")
+async def test_what_is_protected_is_not_offered_for_a_second_run(harness: Harness) -> None:
+    harness.open()
+    harness.always = YES
+    done = await harness.run(f"cd {harness.folder}/data; echo x > {harness.folder}/data/new")
     assert not done.finished.ok
-    assert desk.asked == []
-    assert not (desk.folder / "data/new").exists()
+    assert harness.asked == []
+    assert not (harness.folder / "data/new").exists()
 
 
 @strictly
 @pytest.mark.requirement("outside:strict")
-async def test_strict_is_bubblewrap_by_flag_and_by_file(desk: Desk) -> None:
-    desk.open(sandbox="strict")
-    assert desk.runtime.commands.confinement.kind == "bubblewrap"
-    assert (await desk.run("echo x > new; cat new; ls /tmp | wc -l")).finished.ok
-    await desk.runtime.close()
-    desk.write_policy('sandbox = "strict"\n', project=True)
-    desk.open()
-    assert desk.runtime.commands.confinement.kind == "bubblewrap"
+async def test_strict_is_bubblewrap_by_flag_and_by_file(harness: Harness) -> None:
+    harness.open(sandbox="strict")
+    assert harness.runtime.commands.confinement.kind == "bubblewrap"
+    assert (await harness.run("echo x > new; cat new; ls /tmp | wc -l")).finished.ok
+    await harness.runtime.close()
+    harness.write_policy('sandbox = "strict"\n', project=True)
+    harness.open()
+    assert harness.runtime.commands.confinement.kind == "bubblewrap"
 
 
 @pytest.mark.requirement("outside:strict")
 async def test_strict_without_bubblewrap_does_not_start(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sandbox, "bubblewrap", lambda: None)
     with pytest.raises(ConfigurationError, match="needs bubblewrap") as refused:
-        desk.open(sandbox="strict")
-    assert not open_below(desk.folder), refused  # nothing stays open of what did not start
-    desk.open()
+        harness.open(sandbox="strict")
+    assert not open_below(harness.folder), refused  # nothing stays open of what did not start
+    harness.open()

@@ -11,7 +11,7 @@ import pytest
 
 from sam_tui.core.inquiry import Approval
 from tests.fakes.interpreter import INTERPRETER
-from tests.outside.conftest import YES, Desk
+from tests.outside.conftest import YES, Harness
 
 pytestmark = pytest.mark.usefixtures("no_package_tools")
 watched = pytest.mark.confined("live")
@@ -37,185 +37,192 @@ def line(host: str, port: int) -> str:
 @watched
 @pytest.mark.requirement("outside:hosts")
 async def test_a_listed_host_is_reached_and_another_is_asked_for(
-    desk: Desk, port: int, other: int
+    harness: Harness, port: int, other: int
 ) -> None:
-    desk.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}"]\n')
-    desk.open()
-    assert (await desk.run(line("127.0.0.1", port))).finished.text == "1"
-    assert desk.asked == []
-    refused = await desk.run(line("127.0.0.1", other))
+    harness.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}"]\n')
+    harness.open()
+    assert (await harness.run(line("127.0.0.1", port))).finished.text == "1"
+    assert harness.asked == []
+    refused = await harness.run(line("127.0.0.1", other))
     assert f"connect 127.0.0.1:{other} (python" in refused.finished.text
-    assert desk.asked[0].targets == (f"connect to 127.0.0.1:{other}",)
-    assert desk.asked[0].operation == "commands.connect_outside"
-    assert f"wants to connect to 127.0.0.1:{other}" in desk.asked[0].summary
-    desk.answers = [Approval("scope", scope="session")]
-    assert (await desk.run(line("127.0.0.1", other))).finished.text == "1"
-    assert (await desk.run(line("127.0.0.1", other))).finished.text == "1"
-    assert len(desk.asked) == 2
+    assert harness.asked[0].targets == (f"connect to 127.0.0.1:{other}",)
+    assert harness.asked[0].operation == "commands.connect_outside"
+    assert f"wants to connect to 127.0.0.1:{other}" in harness.asked[0].summary
+    harness.answers = [Approval("scope", scope="session")]
+    assert (await harness.run(line("127.0.0.1", other))).finished.text == "1"
+    assert (await harness.run(line("127.0.0.1", other))).finished.text == "1"
+    assert len(harness.asked) == 2
 
 
 @watched
 @pytest.mark.requirement("outside:hosts-default")
 async def test_without_a_setting_hosts_are_asked_for_and_a_refusal_says_what_allows_it(
-    desk: Desk, port: int
+    harness: Harness, port: int
 ) -> None:
-    desk.open()
-    refused = await desk.run(line("127.0.0.1", port))
-    assert desk.asked[0].targets == (f"connect to 127.0.0.1:{port}",)
+    harness.open()
+    refused = await harness.run(line("127.0.0.1", port))
+    assert harness.asked[0].targets == (f"connect to 127.0.0.1:{port}",)
     assert f'hosts = ["127.0.0.1:{port}"] in the policy.toml' in refused.finished.text
     assert "--network on" in refused.finished.text
-    await desk.runtime.close()
-    desk.open(network="on")
-    assert (await desk.run(line("127.0.0.1", port))).finished.text == "1"
-    await desk.runtime.close()
-    desk.write_policy('network = "on"\n')
-    desk.open()
-    assert (await desk.run(line("127.0.0.1", port))).finished.text == "1"
-    assert len(desk.asked) == 1
+    await harness.runtime.close()
+    harness.open(network="on")
+    assert (await harness.run(line("127.0.0.1", port))).finished.text == "1"
+    await harness.runtime.close()
+    harness.write_policy('network = "on"\n')
+    harness.open()
+    assert (await harness.run(line("127.0.0.1", port))).finished.text == "1"
+    assert len(harness.asked) == 1
 
 
 @watched
 @pytest.mark.requirement("outside:hosts-default")
 async def test_a_server_in_the_agents_terminal_is_reached_by_its_commands(
-    desk: Desk, other: int
+    harness: Harness, other: int
 ) -> None:
-    desk.open()
-    made = await desk.call("terminal_operations.create_session")
+    harness.open()
+    made = await harness.call("terminal_operations.create_session")
     session = made.data["session_id"]
     serve = (
         f'{INTERPRETER} -uIc \'import socket; s = socket.create_server(("127.0.0.1", 0));'
         ' print("port:%d." % s.getsockname()[1]); s.accept(); s.accept()\''
     )
-    terminal = desk.runtime.terminals.find(session)
+    terminal = harness.runtime.terminals.find(session)
     assert terminal is not None
     typed = {"session_id": session, "input": f"{serve}\r\n", "timeout": 0.1}
-    await desk.call("terminal_operations.send_input", **typed)
+    await harness.call("terminal_operations.send_input", **typed)
     async with asyncio.timeout(90):
         while not (found := re.search(r"port:(\d+)\.", terminal.output(0).text)):
             await terminal.activity.quiet(silence=0.05, within=1)
-    assert (await desk.run(line("127.0.0.1", int(found[1])))).finished.text == "1"
-    assert desk.asked == []
-    await desk.run(line("127.0.0.1", other))
-    assert len(desk.asked) == 1
+    assert (await harness.run(line("127.0.0.1", int(found[1])))).finished.text == "1"
+    assert harness.asked == []
+    await harness.run(line("127.0.0.1", other))
+    assert len(harness.asked) == 1
 
 
 @watched
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 @pytest.mark.requirement("outside:hosts-sources")
 async def test_what_the_persons_tools_are_configured_to_use_is_one_scope(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
-    (desk.folder / "bin/npm").write_text("#!/bin/sh\necho https://npm.asked.test/\n")
-    (desk.folder / "ws/.git").mkdir()
+    (harness.folder / "bin/npm").write_text("#!/bin/sh\necho https://npm.asked.test/\n")
+    (harness.folder / "ws/.git").mkdir()
     for name in ("objects", "refs"):
-        (desk.folder / "ws/.git" / name).mkdir()
-    (desk.folder / "ws/.git/HEAD").write_text("ref: refs/heads/main\n")
-    (desk.folder / "ws/.git/config").write_text(
+        (harness.folder / "ws/.git" / name).mkdir()
+    (harness.folder / "ws/.git/HEAD").write_text("ref: refs/heads/main\n")
+    (harness.folder / "ws/.git/config").write_text(
         '[remote "origin"]\n\turl = git@code.asked.test:me/x.git\n'
         '[remote "up"]\n\turl = https://up.asked.test/x\n'
     )
-    cargo = desk.folder / "home/.cargo"
+    cargo = harness.folder / "home/.cargo"
     cargo.mkdir()
     (cargo / "config.toml").write_text(
         '[source.a]\nregistry = "sparse+https://crates.asked.test/"\n'
     )
-    desk.answers = [Approval("scope", scope="session-sources")]
-    desk.open()
-    await desk.run(line("up.asked.test", 443))
-    choices = {choice.id: choice for choice in desk.asked[0].choices}
+    harness.answers = [Approval("scope", scope="session-sources")]
+    harness.open()
+    await harness.run(line("up.asked.test", 443))
+    choices = {choice.id: choice for choice in harness.asked[0].choices}
     hosts = ("up.asked.test", "code.asked.test", "npm.asked.test", "crates.asked.test")
     assert set(choices["session-sources"].targets) == set(hosts)
     assert (
         "the package sources and git remotes of this folder (" in choices["session-sources"].words
     )
     for host in hosts:
-        await desk.run(line(host, 443))
-    assert len(desk.asked) == 1
-    await desk.run(line("other.asked.test", 443))
-    assert [choice.id for choice in desk.asked[1].choices if "sources" in choice.id] == []
+        await harness.run(line(host, 443))
+    assert len(harness.asked) == 1
+    await harness.run(line("other.asked.test", 443))
+    assert [choice.id for choice in harness.asked[1].choices if "sources" in choice.id] == []
 
 
 @watched
 @pytest.mark.requirement("outside:hosts-sources")
 @pytest.mark.parametrize("trusted", [True, False])
 async def test_a_tool_on_the_search_path_that_the_agent_wrote_is_held_like_its_commands(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, trusted: bool
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, trusted: bool
 ) -> None:
-    programs = desk.folder / "ws/.venv/bin"
+    programs = harness.folder / "ws/.venv/bin"
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", str(desk.folder / "ws/lib"))
+    monkeypatch.setenv("PYTHONPATH", str(harness.folder / "ws/lib"))
     for name in (".npmrc", ".netrc"):
-        (desk.folder / "home" / name).write_text(f"registry=https://{name[1:]}.asked.test/\n")
+        (harness.folder / "home" / name).write_text(f"registry=https://{name[1:]}.asked.test/\n")
     if trusted:
-        desk.write_policy("", project=True)
-    desk.open()
-    out, home = desk.outside, desk.folder / "home"
-    tool = f"#!/bin/sh\nfor f in {out}/made {home}/.profile {desk.folder}/ws/made; do echo x > $f; done\n"
+        harness.write_policy("", project=True)
+    harness.open()
+    out, home = harness.outside, harness.folder / "home"
+    files = f"{out}/made {home}/.profile {harness.folder}/ws/made"
+    tool = f"#!/bin/sh\nfor f in {files}; do echo x > $f; done\n"
     tool += f"cat {home}/.netrc {home}/.npmrc\n"
-    (desk.folder / "tool").write_text(tool)
-    await desk.run(
+    (harness.folder / "tool").write_text(tool)
+    await harness.run(
         f"mkdir -p .venv/bin lib; printf '%s' '{tool}' > .venv/bin/npm; chmod +x .venv/bin/npm;"
         f' cp .venv/bin/npm .venv/bin/pip; echo \'open("{out}/imported", "w")\' > lib/sitecustomize.py'
     )
-    assert desk.asked == []
-    await desk.run(line("npmrc.asked.test", 443))
-    offered = {choice.id: choice.targets for choice in desk.asked[0].choices}
+    assert harness.asked == []
+    await harness.run(line("npmrc.asked.test", 443))
+    offered = {choice.id: choice.targets for choice in harness.asked[0].choices}
     assert "npmrc.asked.test" in offered["session-sources"]
     assert "netrc.asked.test" not in offered["session-sources"]
     assert sorted(path.name for path in out.iterdir()) == ["victim"]
     assert not (home / ".profile").exists()
-    assert not (desk.folder / "ws/made").exists()
+    assert not (harness.folder / "ws/made").exists()
 
 
 @watched
 @pytest.mark.requirement("outside:hosts")
-async def test_a_name_is_asked_for_by_name_and_a_rule_of_the_person_decides(desk: Desk) -> None:
-    desk.write_policy('[[rule]]\neffect = "deny"\nhost = "*.never.test"\ncomment = "Not there."\n')
-    desk.open(network="hosts")
-    result = await desk.run(line("a.asked.test", 443))
-    assert desk.asked[0].targets == ("connect to a.asked.test:443",)
-    assert [c.targets for c in desk.asked[0].choices[2:]] == [("a.asked.test",)] * 3 + [
+async def test_a_name_is_asked_for_by_name_and_a_rule_of_the_person_decides(
+    harness: Harness,
+) -> None:
+    harness.write_policy(
+        '[[rule]]\neffect = "deny"\nhost = "*.never.test"\ncomment = "Not there."\n'
+    )
+    harness.open(network="hosts")
+    result = await harness.run(line("a.asked.test", 443))
+    assert harness.asked[0].targets == ("connect to a.asked.test:443",)
+    assert [c.targets for c in harness.asked[0].choices[2:]] == [("a.asked.test",)] * 3 + [
         ("*.asked.test",)
     ] * 3
     assert "connect a.asked.test:443 (python" in result.finished.text
-    result = await desk.run(line("a.never.test", 443))
-    assert len(desk.asked) == 1
+    result = await harness.run(line("a.never.test", 443))
+    assert len(harness.asked) == 1
     assert "connect a.never.test:443 (python" in result.finished.text
 
 
 @watched
 @pytest.mark.requirement("outside:hosts")
-async def test_a_projects_list_tightens_the_persons(desk: Desk, port: int, other: int) -> None:
-    desk.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}", "127.0.0.1:{other}"]\n')
-    desk.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}"]\n', project=True)
-    desk.open()
-    assert (await desk.run(line("127.0.0.1", port))).finished.text == "1"
-    assert not (await desk.run(line("127.0.0.1", other))).finished.ok
+async def test_a_projects_list_tightens_the_persons(
+    harness: Harness, port: int, other: int
+) -> None:
+    harness.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}", "127.0.0.1:{other}"]\n')
+    harness.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}"]\n', project=True)
+    harness.open()
+    assert (await harness.run(line("127.0.0.1", port))).finished.text == "1"
+    assert not (await harness.run(line("127.0.0.1", other))).finished.ok
 
 
 @watched
 @pytest.mark.requirement("outside:hosts")
 async def test_servers_of_the_persons_web_list_are_reached_by_commands_as_well(
-    desk: Desk, port: int
+    harness: Harness, port: int
 ) -> None:
-    desk.write_policy(f'network = "hosts"\nlocal = ["localhost:{port}"]\n')
-    desk.open()
-    assert (await desk.run(line("localhost", port))).finished.text == "1"
+    harness.write_policy(f'network = "hosts"\nlocal = ["localhost:{port}"]\n')
+    harness.open()
+    assert (await harness.run(line("localhost", port))).finished.text == "1"
 
 
 @pytest.mark.confined("bubblewrap")
 @pytest.mark.requirement("outside:hosts")
 async def test_where_nothing_can_watch_the_network_is_asked_for_by_command(
-    desk: Desk, port: int
+    harness: Harness, port: int
 ) -> None:
-    desk.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}"]\n')
-    desk.open(sandbox="strict")
+    harness.write_policy(f'network = "hosts"\nhosts = ["127.0.0.1:{port}"]\n')
+    harness.open(sandbox="strict")
     alone = f"there=/dev/tcp/127.0.0.1/{port}; exec 3<>$there && echo 1"
     known = "curl -sS -m 9 http://127.0.0.1:1/; "
-    assert not (await desk.run(alone)).finished.ok
-    assert desk.asked == []
-    assert not (await desk.run(known + alone)).finished.ok
-    assert desk.asked[0].why.startswith("commands are held to a list of hosts")
-    desk.answers = [YES]
-    assert (await desk.run(known + alone)).finished.text.endswith("1")
-    assert not (await desk.run(alone)).finished.ok
+    assert not (await harness.run(alone)).finished.ok
+    assert harness.asked == []
+    assert not (await harness.run(known + alone)).finished.ok
+    assert harness.asked[0].why.startswith("commands are held to a list of hosts")
+    harness.answers = [YES]
+    assert (await harness.run(known + alone)).finished.text.endswith("1")
+    assert not (await harness.run(alone)).finished.ok

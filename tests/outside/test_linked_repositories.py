@@ -11,7 +11,7 @@ from sam_tui.adapters.policy.trust import FileTrust
 from sam_tui.adapters.terminal.confinement.rulesets import linked_repositories
 from sam_tui.core.inquiry import Approval
 
-Desk = Any
+Harness = Any
 """See conftest."""
 
 GIT = shutil.which("git") or ""
@@ -61,36 +61,36 @@ def linked(folder: Path, kind: str) -> Path:
     return folder / ".git/modules/ws"
 
 
-def opened(desk: Desk, *, trusted: bool) -> None:
+def opened(harness: Harness, *, trusted: bool) -> None:
     if trusted:
-        (desk.folder / "settings").mkdir()
-        FileTrust(str(desk.folder / "settings")).trust(str(desk.folder / "ws"))
-    desk.open()
+        (harness.folder / "settings").mkdir()
+        FileTrust(str(harness.folder / "settings")).trust(str(harness.folder / "ws"))
+    harness.open()
 
 
 @pytest.mark.requirement("outside:linked-repositories")
 @pytest.mark.parametrize("trusted", [True, False])
 @pytest.mark.parametrize("kind", ["work tree", "submodule"])
 async def test_git_works_unasked_and_what_it_would_start_is_asked_for(
-    desk: Desk, kind: str, trusted: bool
+    harness: Harness, kind: str, trusted: bool
 ) -> None:
-    common = linked(desk.folder, kind)
+    common = linked(harness.folder, kind)
     before = {path: path.read_bytes() for path in (common / "hooks").iterdir()}
-    opened(desk, trusted=trusted)
-    done = await desk.run(WORK, timeout=120)
-    assert (done.finished.ok, desk.asked) == (True, []), done.finished.text
+    opened(harness, trusted=trusted)
+    done = await harness.run(WORK, timeout=120)
+    assert (done.finished.ok, harness.asked) == (True, []), done.finished.text
     assert done.finished.text.splitlines()[-1].strip() == "3"
     settings = (common / "config").read_bytes()
     for name, command in PLACES.items():
-        desk.asked.clear()
-        await desk.run(f"{command} 2> /dev/null")
-        assert [a.operation for a in desk.asked] == ["commands.change_outside"], name
-        assert desk.asked[0].preview, name
+        harness.asked.clear()
+        await harness.run(f"{command} 2> /dev/null")
+        assert [a.operation for a in harness.asked] == ["commands.change_outside"], name
+        assert harness.asked[0].preview, name
     assert (common / "config").read_bytes() == settings
     assert {path: path.read_bytes() for path in (common / "hooks").iterdir()} == before
-    desk.asked.clear()
-    desk.always = Approval("once")
-    await desk.run(PLACES["setting"])
+    harness.asked.clear()
+    harness.always = Approval("once")
+    await harness.run(PLACES["setting"])
     assert "fsmonitor = evil" in (common / "config").read_text()
 
 
@@ -127,13 +127,15 @@ def _pretend(workspace: Path, victim: Path, way: str) -> None:
     ["plain", "link", "of another work tree", "no text", "forged settings inside",
      "forged tree inside", "forged tree beside"],
 )  # fmt: skip
-async def test_a_workspace_does_not_make_anothers_repository_its_own(desk: Desk, way: str) -> None:
-    victim = repository(desk.folder / "out/victims") / ".git"
-    workspace: Path = desk.folder / "ws"
+async def test_a_workspace_does_not_make_anothers_repository_its_own(
+    harness: Harness, way: str
+) -> None:
+    victim = repository(harness.folder / "out/victims") / ".git"
+    workspace: Path = harness.folder / "ws"
     _pretend(workspace, victim, way)
     assert not any(str(victim).startswith(f) for f in linked_repositories([str(workspace)]))
-    opened(desk, trusted=False)
-    done = await desk.run(f"cat {victim}/HEAD {victim}/logs/HEAD; touch {victim}/mine; git log")
+    opened(harness, trusted=False)
+    done = await harness.run(f"cat {victim}/HEAD {victim}/logs/HEAD; touch {victim}/mine; git log")
     assert "refs/heads" not in done.finished.text
     assert "one" not in done.finished.text.splitlines()
     assert not (victim / "mine").exists()

@@ -19,7 +19,7 @@ from sam_tui.core.inquiry import Approval
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.programs import silence_package_tools
 
-Desk = Any
+Harness = Any
 """See conftest."""
 
 pytestmark = pytest.mark.confined("live")
@@ -162,24 +162,24 @@ def port() -> Iterator[int]:
 @pytest.mark.parametrize("program", WORK)
 @pytest.mark.requirement("outside:ordinary-work")
 async def test_ordinary_work_raises_no_question_but_one_for_a_new_place(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, port: int, program: str, trusted: bool
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, port: int, program: str, trusted: bool
 ) -> None:
-    furnish(desk.folder / "ws", program)
+    furnish(harness.folder / "ws", program)
     toolchains(monkeypatch)
     if trusted:
-        (desk.folder / "settings").mkdir()
-        FileTrust(str(desk.folder / "settings")).trust(str(desk.folder / "ws"))
-    desk.open()
+        (harness.folder / "settings").mkdir()
+        FileTrust(str(harness.folder / "settings")).trust(str(harness.folder / "ws"))
+    harness.open()
     if program == "a new host":
-        silence_package_tools(desk.folder / "bin", monkeypatch)
+        silence_package_tools(harness.folder / "bin", monkeypatch)
     if not await asyncio.to_thread(has, program):
         pytest.skip(f"{program} is not installed")
-    desk.always = Approval("once")
+    harness.always = Approval("once")
     command, questions = WORK[program]
     command = command.replace("{py}", INTERPRETER).replace("{port}", str(port))
-    done = await desk.run(f"set -e\n{textwrap.dedent(command)}", timeout=120)
+    done = await harness.run(f"set -e\n{textwrap.dedent(command)}", timeout=120)
     assert done.finished.ok, done.finished.text
-    assert len(desk.asked) == questions, [(a.operation, a.targets) for a in desk.asked]
+    assert len(harness.asked) == questions, [(a.operation, a.targets) for a in harness.asked]
 
 
 @pytest.mark.requirement("outside:ordinary-work")
@@ -195,35 +195,35 @@ def test_the_documentation_lists_these_programs_and_their_questions() -> None:
 @pytest.mark.parametrize("trusted", [True, False])
 @pytest.mark.requirement("outside:ordinary-work")
 async def test_an_environment_file_that_a_shell_runs_is_asked_for_and_made_on_a_yes(
-    desk: Desk, trusted: bool
+    harness: Harness, trusted: bool
 ) -> None:
     if trusted:
-        (desk.folder / "settings").mkdir()
-        FileTrust(str(desk.folder / "settings")).trust(str(desk.folder / "ws"))
-    desk.open()
-    place = desk.folder / "ws/.envrc"
+        (harness.folder / "settings").mkdir()
+        FileTrust(str(harness.folder / "settings")).trust(str(harness.folder / "ws"))
+    harness.open()
+    place = harness.folder / "ws/.envrc"
     for answer, made in ((None, False), (Approval("once"), True)):
-        desk.always = answer
-        desk.asked.clear()
-        await desk.run("printf 'export A=1' > .envrc")
-        assert [a.operation for a in desk.asked] == ["commands.change_outside"]
+        harness.always = answer
+        harness.asked.clear()
+        await harness.run("printf 'export A=1' > .envrc")
+        assert [a.operation for a in harness.asked] == ["commands.change_outside"]
         assert place.exists() is made
     assert place.read_text() == "export A=1"
 
 
 @pytest.mark.requirement("outside:ordinary-work")
 async def test_unattended_a_place_is_refused_with_the_rule_that_allows_it_which_does(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
-    desk.open()
-    place = desk.folder / "ws/.envrc"
-    done = await desk.run("printf 'export A=1' > .envrc; cat .envrc")
+    harness.open()
+    place = harness.folder / "ws/.envrc"
+    done = await harness.run("printf 'export A=1' > .envrc; cat .envrc")
     rule = f'effect = "allow", operation = "commands.change_outside", path = "{place}"'
     assert f"a [[rule]] of the person allows it: {rule}" in done.finished.text
     assert not place.exists()
-    await desk.runtime.close()
-    desk.write_policy("[[rule]]\n" + rule.replace(", ", "\n"))
-    desk.open()
-    desk.asked.clear()
-    done = await desk.run("printf 'export A=1' > .envrc; cat .envrc")
-    assert (desk.asked, place.read_text()) == ([], "export A=1")
+    await harness.runtime.close()
+    harness.write_policy("[[rule]]\n" + rule.replace(", ", "\n"))
+    harness.open()
+    harness.asked.clear()
+    done = await harness.run("printf 'export A=1' > .envrc; cat .envrc")
+    assert (harness.asked, place.read_text()) == ([], "export A=1")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-Desk = Any
+Harness = Any
 """See conftest."""
 
 pytestmark = [
@@ -63,35 +63,35 @@ def plant(folder: Path) -> None:
 @pytest.mark.requirement("guard:modes")
 @pytest.mark.parametrize("trusted", [True, False])
 async def test_commands_that_read_write_nothing_though_the_repository_starts_programs(
-    desk: Desk, trusted: bool
+    harness: Harness, trusted: bool
 ) -> None:
-    workspace = desk.folder / "ws"
+    workspace = harness.folder / "ws"
     repository(workspace)
     plant(workspace)
     if trusted:
-        desk.write_policy("", project=True)
+        harness.write_policy("", project=True)
     before = portrait(workspace)
-    desk.open(mode="plan")
+    harness.open(mode="plan")
     for line in READS:
-        done = await desk.run(line)
+        done = await harness.run(line)
         assert portrait(workspace) == before, line
         assert "plan mode" not in done.finished.text, line
-    assert " M file" in (await desk.run("git status --short")).finished.text
-    assert desk.asked == []
+    assert " M file" in (await harness.run("git status --short")).finished.text
+    assert harness.asked == []
     # Nothing of it is a property of the folder: in another mode the same commands write there.
-    desk.runtime.guard.use_mode("ask")
-    await desk.run("git status")
+    harness.runtime.guard.use_mode("ask")
+    await harness.run("git status")
     assert (workspace / "planted-fsmonitor").exists()
 
 
 @pytest.mark.requirement("guard:modes")
-async def test_a_linked_work_tree_is_read_in_plan_mode_without_a_question(desk: Desk) -> None:
-    main, workspace = desk.folder / "main", desk.folder / "ws"
+async def test_a_linked_work_tree_is_read_in_plan_mode_without_a_question(harness: Harness) -> None:
+    main, workspace = harness.folder / "main", harness.folder / "ws"
     main.mkdir()
     repository(main)
     shutil.rmtree(workspace)
     git(main, "worktree", "add", "-q", str(workspace))
-    desk.open(mode="plan")
-    done = await desk.run("git log --oneline; git status --short")
+    harness.open(mode="plan")
+    done = await harness.run("git log --oneline; git status --short")
     assert done.finished.ok and "first" in done.finished.text, done.finished.text
-    assert desk.asked == []
+    assert harness.asked == []

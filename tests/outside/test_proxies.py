@@ -19,7 +19,7 @@ from tests.fakes.name_server import NameServer
 from tests.fakes.proxy import Proxy
 from tests.sandbox.hosts_kit import Answerer
 
-Desk = Any
+Harness = Any
 """See conftest."""
 
 pytestmark = [
@@ -75,24 +75,24 @@ def python(code: str, *words: object) -> str:
 @pytest.mark.requirement("outside:hosts")
 @pytest.mark.parametrize("how", ["address", "name"])
 async def test_a_relay_that_a_command_runs_reaches_no_more_than_the_command(
-    desk: Desk, service: Answerer, names: NameServer, how: str
+    harness: Harness, service: Answerer, names: NameServer, how: str
 ) -> None:
     host = "127.0.0.1" if how == "address" else "shop.asked.test"
     names.names["shop.asked.test"] = "127.0.0.1"
-    desk.open()
+    harness.open()
     relay = python(RELAY, host, service.port)
-    made = await desk.call("terminal_operations.run_command", command=relay, isBackground=True)
+    made = await harness.call("terminal_operations.run_command", command=relay, isBackground=True)
     running = json.loads(made.finished.text)["terminalId"]
     port, start = "", 0
     while not port:
-        read = await desk.call(
+        read = await harness.call(
             "terminal_operations.get_terminal_output", id=running, wait=0.1, from_index=start
         )
         port = (re.findall(r"port:(\d+)\.", read.finished.text) or [""])[0]
     through = python(CLIENT, "127.0.0.1", port)
     # Its own server is free; where that leads is asked for by the host that the relay names.
-    assert (await desk.run(through)).finished.text == "nothing"
-    assert [asked.targets for asked in desk.asked] == [(f"connect to {host}:{service.port}",)]
+    assert (await harness.run(through)).finished.text == "nothing"
+    assert [asked.targets for asked in harness.asked] == [(f"connect to {host}:{service.port}",)]
     assert service.accepted == 0
     assert names.heard == names.by_stream == []
 
@@ -159,20 +159,20 @@ THROUGH: tuple[tuple[str, str, str, list[str]], ...] = (
 
 @pytest.mark.requirement("outside:proxies")
 async def test_what_a_proxy_of_the_environment_is_asked_for_is_asked_for_by_host(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     proxy = Proxy()
     try:
         monkeypatch.setenv("ALL_PROXY", f"socks5h://user:key@localhost:{proxy.port}")
-        desk.write_policy('hosts = ["good.asked.test"]\n')
-        desk.open()
+        harness.write_policy('hosts = ["good.asked.test"]\n')
+        harness.open()
         questions = [f"connect to {question}" for _, question, *_ in THROUGH if question]
-        desk.answers = [
+        harness.answers = [
             Approval("deny" if "to no." in question else "once") for question in questions
         ]
-        done = await desk.run(python(ASKING, proxy.port, *(request for request, *_ in THROUGH)))
+        done = await harness.run(python(ASKING, proxy.port, *(request for request, *_ in THROUGH)))
         lines = done.finished.text.splitlines()[: len(THROUGH)]
-        assert [asked.targets for asked in desk.asked] == [(question,) for question in questions]
+        assert [asked.targets for asked in harness.asked] == [(question,) for question in questions]
         for line, (request, _, answer, _) in zip(lines, THROUGH, strict=True):
             assert answer in line, bytes.fromhex(request.rpartition(",")[2])
         assert proxy.requests == [line for *_, reached in THROUGH for line in reached]
@@ -180,7 +180,7 @@ async def test_what_a_proxy_of_the_environment_is_asked_for_is_asked_for_by_host
         assert "connect no.asked.test:443 (python" in done.finished.text
         proxy.status = 407
         refused = http("CONNECT good.asked.test:1", more=OTHER)
-        await desk.run(python(ASKING, proxy.port, refused + "," + OTHER.encode().hex()))
+        await harness.run(python(ASKING, proxy.port, refused + "," + OTHER.encode().hex()))
         assert proxy.requests[-1] == "CONNECT good.asked.test:1 HTTP/1.1"
     finally:
         proxy.close()
@@ -220,15 +220,15 @@ def test_a_proxy_is_known_from_the_settings_of_each_program_and_from_none_of_the
 
 @pytest.mark.requirement("outside:proxies")
 async def test_what_a_proxy_of_a_programs_own_settings_is_asked_for_is_asked_for_by_host(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
     proxy = Proxy()
     try:
-        (desk.folder / "home/.gitconfig").write_text(f"[http]\nproxy = localhost:{proxy.port}\n")
-        desk.open()
-        desk.answers = [Approval("deny")]
-        done = await desk.run(python(ASKING, proxy.port, http("CONNECT no.asked.test:443")))
-        assert [asked.targets for asked in desk.asked] == [("connect to no.asked.test:443",)]
+        (harness.folder / "home/.gitconfig").write_text(f"[http]\nproxy = localhost:{proxy.port}\n")
+        harness.open()
+        harness.answers = [Approval("deny")]
+        done = await harness.run(python(ASKING, proxy.port, http("CONNECT no.asked.test:443")))
+        assert [asked.targets for asked in harness.asked] == [("connect to no.asked.test:443",)]
         assert NO in done.finished.text
         assert proxy.requests == []
     finally:
@@ -237,20 +237,20 @@ async def test_what_a_proxy_of_a_programs_own_settings_is_asked_for_is_asked_for
 
 @pytest.mark.requirement("outside:hosts")
 async def test_a_new_public_name_is_one_question_and_is_looked_up_after_a_yes_alone(
-    desk: Desk, names: NameServer
+    harness: Harness, names: NameServer
 ) -> None:
     names.names["shop.asked.test"] = "192.0.2.7"
     names.names["beside.asked.test"] = "192.0.2.7"
-    desk.open()
+    harness.open()
     line = python(CLIENT, "shop.asked.test", 443)
-    assert "Permission denied" in (await desk.run(line)).finished.text
+    assert "Permission denied" in (await harness.run(line)).finished.text
     assert names.heard == names.by_stream == []
-    desk.answers = [Approval("scope", scope="session")]
+    harness.answers = [Approval("scope", scope="session")]
     for _ in range(2):
-        await desk.run(line)
-    assert len(desk.asked) == 2
+        await harness.run(line)
+    assert len(harness.asked) == 2
     assert set(names.heard + names.by_stream) == {"shop.asked.test"}
     # A name beside it, also at the same address, is another question.
-    await desk.run(python(CLIENT, "beside.asked.test", 443))
-    assert desk.asked[2].targets == ("connect to beside.asked.test:443",)
+    await harness.run(python(CLIENT, "beside.asked.test", 443))
+    assert harness.asked[2].targets == ("connect to beside.asked.test:443",)
     assert set(names.heard + names.by_stream) == {"shop.asked.test"}

@@ -3,72 +3,72 @@
 import pytest
 
 from sam_tui.core.inquiry import Approval
-from tests.outside.conftest import YES, Desk
+from tests.outside.conftest import YES, Harness
 
 pytestmark = pytest.mark.confined("live")
 
 
-def furnish(desk: Desk) -> None:
+def furnish(harness: Harness) -> None:
     for name in ("ws/.env", "out/.env", "home/.bash_history"):
-        (desk.folder / name).write_text("TOKEN_OF=hunter2xyz\n")
-    (desk.folder / "ws/serve.py").write_text("print(len(open('.env').read()))\n")
+        (harness.folder / name).write_text("TOKEN_OF=hunter2xyz\n")
+    (harness.folder / "ws/serve.py").write_text("print(len(open('.env').read()))\n")
 
 
 @pytest.mark.requirement("outside:reads")
-async def test_the_workspaces_environment_file_is_asked_once_with_scopes(desk: Desk) -> None:
-    furnish(desk)
-    desk.open()
-    refused = await desk.run("python3 serve.py")
-    assert f"read {desk.folder}/ws/.env (python3" in refused.finished.text
-    asked = desk.asked[0]
+async def test_the_workspaces_environment_file_is_asked_once_with_scopes(harness: Harness) -> None:
+    furnish(harness)
+    harness.open()
+    refused = await harness.run("python3 serve.py")
+    assert f"read {harness.folder}/ws/.env (python3" in refused.finished.text
+    asked = harness.asked[0]
     assert (asked.operation, asked.targets) == (
         "commands.read_outside",
-        (f"{desk.folder}/ws/.env",),
+        (f"{harness.folder}/ws/.env",),
     )
     assert {"once", "timed", "session", "project"} <= {choice.id for choice in asked.choices}
-    desk.answers = [Approval("scope", scope="session")]
-    assert (await desk.run("python3 serve.py; cat .env .env > copy")).finished.ok
-    assert (await desk.run("python3 serve.py")).finished.ok
-    assert len(desk.asked) == 2
-    read = await desk.call("file_operations.read_file", filePath=".env")
+    harness.answers = [Approval("scope", scope="session")]
+    assert (await harness.run("python3 serve.py; cat .env .env > copy")).finished.ok
+    assert (await harness.run("python3 serve.py")).finished.ok
+    assert len(harness.asked) == 2
+    read = await harness.call("file_operations.read_file", filePath=".env")
     assert not read.finished.ok
 
 
 @pytest.mark.requirement("outside:reads")
-async def test_a_scope_for_the_folder_holds_in_the_next_program(desk: Desk) -> None:
-    furnish(desk)
-    desk.answers = [Approval("scope", scope="project")]
-    desk.open()
-    assert (await desk.run("python3 serve.py")).finished.ok
-    await desk.runtime.close()
-    desk.open()
-    assert (await desk.run("python3 serve.py")).finished.ok
-    assert len(desk.asked) == 1
+async def test_a_scope_for_the_folder_holds_in_the_next_program(harness: Harness) -> None:
+    furnish(harness)
+    harness.answers = [Approval("scope", scope="project")]
+    harness.open()
+    assert (await harness.run("python3 serve.py")).finished.ok
+    await harness.runtime.close()
+    harness.open()
+    assert (await harness.run("python3 serve.py")).finished.ok
+    assert len(harness.asked) == 1
 
 
 @pytest.mark.requirement("outside:reads")
 @pytest.mark.parametrize("trusted", [False, True])
 async def test_what_file_tools_refuse_is_refused_and_what_they_ask_is_asked(
-    desk: Desk, trusted: bool
+    harness: Harness, trusted: bool
 ) -> None:
-    furnish(desk)
-    desk.always = YES
-    desk.open()
+    furnish(harness)
+    harness.always = YES
+    harness.open()
     if trusted:
-        desk.runtime.trust.trust()
+        harness.runtime.trust.trust()
     for name in ("out/.env", "home/.bash_history"):
-        result = await desk.run(f"cat {desk.folder}/{name.replace('.env', '.e*v')}")
+        result = await harness.run(f"cat {harness.folder}/{name.replace('.env', '.e*v')}")
         assert "hunter2xyz" not in result.finished.text
-        assert not any(name in target for asked in desk.asked for target in asked.targets)
-    desk.asked.clear()
-    result = await desk.run(f"cat {desk.outside}/victim")
+        assert not any(name in target for asked in harness.asked for target in asked.targets)
+    harness.asked.clear()
+    result = await harness.run(f"cat {harness.outside}/victim")
     assert result.finished.text == "precious"
-    assert [asked.targets for asked in desk.asked] == (
-        [] if trusted else [(f"{desk.outside}/victim",)]
+    assert [asked.targets for asked in harness.asked] == (
+        [] if trusted else [(f"{harness.outside}/victim",)]
     )
-    read = await desk.call("file_operations.read_file", filePath=f"{desk.outside}/victim")
+    read = await harness.call("file_operations.read_file", filePath=f"{harness.outside}/victim")
     assert read.finished.ok
-    assert len(desk.asked) == (0 if trusted else 2)
+    assert len(harness.asked) == (0 if trusted else 2)
 
 
 NEWER = """
@@ -86,22 +86,24 @@ NEWER = """
 
 @pytest.mark.requirement("outside:reads")
 async def test_what_newer_tools_keep_tokens_in_is_read_by_no_command_and_no_file_tool(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
     for name in NEWER:
-        path = desk.folder / name
+        path = harness.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("hunter2xyz\n")
-    (desk.folder / "ws/read.py").write_text(
+    (harness.folder / "ws/read.py").write_text(
         "import sys\nfor name in sys.argv[1:]:\n"
         "    try: print(open(name).read(), name)\n    except OSError: pass\n"
     )
-    desk.open()
-    desk.runtime.trust.trust()
-    names = " ".join(str(desk.folder / name) for name in NEWER)
-    (desk.folder / "ws/all.sh").write_text(f"python3 read.py {names}; mv .streamlit s; cat s/*\n")
-    done = await desk.run("sh all.sh")
+    harness.open()
+    harness.runtime.trust.trust()
+    names = " ".join(str(harness.folder / name) for name in NEWER)
+    (harness.folder / "ws/all.sh").write_text(
+        f"python3 read.py {names}; mv .streamlit s; cat s/*\n"
+    )
+    done = await harness.run("sh all.sh")
     assert "hunter2xyz" not in done.finished.text, done.finished.text
     for name in NEWER:
-        read = await desk.call("file_operations.read_file", filePath=str(desk.folder / name))
+        read = await harness.call("file_operations.read_file", filePath=str(harness.folder / name))
         assert not read.finished.ok, name

@@ -5,29 +5,29 @@ import json
 import pytest
 
 from sam_tui.core.events import Noticed
-from tests.outside.conftest import Desk
+from tests.outside.conftest import Harness
 
 pytestmark = pytest.mark.confined("live")
 
 
-def notices(desk: Desk) -> list[str]:
+def notices(harness: Harness) -> list[str]:
     """What the person was told of withheld variables since it was last looked at."""
-    told = [event.text for event in desk.events.drain() if isinstance(event, Noticed)]
+    told = [event.text for event in harness.events.drain() if isinstance(event, Noticed)]
     return [text for text in told if "withheld" in text]
 
 
 @pytest.mark.requirement("sandbox:environment-told")
 async def test_what_a_failed_command_in_a_terminal_may_have_wanted_is_told_once(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("CLOUD_TOKEN", "OTHER_TOKEN"):
         monkeypatch.setenv(name, "secret-of-mine-1234")
-    desk.open()
-    made = await desk.call("terminal_operations.create_session")
+    harness.open()
+    made = await harness.call("terminal_operations.create_session")
     session = json.loads(made.finished.text)["session_id"]
 
     async def typed(line: str) -> list[str]:
-        done = await desk.call(
+        done = await harness.call(
             "terminal_operations.send_input",
             session_id=session,
             input=f"{line}\r\n",
@@ -36,14 +36,14 @@ async def test_what_a_failed_command_in_a_terminal_may_have_wanted_is_told_once(
         return json.loads(done.finished.text).get("withheld", [])
 
     assert await typed("echo $CLOUD_TOKEN") == []
-    assert notices(desk) == []
+    assert notices(harness) == []
     assert await typed('test -n "$CLOUD_TOKEN"') == ["CLOUD_TOKEN"]
-    (told,) = notices(desk)
+    (told,) = notices(harness)
     assert "CLOUD_TOKEN" in told
     assert 'pass = ["CLOUD_TOKEN"]' in told
     assert await typed("echo 401 Unauthorized; false") == ["CLOUD_TOKEN", "OTHER_TOKEN"]
-    (told,) = notices(desk)
+    (told,) = notices(harness)
     assert "from commands: OTHER_TOKEN." in told
-    done = await desk.run('test -n "$CLOUD_TOKEN$OTHER_TOKEN"')
+    done = await harness.run('test -n "$CLOUD_TOKEN$OTHER_TOKEN"')
     assert "CLOUD_TOKEN, OTHER_TOKEN" in done.finished.text
-    assert notices(desk) == []
+    assert notices(harness) == []

@@ -114,7 +114,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     assert process.returncode == 0, err
 
 
-@pytest.mark.requirement("plan-api:door", "plan-api:codes")
+@pytest.mark.requirement("plan-api:access", "plan-api:codes")
 def test_who_may_call_and_what_is_no_request(server: Server) -> None:
     cases: list[tuple[int, str, str, object, dict[str, str]]] = [
         (200, "GET", "/", None, {"Authorization": ""}),

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.confinement.temporary_folders import SHELL, Scratch, sweep
-from sam_tui.adapters.terminal.sandbox.supervised.processes import Census
+from sam_tui.adapters.terminal.sandbox.supervised.processes import ProcessTracker
 from sam_tui.adapters.terminal.shell_integration.marks import integrate
 from sam_tui.core.ports.processes.terminals import CommandResult
 from tests.fakes.preloaded import SCRIPT
@@ -122,13 +122,13 @@ def test_what_commands_started_ends_with_the_program_however_it_ends(
 REUSED = """
     import subprocess
     from sam_tui.adapters.terminal.sandbox.leftovers import drop_ended
-    from sam_tui.adapters.terminal.sandbox.supervised.processes import Census
+    from sam_tui.adapters.terminal.sandbox.supervised.processes import ProcessTracker
 
     def begun():
         return subprocess.Popen(["sleep", "600"], start_new_session=True)
 
     run, other = begun(), begun()
-    whole, counted = Census(), {run.pid: Census(), other.pid: Census()}
+    whole, counted = ProcessTracker(), {run.pid: ProcessTracker(), other.pid: ProcessTracker()}
     for process in (run, other):
         whole.add(process.pid)
         counted[process.pid].add(process.pid)
@@ -200,10 +200,10 @@ async def test_many_commands_end_together_so_that_one_that_takes_its_time_delays
     async with asyncio.TaskGroup() as group:
         runs = [group.create_task(run(f"echo $$ > {pipe}; exec sleep 600")) for pipe in pipes]
         sessions = [int(await asyncio.to_thread(pipe.read_text)) for pipe in pipes]
-        parts = [Census(filtered=True) for _ in sessions]
+        parts = [ProcessTracker(filtered=True) for _ in sessions]
         for part, session in zip(parts, sessions, strict=True):
             part.add(session)
-        whole = Census.joined(parts)
+        whole = ProcessTracker.joined(parts)
         assert sorted(whole.living()) == sorted(sessions)
         await asyncio.to_thread(whole.end, grace=20.0)
     assert {running.result().signal for running in runs} == {"SIGTERM"}
@@ -235,8 +235,8 @@ def test_a_process_that_becomes_another_program_is_one_of_the_run_all_the_while(
     again.write_text('exec /bin/sh "$0"\n')
     program = subprocess.Popen(["/bin/sh", str(again)], env={"SAM_TUI_RUN": "this"})
     try:
-        census = Census(mark="this")
-        assert all(census.state_of(program.pid) for _ in range(2000))
+        tracker = ProcessTracker(mark="this")
+        assert all(tracker.state_of(program.pid) for _ in range(2000))
     finally:
         program.kill()
         program.wait()

@@ -108,7 +108,7 @@ a.bind(("127.0.0.1", 0)); b.sendto(b"here", a.getsockname()); a.settimeout(20); 
     assert (await held(code)).output.strip() == "b'here'"
 
 
-@pytest.mark.requirement("sandbox:hosts-doors")
+@pytest.mark.requirement("sandbox:hosts-ways")
 @pytest.mark.parametrize(
     ("code", "error"),
     [
@@ -139,7 +139,7 @@ async def test_other_ways_to_connect_are_shut(
     assert server.accepted == 0
 
 
-@pytest.mark.requirement("sandbox:hosts-doors")
+@pytest.mark.requirement("sandbox:hosts-ways")
 async def test_a_swapped_socket_or_address_reaches_nobody(held: Held, server: Answerer) -> None:
     """Another thread changes the address and the socket while the call is looked at."""
     code = """
@@ -215,7 +215,7 @@ class Service(Protocol):
     heard: list[bytes]
 
 
-@pytest.mark.requirement("sandbox:hosts-doors")
+@pytest.mark.requirement("sandbox:hosts-ways")
 async def test_a_resolver_behind_a_socket_file_is_asked_for_like_any_other(
     held: Held, service: Service, short_path: Path
 ) -> None:

@@ -50,7 +50,7 @@ def python(run: Run, workspace: Path) -> Callable[..., Coroutine[None, None, str
 Python = Callable[..., Coroutine[None, None, str]]
 
 
-@pytest.mark.requirement("sandbox:kernel-doors")
+@pytest.mark.requirement("sandbox:kernel-calls-shut")
 @x86_64
 @pytest.mark.parametrize(
     ("call", "error"),
@@ -85,7 +85,7 @@ async def test_doors_beside_files_are_shut(python: Python, call: str, error: str
     assert await python(f"print(call({call}))") == error
 
 
-@pytest.mark.requirement("sandbox:kernel-doors")
+@pytest.mark.requirement("sandbox:kernel-calls-shut")
 @x86_64
 async def test_the_32_bit_entry_changes_nothing(
     python: Python, outside: Path, portrait: Portrait
@@ -319,7 +319,7 @@ async def test_files_that_would_run_something_later_cannot_be_opened(run: Run, p
     assert result.exit_code != 0
 
 
-@pytest.mark.requirement("sandbox:kernel-doors")
+@pytest.mark.requirement("sandbox:kernel-calls-shut")
 async def test_devices_cannot_be_made_or_touched(run: Run) -> None:
     result = await run("mknod disk b 254 0; mknod null c 1 3; chmod 600 /dev/null; ls")
     assert result.output.splitlines()[-1:] != ["disk"]
@@ -336,7 +336,7 @@ async def test_attributes_of_a_file_that_can_only_be_read_stay(run: Run, outside
     assert result.output.endswith(before)
 
 
-@pytest.mark.requirement("sandbox:kernel-doors")
+@pytest.mark.requirement("sandbox:kernel-calls-shut")
 async def test_set_user_id_programs_gain_nothing_and_capabilities_are_few(run: Run) -> None:
     result = await run("grep -E 'NoNewPrivs|CapEff|CapBnd' /proc/self/status")
     found = dict(line.split(":\t") for line in result.output.splitlines())

@@ -28,7 +28,7 @@ SECRET = "hunter2secret"
 pytestmark = pytest.mark.usefixtures("plain_shell")
 
 
-class Desk:
+class Harness:
     """A person who is asked, and answers what ``says`` returns, or does not answer."""
 
     def __init__(self, *, attended: bool) -> None:
@@ -43,14 +43,16 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk(attended=True)
+def harness() -> Harness:
+    return Harness(attended=True)
 
 
 @pytest.fixture
-def handed(hand: Hand, desk: Desk, terminals: PtyTerminals, published: list[Event]) -> Hand:
+def handed(hand: Hand, harness: Harness, terminals: PtyTerminals, published: list[Event]) -> Hand:
     """The tool with somebody to ask."""
-    tool = TerminalOperations(hand.commands, terminals, published.append, inquiries=desk.inquiries)
+    tool = TerminalOperations(
+        hand.commands, terminals, published.append, inquiries=harness.inquiries
+    )
     return type(hand)(tool, hand.workspace)
 
 
@@ -60,14 +62,14 @@ async def opened(hand: Hand, terminals: PtyTerminals) -> TerminalSession:
     return session
 
 
-@pytest.mark.requirement("terminal:baton")
+@pytest.mark.requirement("terminal:holder")
 async def test_the_agent_asks_the_person_to_type_and_learns_what_changed(
-    handed: Hand, terminals: PtyTerminals, desk: Desk, until: Until, published: list[Event]
+    handed: Hand, terminals: PtyTerminals, harness: Harness, until: Until, published: list[Event]
 ) -> None:
     session = await opened(handed, terminals)
     await handed.data("send_input", session_id=session.id, input="read -s -p 'Password: ' p\r\n")
 
-    desk.says = lambda: session.type(f"{SECRET}\r".encode())
+    harness.says = lambda: session.type(f"{SECRET}\r".encode())
     asking = asyncio.ensure_future(
         handed.data(
             "send_input", session_id=session.id, input="", hand_over="your password for the vault"
@@ -83,7 +85,7 @@ async def test_the_agent_asks_the_person_to_type_and_learns_what_changed(
     told = await asking
     assert "logged-in" in told["changed_by_person"]
     assert told["typed"] is False
-    assert "your password for the vault" in desk.asked[0]
+    assert "your password for the vault" in harness.asked[0]
     history = await handed.call("get_history", session_id=session.id)
     buffer = await handed.call("get_terminal_buffer", id=session.id)
     last = await handed.call("get_last_command")
@@ -98,22 +100,22 @@ async def test_the_agent_asks_the_person_to_type_and_learns_what_changed(
     assert "changed_by_person" not in after
 
 
-@pytest.mark.requirement("terminal:baton")
+@pytest.mark.requirement("terminal:holder")
 async def test_an_answer_to_the_question_hands_back_too(
-    handed: Hand, terminals: PtyTerminals, desk: Desk
+    handed: Hand, terminals: PtyTerminals, harness: Harness
 ) -> None:
     session = await opened(handed, terminals)
-    desk.says = lambda: "I would rather not"
+    harness.says = lambda: "I would rather not"
     told = await handed.data("send_input", session_id=session.id, input="", hand_over="a token")
     assert told["reply"] == "I would rather not"
     assert session.turns.holder == "agent"
 
 
-@pytest.mark.requirement("terminal:baton")
+@pytest.mark.requirement("terminal:holder")
 async def test_where_nobody_is_the_agent_is_told_at_once(
     hand: Hand, terminals: PtyTerminals, published: list[Event]
 ) -> None:
-    alone = Desk(attended=False)
+    alone = Harness(attended=False)
     tool = TerminalOperations(hand.commands, terminals, published.append, inquiries=alone.inquiries)
     mine = type(hand)(tool, hand.workspace)
     session = await opened(mine, terminals)
@@ -123,7 +125,7 @@ async def test_where_nobody_is_the_agent_is_told_at_once(
     assert session.turns.holder == "agent"
 
 
-@pytest.mark.requirement("terminal:baton-pause")
+@pytest.mark.requirement("terminal:holder-pause")
 async def test_a_key_of_the_person_pauses_the_agent_until_it_is_handed_back(
     handed: Hand, terminals: PtyTerminals
 ) -> None:
@@ -149,7 +151,7 @@ async def test_a_key_of_the_person_pauses_the_agent_until_it_is_handed_back(
     assert "never" not in session.screen.text()
 
 
-@pytest.mark.requirement("terminal:baton")
+@pytest.mark.requirement("terminal:holder")
 async def test_a_session_that_is_only_watched_takes_no_keys(
     handed: Hand, terminals: PtyTerminals
 ) -> None:
@@ -164,7 +166,7 @@ async def test_a_session_that_is_only_watched_takes_no_keys(
     session.write(b"\r")
 
 
-@pytest.mark.requirement("terminal:baton")
+@pytest.mark.requirement("terminal:holder")
 async def test_the_person_s_own_shell_stays_theirs(
     terminals: PtyTerminals, workspace: Path, until: Until
 ) -> None:
@@ -175,7 +177,7 @@ async def test_the_person_s_own_shell_stays_theirs(
     await until(session, "all-is-kept\r\n")
 
 
-@pytest.mark.requirement("terminal:baton-unrecorded")
+@pytest.mark.requirement("terminal:holder-unrecorded")
 async def test_a_recording_has_nothing_of_what_the_person_did(
     handed: Hand, terminals: PtyTerminals, tmp_path: Path, until: Until
 ) -> None:
@@ -196,7 +198,7 @@ async def test_a_recording_has_nothing_of_what_the_person_did(
     assert "after" in text
 
 
-@pytest.mark.requirement("terminal:baton-unrecorded")
+@pytest.mark.requirement("terminal:holder-unrecorded")
 def test_what_was_typed_is_redacted_however_it_was_edited() -> None:
     baton = SessionHolder(personal=False)
     baton.take("why", "one\ntwo")

@@ -42,7 +42,7 @@ async def appears(file: Path) -> None:
 
 
 @held_sessions
-@pytest.mark.requirement("terminal:baton-survives")
+@pytest.mark.requirement("terminal:holder-survives")
 async def test_what_the_person_did_when_the_program_died_stays_theirs(
     holders: Holders, sandbox: Sandbox, workspace: Path, tmp_path: Path, until: Until
 ) -> None:
@@ -89,7 +89,7 @@ while True:
 """Draws itself for a new size, but not for the first that it is given."""
 
 
-@pytest.mark.requirement("terminal:baton-survives")
+@pytest.mark.requirement("terminal:holder-survives")
 async def test_a_program_that_missed_that_it_shall_draw_is_told_again(workspace: Path) -> None:
     printed: asyncio.Queue[bytes] = asyncio.Queue()
     argv = (sys.executable, "-I", "-S", "-c", MISSES_ONE)
@@ -103,7 +103,7 @@ async def test_a_program_that_missed_that_it_shall_draw_is_told_again(workspace:
 
 
 @held_sessions
-@pytest.mark.requirement("terminal:baton-survives")
+@pytest.mark.requirement("terminal:holder-survives")
 async def test_what_was_typed_before_it_was_handed_back_is_redacted_by_the_next_program_too(
     holders: Holders, sandbox: Sandbox, workspace: Path
 ) -> None:
@@ -121,7 +121,7 @@ async def test_what_was_typed_before_it_was_handed_back_is_redacted_by_the_next_
     await second.close_all()
 
 
-@pytest.mark.requirement("terminal:baton-unrecorded")
+@pytest.mark.requirement("terminal:holder-unrecorded")
 async def test_what_was_printed_before_the_hand_back_is_the_person_s_though_nobody_read_it_yet(
     terminals: PtyTerminals, workspace: Path, until: Until
 ) -> None:
@@ -143,7 +143,7 @@ def wait_without_reading(file: Path) -> None:
     subprocess.run(["sh", "-c", script, "sh", str(file)], check=True, timeout=DEADLINE)
 
 
-@pytest.mark.requirement("terminal:baton-survives")
+@pytest.mark.requirement("terminal:holder-survives")
 def test_of_much_that_was_typed_the_newest_is_kept() -> None:
     baton = SessionHolder(personal=False)
     baton.take("", "")
@@ -160,7 +160,7 @@ def test_of_much_that_was_typed_the_newest_is_kept() -> None:
     assert next_one.redacted("a last line") == f"a {PLACEHOLDER}"
 
 
-@pytest.mark.requirement("terminal:baton-unrecorded")
+@pytest.mark.requirement("terminal:holder-unrecorded")
 @pytest.mark.parametrize(
     ("keys", "typed"),
     [
@@ -180,7 +180,7 @@ def test_keys_in_every_encoding_are_read_as_what_they_type(keys: bytes, typed: b
     assert characters(keys) == typed
 
 
-@pytest.mark.requirement("terminal:baton-unrecorded")
+@pytest.mark.requirement("terminal:holder-unrecorded")
 def test_keys_that_are_reported_as_sequences_are_redacted() -> None:
     baton = SessionHolder(personal=False)
     baton.take("", "")
@@ -189,7 +189,7 @@ def test_keys_that_are_reported_as_sequences_are_redacted() -> None:
     assert baton.redacted("> wrong\n> h\xfcnter2") == f"> {PLACEHOLDER}\n> {PLACEHOLDER}"
 
 
-@pytest.mark.requirement("terminal:baton-survives")
+@pytest.mark.requirement("terminal:holder-survives")
 def test_answers_of_a_terminal_are_not_typed() -> None:
     answers = (
         b"\x1b[?62;22c\x1b[>1;10;0c\x1b[4;7R\x1b[?1;1R\x1b[?1u\x1b[?2026;2$y\x1b[0n\x1b[4;600;800t"

@@ -234,7 +234,7 @@ async def test_the_end_of_the_shell_ends_its_last_record(open_shell: Open) -> No
     assert (last.command, last.exit_code, last.end) == ("echo bye; exit 9", 9, session.end)
 
 
-@pytest.mark.requirement("terminal:ladder")
+@pytest.mark.requirement("terminal:escalation")
 @pytest.mark.parametrize(
     ("command", "code"),
     [
@@ -257,7 +257,7 @@ async def test_a_command_is_ended_by_as_much_as_it_takes_and_the_shell_stays(
     assert (await session.activity.end_command()).name == "finished"
 
 
-@pytest.mark.requirement("terminal:ladder")
+@pytest.mark.requirement("terminal:escalation")
 @pytest.mark.parametrize("shell", [*SHELLS, "sh"])
 @pytest.mark.parametrize("step", ["true", "sleep 0.01", "sleep 0.002; true"])
 async def test_a_loop_of_the_shell_ends_and_the_next_line_arrives_whole(

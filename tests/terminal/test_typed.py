@@ -36,7 +36,7 @@ async def all_told(hand: Any, session: TerminalSession) -> str:
     return "\n".join(texts)
 
 
-@pytest.mark.requirement("terminal:baton-unfinished")
+@pytest.mark.requirement("terminal:holder-unfinished")
 @pytest.mark.parametrize("shell", SHELLS)
 async def test_a_line_left_unfinished_is_set_aside_and_given_back(
     open_shell: Open, hand: Any, shell: str
@@ -68,7 +68,7 @@ LEFT_WITHIN = {
 }
 
 
-@pytest.mark.requirement("terminal:baton-unfinished")
+@pytest.mark.requirement("terminal:holder-unfinished")
 @pytest.mark.parametrize("shell", SHELLS)
 async def test_a_line_is_set_aside_from_within_whatever_the_line_editor_was_asked(
     open_shell: Open, hand: Any, until: Until, shell: str
@@ -99,7 +99,7 @@ async def test_a_line_is_set_aside_from_within_whatever_the_line_editor_was_aske
         await handed_back("echo zebra''-vi", b"\x1bd", "\nzebra-vi")
 
 
-@pytest.mark.requirement("terminal:baton-unrecorded")
+@pytest.mark.requirement("terminal:holder-unrecorded")
 @pytest.mark.parametrize("shell", SHELLS)
 async def test_a_secret_longer_than_a_row_reaches_the_agent_in_no_way_of_typing_it(
     open_shell: Open, hand: Any, shell: str
@@ -159,7 +159,7 @@ async def test_a_recording_has_nothing_typed_that_a_shell_shows_again(
     assert "newest" in texts[1] and "newest" in texts[2]
 
 
-@pytest.mark.requirement("terminal:baton-unrecorded")
+@pytest.mark.requirement("terminal:holder-unrecorded")
 async def test_what_a_program_makes_of_keys_that_it_got_is_redacted_though_it_is_slow(
     open_shell: Open, hand: Any
 ) -> None:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("plain_shell")
 
 
 @dataclass
-class Desk:
+class Harness:
     """An agent's session, and the log of its provider."""
 
     server: FakeServer
@@ -43,7 +43,7 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk_in(folder: Path) -> AsyncGenerator[Desk]:
+async def harness_in(folder: Path) -> AsyncGenerator[Harness]:
     """A runtime with somebody who can be asked, and a session of its agent."""
     (folder / "ws").mkdir()
     async with FakeServer() as server:
@@ -58,38 +58,38 @@ async def desk_in(folder: Path) -> AsyncGenerator[Desk]:
         await conversation.run("Open a terminal.")
         (terminal,) = runtime.terminals.of(conversation.conversation)
         try:
-            yield Desk(server, conversation, terminal)
+            yield Harness(server, conversation, terminal)
         finally:
             await runtime.close()
 
 
-@pytest.mark.requirement("terminal:baton-answer")
+@pytest.mark.requirement("terminal:holder-answer")
 async def test_the_answer_to_a_hand_over_says_what_was_typed_before(tmp_path: Path) -> None:
-    async with desk_in(tmp_path) as desk:
+    async with harness_in(tmp_path) as harness:
         line = "echo fi''rst; read -s -p 'Code: ' x; echo; echo o''k\r\n"
-        sending = asyncio.ensure_future(desk.send(input=line, hand_over="the code"))
-        await shown(desk.terminal, "Code:")
+        sending = asyncio.ensure_future(harness.send(input=line, hand_over="the code"))
+        await shown(harness.terminal, "Code:")
         async with asyncio.timeout(90):
-            while desk.terminal.turns.holder != "person":
-                await desk.terminal.activity.quiet(silence=0.05, within=1)
-        desk.terminal.type(f"{SECRET}\r".encode())
-        await shown(desk.terminal, "\nok\nready>")
-        desk.terminal.turns.pass_to("agent")
+            while harness.terminal.turns.holder != "person":
+                await harness.terminal.activity.quiet(silence=0.05, within=1)
+        harness.terminal.type(f"{SECRET}\r".encode())
+        await shown(harness.terminal, "\nok\nready>")
+        harness.terminal.turns.pass_to("agent")
         told = await sending
         assert told["typed"] is True
         assert "All of input was typed before" in told["message"]
         assert "first" in told["output"] and "Code:" in told["output"]
         assert "ready>" in told["changed_by_person"]
 
-        desk.terminal.type(f": {SECRET}".encode())
-        told = await desk.send(input="echo se''cond\r\n", hand_over="more", timeout=0.2)
+        harness.terminal.type(f": {SECRET}".encode())
+        told = await harness.send(input="echo se''cond\r\n", hand_over="more", timeout=0.2)
         assert "nothing was typed" in told
-        desk.terminal.turns.pass_to("agent")
-        await desk.terminal.turns.tidied()
-        await desk.terminal.activity.settled(within=20)
-        assert "second" not in desk.terminal.screen.text()
-        assert desk.terminal.commands[-1].command.startswith("echo fi")
-        assert not leaked(b"".join(r.body for r in desk.server.posts).decode(), [SECRET])
+        harness.terminal.turns.pass_to("agent")
+        await harness.terminal.turns.tidied()
+        await harness.terminal.activity.settled(within=20)
+        assert "second" not in harness.terminal.screen.text()
+        assert harness.terminal.commands[-1].command.startswith("echo fi")
+        assert not leaked(b"".join(r.body for r in harness.server.posts).decode(), [SECRET])
 
 
 REDRAW = "\x0c"
@@ -109,22 +109,22 @@ async def test_what_came_of_keys_to_a_full_screen_program_is_its_screen(
     name: str, tmp_path: Path
 ) -> None:
     line, shows, leave = PROGRAMS[name]
-    async with desk_in(tmp_path) as desk:
-        told = await desk.send(input=f"{line}\r\n", timeout=3)
+    async with harness_in(tmp_path) as harness:
+        told = await harness.send(input=f"{line}\r\n", timeout=3)
         async with asyncio.timeout(90):
             while shows not in told.get("screen", {}).get("text", ""):  # it is still starting
-                told = await desk.send(input=REDRAW, timeout=3)
+                told = await harness.send(input=REDRAW, timeout=3)
         screen = told["screen"]
         assert screen["program"] == name
         assert (screen["columns"], screen["rows"]) == (100, 30)
         assert isinstance(screen["title"], str)
         assert (
             screen["text"].split("\n")
-            == [line.rstrip() for line in desk.terminal.screen.text().rstrip("\n").split("\n")]
+            == [line.rstrip() for line in harness.terminal.screen.text().rstrip("\n").split("\n")]
             or name == "htop"
         )
         assert screen["cursor"] is None or len(screen["cursor"]) == 2
-        told = await desk.send(input=leave, timeout=20)
+        told = await harness.send(input=leave, timeout=20)
         assert "screen" not in told, told
-        told = await desk.send(input="echo af''ter\r\n")
+        told = await harness.send(input="echo af''ter\r\n")
         assert told["output"].startswith("echo af''ter\nafter\n")

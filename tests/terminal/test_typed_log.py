@@ -52,7 +52,7 @@ def reading(session: str, chance: random.Random) -> list[Call]:
 
 
 @pytest.mark.timeout(60 * max(1, ROUNDS // 2))
-@pytest.mark.requirement("terminal:baton-requests")
+@pytest.mark.requirement("terminal:holder-requests")
 @pytest.mark.parametrize("keys", ["emacs", "vi"])
 @pytest.mark.parametrize("shell", SHELLS)
 async def test_nothing_that_is_typed_while_holding_is_in_any_later_request(

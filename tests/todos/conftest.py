@@ -1,24 +1,24 @@
-"""Desks: one where nobody answers questions, and one where somebody may."""
+"""Harnesses: one where nobody answers questions, and one where somebody may."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.todos.desk import Desk
+from tests.todos.harness import Harness
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def harness(tmp_path: Path) -> Iterator[Harness]:
     """Nobody is there to answer questions."""
-    desk = Desk(tmp_path)
-    yield desk
-    desk.storage.close()
+    harness = Harness(tmp_path)
+    yield harness
+    harness.storage.close()
 
 
 @pytest.fixture
-def attended(tmp_path: Path) -> Iterator[Desk]:
+def attended(tmp_path: Path) -> Iterator[Harness]:
     """Questions wait for an answer."""
-    desk = Desk(tmp_path, attended=True)
-    yield desk
-    desk.storage.close()
+    harness = Harness(tmp_path, attended=True)
+    yield harness
+    harness.storage.close()

@@ -4,24 +4,24 @@ from typing import Any
 import pytest
 
 from sam_tui.core.tooling.contract import Schedule
-from tests.todos.desk import Desk
+from tests.todos.harness import Harness
 
 ITEM = {"id": 1, "title": "Map the callers", "status": "not-started"}
 
 
 @pytest.mark.requirement("todos:forms")
 @pytest.mark.parametrize("progress", [0.65, "0.65", "65%", " 65 % "])
-async def test_progress_may_be_a_number_or_text(desk: Desk, progress: object):
-    await desk.stand({**ITEM, "status": "in-progress", "progress": progress})
-    assert desk.items[1].progress == 0.65
-    await desk.todos("update", todoUpdates=[{"id": 1, "progress": 1}])
-    assert desk.items[1].progress == 1.0
-    await desk.todos("update", todoUpdates=[{"id": 1, "progress": progress}])
-    assert desk.items[1].progress == 0.65
+async def test_progress_may_be_a_number_or_text(harness: Harness, progress: object):
+    await harness.stand({**ITEM, "status": "in-progress", "progress": progress})
+    assert harness.items[1].progress == 0.65
+    await harness.todos("update", todoUpdates=[{"id": 1, "progress": 1}])
+    assert harness.items[1].progress == 1.0
+    await harness.todos("update", todoUpdates=[{"id": 1, "progress": progress}])
+    assert harness.items[1].progress == 0.65
 
 
 @pytest.mark.requirement("todos:forms")
-async def test_lists_may_come_as_json_text_and_names_in_snake_case(desk: Desk):
+async def test_lists_may_come_as_json_text_and_names_in_snake_case(harness: Harness):
     item = {
         **ITEM,
         "id": "1",
@@ -31,13 +31,13 @@ async def test_lists_may_come_as_json_text_and_names_in_snake_case(desk: Desk):
         "can_run_parallel": "true",
         "unknown": 1,
     }
-    done = await desk.todos("write", todoList=json.dumps([item]))
+    done = await harness.todos("write", todoList=json.dumps([item]))
     assert done.finished.ok, done.finished.text
-    assert desk.items[1].status == "in-progress"
-    assert desk.items[1].can_run_parallel
-    done = await desk.todos("add", newTodos=[json.dumps({"title": 5})])
-    assert desk.items[2].title == "5"
-    done = await desk.todos("update", todoUpdates='[{"id": 1, "status": "completed"}]')
+    assert harness.items[1].status == "in-progress"
+    assert harness.items[1].can_run_parallel
+    done = await harness.todos("add", newTodos=[json.dumps({"title": 5})])
+    assert harness.items[2].title == "5"
+    done = await harness.todos("update", todoUpdates='[{"id": 1, "status": "completed"}]')
     assert done.finished.ok
 
 
@@ -48,20 +48,20 @@ async def test_lists_may_come_as_json_text_and_names_in_snake_case(desk: Desk):
 )
 @pytest.mark.parametrize("wrong", ["1. do it", {"id": 1}, 5, None])
 async def test_a_wrong_container_is_told_with_a_correct_call(
-    desk: Desk, operation: str, parameter: str, wrong: object
+    harness: Harness, operation: str, parameter: str, wrong: object
 ):
-    await desk.stand((1, "not-started"))
-    before = desk.items
+    await harness.stand((1, "not-started"))
+    before = harness.items
     for arguments in ({parameter: wrong}, {}):
-        done = await desk.todos(operation, **arguments)
+        done = await harness.todos(operation, **arguments)
         assert not done.finished.ok
         assert f'"operation": "{operation}", "{parameter}": [{{' in done.finished.text
-    assert desk.items == before
+    assert harness.items == before
 
 
 @pytest.mark.requirement("todos:usage")
-async def test_an_unknown_operation_is_told_with_those_there_are(desk: Desk):
-    done = await desk.todos("delete")
+async def test_an_unknown_operation_is_told_with_those_there_are(harness: Harness):
+    done = await harness.todos("delete")
     assert not done.finished.ok
     assert "read, write, update, add" in done.finished.text
 
@@ -90,18 +90,20 @@ CARDS: list[tuple[str, dict[str, Any], str]] = [
 @pytest.mark.requirement("todos:summaries")
 @pytest.mark.parametrize(("operation", "arguments", "summary"), CARDS)
 async def test_the_card_says_what_the_call_does(
-    desk: Desk, operation: str, arguments: dict[str, Any], summary: str
+    harness: Harness, operation: str, arguments: dict[str, Any], summary: str
 ):
-    assert (await desk.todos(operation, **arguments)).finished.summary == summary
+    assert (await harness.todos(operation, **arguments)).finished.summary == summary
 
 
 @pytest.mark.requirement("todos:schema")
-def test_the_schema_names_the_seeds_fields_in_order_and_every_operation_is_serial(desk: Desk):
-    tool = desk.registry.resolve("todo_operations").tool
+def test_the_schema_names_the_seeds_fields_in_order_and_every_operation_is_serial(harness: Harness):
+    tool = harness.registry.resolve("todo_operations").tool
     assert [o.name for o in tool.operations] == ["read", "write", "update", "add"]
     assert {o.schedule for o in tool.operations} == {Schedule.SERIAL}
     function: Any = next(
-        s["function"] for s in desk.registry.schemas if s["function"]["name"] == "todo_operations"
+        s["function"]
+        for s in harness.registry.schemas
+        if s["function"]["name"] == "todo_operations"
     )
     properties = function["parameters"]["properties"]
     fields = ["title", "description", "status", "priority", "dependencies"]

@@ -2,15 +2,15 @@ from typing import Any
 
 import pytest
 
-from tests.todos.desk import Desk
+from tests.todos.harness import Harness
 
 ITEM = {"id": 1, "title": "Map the callers", "status": "not-started"}
 
 
 @pytest.mark.requirement("todos:add")
-async def test_add_numbers_on_from_the_highest_id_and_keeps_what_is_there(desk: Desk):
-    await desk.stand((7, "completed"), (3, "not-started"))
-    done = await desk.todos(
+async def test_add_numbers_on_from_the_highest_id_and_keeps_what_is_there(harness: Harness):
+    await harness.stand((7, "completed"), (3, "not-started"))
+    done = await harness.todos(
         "add", newTodos=[{"title": "One"}, {"title": "Two", "priority": "high"}]
     )
     assert done.finished.text == (
@@ -22,13 +22,13 @@ async def test_add_numbers_on_from_the_highest_id_and_keeps_what_is_there(desk: 
         "  Not started: #3: T3, #8: One, #9: Two\n"
         "  Completed: #7: T7"
     )
-    assert list(desk.items) == [7, 3, 8, 9]
-    assert desk.items[9].priority == "high"
+    assert list(harness.items) == [7, 3, 8, 9]
+    assert harness.items[9].priority == "high"
 
 
 @pytest.mark.requirement("todos:add")
-async def test_add_starts_a_list_and_takes_every_field_even_blocked(desk: Desk):
-    done = await desk.todos(
+async def test_add_starts_a_list_and_takes_every_field_even_blocked(harness: Harness):
+    done = await harness.todos(
         "add",
         newTodos=[
             {"title": "One", "id": 55},
@@ -36,9 +36,9 @@ async def test_add_starts_a_list_and_takes_every_field_even_blocked(desk: Desk):
         ],
     )
     assert done.finished.ok
-    assert desk.statuses == {1: "not-started", 2: "blocked"}
-    assert desk.items[2].blocked_reason == "no key"
-    assert desk.items[2].dependencies == (1,)
+    assert harness.statuses == {1: "not-started", 2: "blocked"}
+    assert harness.items[2].blocked_reason == "no key"
+    assert harness.items[2].dependencies == (1,)
 
 
 @pytest.mark.requirement("todos:add")
@@ -55,17 +55,19 @@ async def test_add_starts_a_list_and_takes_every_field_even_blocked(desk: Desk):
     ],
 )
 async def test_add_stores_nothing_when_an_item_is_wrong(
-    desk: Desk, new: list[dict[str, object]], told: str
+    harness: Harness, new: list[dict[str, object]], told: str
 ):
-    done = await desk.todos("add", newTodos=new)
+    done = await harness.todos("add", newTodos=new)
     assert not done.finished.ok
     assert told in done.finished.text
-    assert desk.items == {}
+    assert harness.items == {}
 
 
 @pytest.mark.requirement("todos:read")
-async def test_read_shows_sections_in_order_sorted_by_id_with_what_each_item_carries(desk: Desk):
-    await desk.stand(
+async def test_read_shows_sections_in_order_sorted_by_id_with_what_each_item_carries(
+    harness: Harness,
+):
+    await harness.stand(
         {**ITEM, "id": 9, "title": "Later", "dependencies": [4]},
         {**ITEM, "id": 4, "title": "Wait", "status": "blocked", "blockedReason": "no key"},
         {
@@ -81,7 +83,7 @@ async def test_read_shows_sections_in_order_sorted_by_id_with_what_each_item_car
         {**ITEM, "id": 8, "title": "Soon", "canRunParallel": True, "parallelGroup": "g"},
         {**ITEM, "status": "completed", "description": "hidden", "priority": "high"},
     )
-    done = await desk.todos("read")
+    done = await harness.todos("read")
     assert done.finished.text == (
         "TODO LIST\n"
         "\n"
@@ -109,20 +111,20 @@ async def test_read_shows_sections_in_order_sorted_by_id_with_what_each_item_car
 
 
 @pytest.mark.requirement("todos:read")
-async def test_read_of_an_empty_list_and_of_a_finished_one_say_so(desk: Desk):
-    empty = await desk.todos("read")
+async def test_read_of_an_empty_list_and_of_a_finished_one_say_so(harness: Harness):
+    empty = await harness.todos("read")
     assert empty.finished.ok
     assert empty.finished.text == "TODO LIST\n\nThe list is empty. Create it with write."
-    await desk.stand((1, "completed"))
-    text = (await desk.todos("read")).finished.text
+    await harness.stand((1, "completed"))
+    text = (await harness.todos("read")).finished.text
     assert "1/1 completed (100.0%)" in text
     assert "All todos are completed." in text
 
 
 @pytest.mark.requirement("todos:write")
-async def test_write_reports_the_state_before_and_after(desk: Desk):
-    await desk.stand((1, "completed"), (2, "not-started"))
-    done = await desk.todos(
+async def test_write_reports_the_state_before_and_after(harness: Harness):
+    await harness.stand((1, "completed"), (2, "not-started"))
+    done = await harness.todos(
         "write",
         todoList=[
             {**ITEM, "status": "completed"},
@@ -146,13 +148,13 @@ async def test_write_reports_the_state_before_and_after(desk: Desk):
 
 
 @pytest.mark.requirement("todos:write")
-async def test_write_of_nothing_empties_a_list_without_completed_items(desk: Desk):
-    await desk.stand((1, "in-progress"))
-    done = await desk.todos("write", todoList=[])
+async def test_write_of_nothing_empties_a_list_without_completed_items(harness: Harness):
+    await harness.stand((1, "in-progress"))
+    done = await harness.todos("write", todoList=[])
     assert done.finished.ok
     assert done.finished.text.endswith("The list is empty now.")
     assert "All todos are completed" not in done.finished.text
-    assert desk.items == {}
+    assert harness.items == {}
 
 
 @pytest.mark.requirement("todos:write")
@@ -190,18 +192,20 @@ async def test_write_of_nothing_empties_a_list_without_completed_items(desk: Des
         ),
     ],
 )
-async def test_write_stores_nothing_when_an_item_is_wrong(desk: Desk, item: Any, told: str):
-    await desk.stand((1, "not-started"))
-    before = desk.items
-    done = await desk.todos("write", todoList=[ITEM, item])
+async def test_write_stores_nothing_when_an_item_is_wrong(harness: Harness, item: Any, told: str):
+    await harness.stand((1, "not-started"))
+    before = harness.items
+    done = await harness.todos("write", todoList=[ITEM, item])
     assert not done.finished.ok
     assert told in done.finished.text
-    assert desk.items == before
+    assert harness.items == before
 
 
 @pytest.mark.requirement("todos:write")
-async def test_write_tells_all_wrong_items_at_once(desk: Desk):
-    done = await desk.todos("write", todoList=[{"id": 1}, 5, {"id": 2, "title": "", "status": "?"}])
+async def test_write_tells_all_wrong_items_at_once(harness: Harness):
+    done = await harness.todos(
+        "write", todoList=[{"id": 1}, 5, {"id": 2, "title": "", "status": "?"}]
+    )
     assert "(3 problems)" in done.finished.text
     assert "Todo #1: title is missing; status is missing" in done.finished.text
     assert "Item at index 1" in done.finished.text
@@ -209,8 +213,8 @@ async def test_write_tells_all_wrong_items_at_once(desk: Desk):
 
 
 @pytest.mark.requirement("todos:cycles")
-async def test_a_cycle_through_write_is_refused_with_its_path(desk: Desk):
-    done = await desk.todos(
+async def test_a_cycle_through_write_is_refused_with_its_path(harness: Harness):
+    done = await harness.todos(
         "write",
         todoList=[{**ITEM, "dependencies": [2]}, {**ITEM, "id": 2, "dependencies": [1]}],
     )
@@ -220,50 +224,50 @@ async def test_a_cycle_through_write_is_refused_with_its_path(desk: Desk):
 
 
 @pytest.mark.requirement("todos:completed-protected")
-async def test_a_write_that_leaves_out_completed_items_is_refused_and_lists_them(desk: Desk):
-    await desk.stand((1, "completed"), (2, "completed"), (3, "not-started"))
-    before = desk.items
-    done = await desk.todos("write", todoList=[{**ITEM, "id": 2}])
+async def test_a_write_that_leaves_out_completed_items_is_refused_and_lists_them(harness: Harness):
+    await harness.stand((1, "completed"), (2, "completed"), (3, "not-started"))
+    before = harness.items
+    done = await harness.todos("write", todoList=[{**ITEM, "id": 2}])
     assert not done.finished.ok
     assert "Todo 1: T1" in done.finished.text
     assert "Todo 2" not in done.finished.text
-    assert desk.items == before
-    assert not (await desk.todos("write", todoList=[])).finished.ok
+    assert harness.items == before
+    assert not (await harness.todos("write", todoList=[])).finished.ok
 
 
 @pytest.mark.requirement("todos:completed-protected")
-async def test_findings_are_told_before_lost_completed_items(desk: Desk):
-    await desk.stand((1, "completed"))
-    done = await desk.todos("write", todoList=[{**ITEM, "id": 2, "dependencies": [9]}])
+async def test_findings_are_told_before_lost_completed_items(harness: Harness):
+    await harness.stand((1, "completed"))
+    done = await harness.todos("write", todoList=[{**ITEM, "id": 2, "dependencies": [9]}])
     assert "depends on todo 9" in done.finished.text
     assert "cannot be deleted" not in done.finished.text
 
 
 @pytest.mark.requirement("todos:completed-protected")
-async def test_a_completed_item_may_be_reopened_and_renamed(desk: Desk):
-    await desk.stand({**ITEM, "status": "completed", "progress": 1.0})
-    done = await desk.todos(
+async def test_a_completed_item_may_be_reopened_and_renamed(harness: Harness):
+    await harness.stand({**ITEM, "status": "completed", "progress": 1.0})
+    done = await harness.todos(
         "update", todoUpdates=[{"id": 1, "status": "not-started", "title": "Again"}]
     )
     assert done.finished.ok
-    assert (desk.items[1].status, desk.items[1].title) == ("not-started", "Again")
-    assert desk.items[1].progress is None
+    assert (harness.items[1].status, harness.items[1].title) == ("not-started", "Again")
+    assert harness.items[1].progress is None
 
 
 @pytest.mark.requirement("todos:hostile-titles")
-async def test_titles_are_stored_as_one_visible_line(desk: Desk):
-    await desk.stand({**ITEM, "title": "a\nb\x1b[2J\u202e", "description": "c\ud800\nd"})
-    assert desk.items[1].title == "a b[2J"
-    assert desk.items[1].description == "c\nd"
-    text = (await desk.todos("read")).finished.text
+async def test_titles_are_stored_as_one_visible_line(harness: Harness):
+    await harness.stand({**ITEM, "title": "a\nb\x1b[2J\u202e", "description": "c\ud800\nd"})
+    assert harness.items[1].title == "a b[2J"
+    assert harness.items[1].description == "c\nd"
+    text = (await harness.todos("read")).finished.text
     assert "\x1b" not in text
     assert "→ c d" in text
 
 
 @pytest.mark.requirement("todos:conversations")
-async def test_each_conversation_has_its_own_list(desk: Desk):
-    await desk.stand((1, "completed"))
-    desk.conversation = type(desk.conversation)("other")
-    desk.storage.conversations.create(desk.conversation, "/ws")
-    assert (await desk.todos("read")).finished.text.endswith("Create it with write.")
-    assert (await desk.todos("write", todoList=[])).finished.ok
+async def test_each_conversation_has_its_own_list(harness: Harness):
+    await harness.stand((1, "completed"))
+    harness.conversation = type(harness.conversation)("other")
+    harness.storage.conversations.create(harness.conversation, "/ws")
+    assert (await harness.todos("read")).finished.text.endswith("Create it with write.")
+    assert (await harness.todos("write", todoList=[])).finished.ok

@@ -11,7 +11,7 @@ from sam_tui.adapters.storage import open_storage
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.todos.item import Subtask, Todo
 from sam_tui.core.todos.rules import validate
-from tests.todos.desk import Desk
+from tests.todos.harness import Harness
 
 ITEM = {"id": 1, "title": "Map the callers", "status": "not-started"}
 PARTS = [
@@ -23,27 +23,29 @@ WHOLE = {**ITEM, "subtasks": PARTS, "estimateMinutes": 90, "evidence": ["call_7"
 
 @pytest.mark.requirement("todos:subtasks", "todos:estimates", "todos:evidence")
 @pytest.mark.parametrize("operation", ["write", "update", "add"])
-async def test_every_operation_takes_subtasks_estimate_and_evidence(desk: Desk, operation: str):
+async def test_every_operation_takes_subtasks_estimate_and_evidence(
+    harness: Harness, operation: str
+):
     fields = {name: WHOLE[name] for name in ("subtasks", "estimateMinutes", "evidence")}
     if operation == "update":
-        await desk.stand((1, "not-started"))
+        await harness.stand((1, "not-started"))
     name = {"write": "todoList", "update": "todoUpdates", "add": "newTodos"}[operation]
-    done = await desk.todos(operation, **{name: [{**ITEM, **fields}]})
+    done = await harness.todos(operation, **{name: [{**ITEM, **fields}]})
     assert done.finished.ok, done.finished.text
-    item = desk.items[1]
+    item = harness.items[1]
     assert item.subtasks == (Subtask(1, "Read", "completed"), Subtask(2, "Draw"))
     assert item.estimate_minutes == 90
     assert item.evidence == ("call_7", "src/a.py")
 
 
 @pytest.mark.requirement("todos:subtasks", "todos:estimates", "todos:evidence")
-async def test_read_shows_them_indented_under_their_item(desk: Desk):
-    await desk.stand(
+async def test_read_shows_them_indented_under_their_item(harness: Harness):
+    await harness.stand(
         WHOLE,
         {**ITEM, "id": 2, "status": "completed", "evidence": ["make test"], "estimateMinutes": 5},
         {**ITEM, "id": 3, "estimateMinutes": 30},
     )
-    text = (await desk.todos("read")).finished.text
+    text = (await harness.todos("read")).finished.text
     assert "Progress: 1/3 completed (33.3%)\nEstimated time left: 2 h\n" in text
     assert (
         "  1. Map the callers [Estimate: 1 h 30 min]\n"
@@ -57,54 +59,54 @@ async def test_read_shows_them_indented_under_their_item(desk: Desk):
 
 
 @pytest.mark.requirement("todos:parts-kept")
-async def test_a_write_that_leaves_them_out_keeps_them(desk: Desk):
-    await desk.stand(WHOLE)
-    await desk.stand({**ITEM, "title": "Map", "status": "in-progress"}, {**ITEM, "id": 2})
-    item = desk.items[1]
+async def test_a_write_that_leaves_them_out_keeps_them(harness: Harness):
+    await harness.stand(WHOLE)
+    await harness.stand({**ITEM, "title": "Map", "status": "in-progress"}, {**ITEM, "id": 2})
+    item = harness.items[1]
     assert (item.title, item.status) == ("Map", "in-progress")
     assert len(item.subtasks) == 2
     assert (item.estimate_minutes, item.evidence) == (90, ("call_7", "src/a.py"))
-    assert desk.items[2].subtasks == ()
+    assert harness.items[2].subtasks == ()
 
 
 @pytest.mark.requirement("todos:parts-kept")
-async def test_a_write_that_gives_them_replaces_them(desk: Desk):
-    await desk.stand(WHOLE)
-    await desk.stand({
+async def test_a_write_that_gives_them_replaces_them(harness: Harness):
+    await harness.stand(WHOLE)
+    await harness.stand({
         **ITEM,
         "subtasks": [{"id": 2, "status": "completed"}],
         "evidence": [],
         "estimateMinutes": 0,
     })
-    item = desk.items[1]
+    item = harness.items[1]
     assert item.subtasks == (Subtask(2, "Draw", "completed"),)
     assert (item.estimate_minutes, item.evidence) == (None, ())
 
 
 @pytest.mark.requirement("todos:subtasks")
-async def test_update_changes_subtasks_by_id_and_appends_what_has_none(desk: Desk):
-    await desk.stand(WHOLE)
+async def test_update_changes_subtasks_by_id_and_appends_what_has_none(harness: Harness):
+    await harness.stand(WHOLE)
     change = [{"id": 2, "status": "completed"}, {"title": "Show"}, "Tell"]
-    done = await desk.todos("update", todoUpdates=[{"id": 1, "subtasks": change}])
+    done = await harness.todos("update", todoUpdates=[{"id": 1, "subtasks": change}])
     assert "subtasks: 2/4 completed" in done.finished.text
-    assert desk.items[1].subtasks == (
+    assert harness.items[1].subtasks == (
         Subtask(1, "Read", "completed"),
         Subtask(2, "Draw", "completed"),
         Subtask(3, "Show"),
         Subtask(4, "Tell"),
     )
     none: list[object] = []
-    await desk.todos("update", todoUpdates=[{"id": 1, "subtasks": none}])
-    assert desk.items[1].subtasks == ()
+    await harness.todos("update", todoUpdates=[{"id": 1, "subtasks": none}])
+    assert harness.items[1].subtasks == ()
 
 
 @pytest.mark.requirement("todos:subtasks")
-async def test_completing_an_item_with_open_subtasks_is_stored_and_warned_of_once(desk: Desk):
-    await desk.stand(WHOLE)
-    done = await desk.todos("update", todoUpdates=[{"id": 1, "status": "completed"}])
+async def test_completing_an_item_with_open_subtasks_is_stored_and_warned_of_once(harness: Harness):
+    await harness.stand(WHOLE)
+    done = await harness.todos("update", todoUpdates=[{"id": 1, "status": "completed"}])
     assert done.finished.ok
     assert "Todo 1 is completed with open subtasks: 1.2" in done.finished.text
-    again = await desk.todos("update", todoUpdates=[{"id": 1, "description": "x"}])
+    again = await harness.todos("update", todoUpdates=[{"id": 1, "description": "x"}])
     assert "open subtasks" not in again.finished.text
 
 
@@ -131,12 +133,12 @@ async def test_completing_an_item_with_open_subtasks_is_stored_and_warned_of_onc
     ],
 )
 async def test_what_breaks_their_rules_is_told_and_nothing_is_stored(
-    desk: Desk, fields: dict[str, Any], told: str
+    harness: Harness, fields: dict[str, Any], told: str
 ):
-    done = await desk.todos("write", todoList=[{**ITEM, **fields}])
+    done = await harness.todos("write", todoList=[{**ITEM, **fields}])
     assert not done.finished.ok
     assert told in done.finished.text
-    assert desk.items == {}
+    assert harness.items == {}
 
 
 @pytest.mark.requirement("todos:estimates")
@@ -146,14 +148,14 @@ def test_an_estimate_is_a_finite_number_above_zero(estimate: float):
 
 
 @pytest.mark.requirement("todos:evidence", "todos:hostile-titles")
-async def test_evidence_and_subtask_titles_are_single_visible_lines(desk: Desk):
-    await desk.stand({
+async def test_evidence_and_subtask_titles_are_single_visible_lines(harness: Harness):
+    await harness.stand({
         **ITEM,
         "evidence": ["a\n\x1b[2Jb\u202e", " ", "a [2Jb", "c"],
         "subtasks": json.dumps([{"title": "one\ntwo\u202e"}]),
     })
-    assert desk.items[1].evidence == ("a [2Jb", "c")
-    assert desk.items[1].subtasks == (Subtask(1, "one two"),)
+    assert harness.items[1].evidence == ("a [2Jb", "c")
+    assert harness.items[1].subtasks == (Subtask(1, "one two"),)
 
 
 @pytest.mark.requirement("todos:parts-stored")

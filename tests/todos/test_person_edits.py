@@ -31,7 +31,7 @@ from sam_tui.core.todos.edits import EditKind, EditSpan, TodoEdit, differences, 
 from sam_tui.core.todos.item import TODO_STATUSES, Todo
 from sam_tui.core.todos.rules import validate
 from tests.fakes.engine_kit import Piece, RawModel, calls
-from tests.todos.desk import Desk
+from tests.todos.harness import Harness
 
 LIST = (Todo(1, "One", status="completed"), Todo(2, "Two", status="in-progress"), Todo(3, "Three"))
 
@@ -114,19 +114,21 @@ def test_no_sequence_of_edits_breaks_the_rules(sequence: list[TodoEdit]):
 
 
 @pytest.mark.requirement("todos:person-delta")
-async def test_an_edit_is_announced_and_one_that_changes_nothing_is_not(desk: Desk):
-    await desk.stand((1, "not-started"))
-    desk.events.drain()
-    assert desk.board.edit(desk.conversation, TodoEdit("cycle", 1))
-    assert not desk.board.edit(desk.conversation, TodoEdit("up", 1))
-    changed = [e for e in desk.events.drain() if isinstance(e, TodosChanged)]
-    assert changed == [TodosChanged(desk.conversation, desk.board.items(desk.conversation))]
+async def test_an_edit_is_announced_and_one_that_changes_nothing_is_not(harness: Harness):
+    await harness.stand((1, "not-started"))
+    harness.events.drain()
+    assert harness.board.edit(harness.conversation, TodoEdit("cycle", 1))
+    assert not harness.board.edit(harness.conversation, TodoEdit("up", 1))
+    changed = [e for e in harness.events.drain() if isinstance(e, TodosChanged)]
+    assert changed == [
+        TodosChanged(harness.conversation, harness.board.items(harness.conversation))
+    ]
 
 
 @pytest.mark.requirement("todos:person-delta")
-async def test_what_was_undone_is_not_told_and_the_rest_is_told_as_one_change(desk: Desk):
-    await desk.stand((1, "not-started"), (2, "not-started"))
-    here, board = desk.conversation, desk.board
+async def test_what_was_undone_is_not_told_and_the_rest_is_told_as_one_change(harness: Harness):
+    await harness.stand((1, "not-started"), (2, "not-started"))
+    here, board = harness.conversation, harness.board
     for _ in range(3):
         board.edit(here, TodoEdit("cycle", 1))
     assert board.edits_to_tell(here, new_message=True).spans == ()
@@ -139,13 +141,13 @@ async def test_what_was_undone_is_not_told_and_the_rest_is_told_as_one_change(de
 
 
 @pytest.mark.requirement("todos:person-delta")
-async def test_edits_wait_for_the_model_over_a_restart(tmp_path: Path, desk: Desk):
-    await desk.stand((1, "not-started"))
-    desk.board.edit(desk.conversation, TodoEdit("cycle", 1))
+async def test_edits_wait_for_the_model_over_a_restart(tmp_path: Path, harness: Harness):
+    await harness.stand((1, "not-started"))
+    harness.board.edit(harness.conversation, TodoEdit("cycle", 1))
     storage = open_storage(tmp_path / "data")
-    board = TodoBoard(storage.todos, Bus(), desk.clock)
-    assert len(board.edits_to_tell(desk.conversation, new_message=True).spans) == 1
-    assert board.edits_to_tell(desk.conversation, new_message=True).spans == ()
+    board = TodoBoard(storage.todos, Bus(), harness.clock)
+    assert len(board.edits_to_tell(harness.conversation, new_message=True).spans) == 1
+    assert board.edits_to_tell(harness.conversation, new_message=True).spans == ()
     storage.close()
 
 
@@ -165,23 +167,23 @@ class Meddled(RawModel):
             yield delta
 
 
-def session_over(desk: Desk, model: RawModel) -> Session:
-    """A real session over the desk, with the reminder that knows the board."""
+def session_over(harness: Harness, model: RawModel) -> Session:
+    """A real session over the harness, with the reminder that knows the board."""
     engine = TurnEngine(
-        desk.executor,
+        harness.executor,
         RequestBuilder(
             "system",
-            desk.registry.schemas_json,
-            Injectors([TodoListReminder(desk.board)], desk.storage.reminders),
-            desk.board,
+            harness.registry.schemas_json,
+            Injectors([TodoListReminder(harness.board)], harness.storage.reminders),
+            harness.board,
         ),
-        desk.bus,
-        desk.clock,
+        harness.bus,
+        harness.clock,
         RetryPolicy(),
         Budgets(),
-        Room(desk.storage.archive, desk.bus),
+        Room(harness.storage.archive, harness.bus),
     )
-    history = History(desk.storage.conversations, desk.conversation)
+    history = History(harness.storage.conversations, harness.conversation)
     return Session(engine, history, model, limits=Limits(20))
 
 
@@ -217,14 +219,14 @@ def extends(model: RawModel) -> bool:
 
 
 @pytest.mark.requirement("todos:person-delta")
-async def test_an_edit_between_two_turns_reaches_the_model_once(desk: Desk):
-    await desk.stand((1, "completed"), (2, "not-started"), (3, "not-started"))
+async def test_an_edit_between_two_turns_reaches_the_model_once(harness: Harness):
+    await harness.stand((1, "completed"), (2, "not-started"), (3, "not-started"))
     model = RawModel(SAY, think("k1"), read("k2"), SAY, SAY)
-    session = session_over(desk, model)
+    session = session_over(harness, model)
     await session.run("go")
-    desk.board.edit(desk.conversation, TodoEdit("remove", 1))
-    desk.board.edit(desk.conversation, TodoEdit("retitle", 2, "</todoList> Zwei"))
-    desk.board.edit(desk.conversation, TodoEdit("up", 3))
+    harness.board.edit(harness.conversation, TodoEdit("remove", 1))
+    harness.board.edit(harness.conversation, TodoEdit("retitle", 2, "</todoList> Zwei"))
+    harness.board.edit(harness.conversation, TodoEdit("up", 3))
     await session.run("go on")
     line = (
         "The person changed the list: removed [1] T1; [2] T2 is now called [2] ‹/todoList› Zwei;"
@@ -239,14 +241,14 @@ async def test_an_edit_between_two_turns_reaches_the_model_once(desk: Desk):
 
 
 @pytest.mark.requirement("todos:person-delta")
-async def test_an_edit_in_the_middle_of_a_tool_loop_reaches_the_model_once(desk: Desk):
-    await desk.stand((1, "in-progress"), (2, "not-started"))
+async def test_an_edit_in_the_middle_of_a_tool_loop_reaches_the_model_once(harness: Harness):
+    await harness.stand((1, "in-progress"), (2, "not-started"))
 
     def add() -> None:
-        desk.board.edit(desk.conversation, TodoEdit("add", title="Write it down"))
+        harness.board.edit(harness.conversation, TodoEdit("add", title="Write it down"))
 
     model = Meddled(think("k1"), think("k2"), read("k3"), SAY, SAY, meddle={1: add})
-    session = session_over(desk, model)
+    session = session_over(harness, model)
     await session.run("go")
     line = "The person changed the list: added [3] Write it down."
     assert deltas(session) == [line]
@@ -265,46 +267,46 @@ async def test_an_edit_in_the_middle_of_a_tool_loop_reaches_the_model_once(desk:
 
 
 @pytest.mark.requirement("todos:person-delta")
-async def test_an_edit_that_the_model_writes_over_unseen_is_told_all_the_same(desk: Desk):
-    await desk.stand((1, "in-progress"), (2, "not-started"))
+async def test_an_edit_that_the_model_writes_over_unseen_is_told_all_the_same(harness: Harness):
+    await harness.stand((1, "in-progress"), (2, "not-started"))
 
     def rename() -> None:
-        desk.board.edit(desk.conversation, TodoEdit("retitle", 2, "Zwei"))
+        harness.board.edit(harness.conversation, TodoEdit("retitle", 2, "Zwei"))
 
     model = Meddled(update("k1", 1, "completed"), SAY, meddle={0: rename})
-    session = session_over(desk, model)
+    session = session_over(harness, model)
     await session.run("go")
     assert deltas(session) == ["The person changed the list: [2] T2 is now called [2] Zwei."]
-    assert desk.statuses == {1: "completed", 2: "not-started"}
+    assert harness.statuses == {1: "completed", 2: "not-started"}
     assert len(nudges(session)) == 2
 
 
-async def opened(desk: Desk) -> InquiryId:
+async def opened(harness: Harness) -> InquiryId:
     """The question that somebody is asked next."""
     while True:
-        for event in await desk.events.batch():
+        for event in await harness.events.batch():
             if isinstance(event, InquiryOpened):
                 return event.inquiry.id
 
 
 @pytest.mark.requirement("todos:person-delta")
-async def test_an_edit_repeated_after_the_model_undid_it_is_told_again(attended: Desk):
-    desk = attended
-    await desk.stand((1, "not-started"), (2, "not-started"))
+async def test_an_edit_repeated_after_the_model_undid_it_is_told_again(attended: Harness):
+    harness = attended
+    await harness.stand((1, "not-started"), (2, "not-started"))
 
     def begin() -> None:
-        desk.board.edit(desk.conversation, TodoEdit("cycle", 1))
+        harness.board.edit(harness.conversation, TodoEdit("cycle", 1))
 
     undo = {"operation": "update", "todoUpdates": [{"id": 1, "status": "not-started"}]}
     ask = {"prompt": "Why?"}
     pair = calls(("todo_operations", undo), ("user_collaboration", ask), ids=["k1", "k2"])
     model = Meddled(think("k0"), pair, SAY, meddle={0: begin})
-    session = session_over(desk, model)
+    session = session_over(harness, model)
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(session.run("go"))
-        question = await opened(desk)
+        question = await opened(harness)
         begin()
-        desk.inquiries.answer(question, Reply("because"))
+        harness.inquiries.answer(question, Reply("because"))
     first, second = deltas(session)
     assert first == "The person changed the list: [1] T1 is now in-progress."
     assert second == "The person changed the list again (2): [1] T1 is now in-progress."
@@ -312,10 +314,10 @@ async def test_an_edit_repeated_after_the_model_undid_it_is_told_again(attended:
 
 
 @pytest.mark.requirement("todos:person-delta")
-async def test_a_list_that_the_person_emptied_is_told_empty_and_then_no_more(desk: Desk):
-    await desk.stand((1, "completed"))
-    desk.board.edit(desk.conversation, TodoEdit("remove", 1))
-    session = session_over(desk, RawModel(SAY, SAY))
+async def test_a_list_that_the_person_emptied_is_told_empty_and_then_no_more(harness: Harness):
+    await harness.stand((1, "completed"))
+    harness.board.edit(harness.conversation, TodoEdit("remove", 1))
+    session = session_over(harness, RawModel(SAY, SAY))
     await session.run("go")
     await session.run("go on")
     (only,) = nudges(session)
@@ -325,8 +327,8 @@ async def test_a_list_that_the_person_emptied_is_told_empty_and_then_no_more(des
 
 
 @pytest.mark.requirement("todos:one-nudge")
-async def test_there_is_never_more_than_one_nudge_for_a_change(desk: Desk):
-    await desk.stand((1, "not-started"), (2, "not-started"))
+async def test_there_is_never_more_than_one_nudge_for_a_change(harness: Harness):
+    await harness.stand((1, "not-started"), (2, "not-started"))
     plan = [
         update("k0", 1, "in-progress"),  # a change
         think("k1"),
@@ -340,11 +342,11 @@ async def test_there_is_never_more_than_one_nudge_for_a_change(desk: Desk):
     ]
 
     def twice() -> None:
-        desk.board.edit(desk.conversation, TodoEdit("cycle", 2))
-        desk.board.edit(desk.conversation, TodoEdit("retitle", 2, "Zwei"))
+        harness.board.edit(harness.conversation, TodoEdit("cycle", 2))
+        harness.board.edit(harness.conversation, TodoEdit("retitle", 2, "Zwei"))
 
     model = Meddled(*plan, meddle={6: twice})
-    session = session_over(desk, model)
+    session = session_over(harness, model)
     await session.run("go")
     after_calls = [
         earlier.call_id if isinstance(earlier, ToolMessage) else None
@@ -359,11 +361,11 @@ async def test_there_is_never_more_than_one_nudge_for_a_change(desk: Desk):
 
 
 @pytest.mark.requirement("todos:one-nudge")
-async def test_several_calls_of_one_answer_are_one_change_and_one_nudge(desk: Desk):
-    await desk.stand((1, "not-started"), (2, "not-started"))
+async def test_several_calls_of_one_answer_are_one_change_and_one_nudge(harness: Harness):
+    await harness.stand((1, "not-started"), (2, "not-started"))
     change = {"operation": "update", "todoUpdates": [{"id": 1, "status": "completed"}]}
     more = {"operation": "add", "newTodos": [{"title": "Three"}]}
     both = calls(("todo_operations", change), ("todo_operations", more), ids=["k0", "k1"])
-    session = session_over(desk, RawModel(both, think("k2"), SAY))
+    session = session_over(harness, RawModel(both, think("k2"), SAY))
     await session.run("go")
     assert len(nudges(session)) == 2

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sam_tools.history import ReadToolResult
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.tooling.contract import Permit, ToolContext
-from tests.todos.desk import Desk
+from tests.todos.harness import Harness
 
 TEXT = "".join(f"line {n} é中👩\u200d👧\n" for n in range(3_000))
 
@@ -17,14 +17,16 @@ def content(chunk: str) -> str:
     return chunk.partition("--- Content ---\n")[2].rpartition("\n--- End Content ---")[0]
 
 
-def keep(desk: Desk, text: str, call: str = "call_big") -> None:
-    desk.storage.results.save(desk.conversation, CallId(call), text)
+def keep(harness: Harness, text: str, call: str = "call_big") -> None:
+    harness.storage.results.save(harness.conversation, CallId(call), text)
 
 
 @pytest.mark.requirement("todos:result-chunk")
-async def test_a_slice_has_its_place_and_how_to_go_on(desk: Desk):
-    keep(desk, "abcdefghij")
-    done = await desk.call("read_tool_result", {"toolCallId": "call_big", "offset": 2, "length": 3})
+async def test_a_slice_has_its_place_and_how_to_go_on(harness: Harness):
+    keep(harness, "abcdefghij")
+    done = await harness.call(
+        "read_tool_result", {"toolCallId": "call_big", "offset": 2, "length": 3}
+    )
     assert done.finished.text == (
         "[TOOL_RESULT_CHUNK]\n"
         "Tool Call ID: call_big\n"
@@ -47,19 +49,19 @@ async def test_a_slice_has_its_place_and_how_to_go_on(desk: Desk):
         "totalLength": 10,
         "hasMore": True,
     }
-    last = await desk.call("read_tool_result", {"toolCallId": "call_big", "offset": "5"})
+    last = await harness.call("read_tool_result", {"toolCallId": "call_big", "offset": "5"})
     assert "Has More: false\n\n--- Content ---\nfghij\n" in last.finished.text
     assert "Next Offset" not in last.finished.text
     assert last.finished.text.endswith("This is the end of the result.")
 
 
 @pytest.mark.requirement("todos:result-chunk")
-async def test_slices_are_code_points_and_together_are_the_whole(desk: Desk):
-    keep(desk, TEXT)
+async def test_slices_are_code_points_and_together_are_the_whole(harness: Harness):
+    keep(harness, TEXT)
     parts: list[str] = []
     offset = 0
     while True:
-        done = await desk.call("read_tool_result", {"toolCallId": "call_big", "offset": offset})
+        done = await harness.call("read_tool_result", {"toolCallId": "call_big", "offset": offset})
         parts.append(content(done.finished.text))
         if not done.data["hasMore"]:
             break
@@ -69,23 +71,23 @@ async def test_slices_are_code_points_and_together_are_the_whole(desk: Desk):
 
 
 @pytest.mark.requirement("todos:result-chunk")
-async def test_a_slice_is_capped_at_32768_and_never_stored_again_itself(desk: Desk):
-    keep(desk, TEXT * 2)
-    done = await desk.call("read_tool_result", {"toolCallId": "call_big", "length": 10**9})
+async def test_a_slice_is_capped_at_32768_and_never_stored_again_itself(harness: Harness):
+    keep(harness, TEXT * 2)
+    done = await harness.call("read_tool_result", {"toolCallId": "call_big", "length": 10**9})
     assert content(done.finished.text) == (TEXT * 2)[:32_768]
     assert "[TOOL_RESULT_STORED" not in done.finished.text
-    assert desk.storage.results.calls(desk.conversation) == ["call_big"]
+    assert harness.storage.results.calls(harness.conversation) == ["call_big"]
 
 
 @pytest.mark.requirement("todos:result-empty")
-async def test_an_empty_result_can_be_read_and_the_end_is_no_error(desk: Desk):
-    keep(desk, "")
-    done = await desk.call("read_tool_result", {"toolCallId": "call_big"})
+async def test_an_empty_result_can_be_read_and_the_end_is_no_error(harness: Harness):
+    keep(harness, "")
+    done = await harness.call("read_tool_result", {"toolCallId": "call_big"})
     assert done.finished.ok
     assert "Total Length: 0\nHas More: false" in done.finished.text
     assert done.finished.text.endswith("The result is empty.")
-    keep(desk, "abc")
-    end = await desk.call("read_tool_result", {"toolCallId": "call_big", "offset": 3})
+    keep(harness, "abc")
+    end = await harness.call("read_tool_result", {"toolCallId": "call_big", "offset": 3})
     assert end.finished.ok
     assert "Length: 0\n" in end.finished.text
     assert end.finished.text.endswith("This is the end: nothing follows.")
@@ -96,10 +98,10 @@ async def test_an_empty_result_can_be_read_and_the_end_is_no_error(desk: Desk):
     "arguments", [{"offset": 4}, {"offset": -1}, {"length": 0}, {"length": -5}, {"offset": "x"}]
 )
 async def test_places_outside_the_result_are_wrong_arguments(
-    desk: Desk, arguments: dict[str, object]
+    harness: Harness, arguments: dict[str, object]
 ):
-    keep(desk, "abc")
-    done = await desk.call("read_tool_result", {"toolCallId": "call_big", **arguments})
+    keep(harness, "abc")
+    done = await harness.call("read_tool_result", {"toolCallId": "call_big", **arguments})
     assert not done.finished.ok
     assert next(iter(arguments)) in done.finished.text
 
@@ -122,10 +124,10 @@ async def test_places_outside_the_result_are_wrong_arguments(
     ],
 )
 async def test_an_id_that_could_be_a_path_is_refused_before_it_is_looked_up(
-    desk: Desk, hostile: str
+    harness: Harness, hostile: str
 ):
-    keep(desk, "secret", hostile)
-    done = await desk.call("read_tool_result", {"toolCallId": hostile})
+    keep(harness, "secret", hostile)
+    done = await harness.call("read_tool_result", {"toolCallId": hostile})
     assert not done.finished.ok
     assert "secret" not in done.finished.text
     assert "not the id of a result" in done.finished.text
@@ -133,47 +135,48 @@ async def test_an_id_that_could_be_a_path_is_refused_before_it_is_looked_up(
 
 @pytest.mark.requirement("todos:result-ids")
 @pytest.mark.parametrize("real", ["toolu_01AbC", "call-5f0c", "functions.read_file:0", "0"])
-async def test_ids_as_providers_make_them_are_taken(desk: Desk, real: str):
-    keep(desk, "here", real)
+async def test_ids_as_providers_make_them_are_taken(harness: Harness, real: str):
+    keep(harness, "here", real)
     assert (
-        content((await desk.call("read_tool_result", {"toolCallId": real})).finished.text) == "here"
+        content((await harness.call("read_tool_result", {"toolCallId": real})).finished.text)
+        == "here"
     )
 
 
 @pytest.mark.requirement("todos:result-ids")
-async def test_an_unknown_id_is_told_with_the_nearest_ones(desk: Desk):
+async def test_an_unknown_id_is_told_with_the_nearest_ones(harness: Harness):
     for call in ("call_aaaa1", "call_aaaa2", "call_aaab3", "call_aaaa4", "call_zzzzzzzz"):
-        keep(desk, "x", call)
-    done = await desk.call("read_tool_result", {"toolCallId": "call_aaaa"})
+        keep(harness, "x", call)
+    done = await harness.call("read_tool_result", {"toolCallId": "call_aaaa"})
     assert not done.finished.ok
     assert "Did you mean call_aaaa1, call_aaaa2, call_aaaa4?" in done.finished.text
-    far = await desk.call("read_tool_result", {"toolCallId": "something_else"})
+    far = await harness.call("read_tool_result", {"toolCallId": "something_else"})
     assert "Did you mean" not in far.finished.text
 
 
 @pytest.mark.requirement("todos:result-ids")
-async def test_another_conversations_result_is_not_found(desk: Desk):
+async def test_another_conversations_result_is_not_found(harness: Harness):
     other = ConversationId("other")
-    desk.storage.conversations.create(other, "/ws")
-    desk.storage.results.save(other, CallId("call_theirs"), "secret")
-    done = await desk.call("read_tool_result", {"toolCallId": "call_theirs"})
+    harness.storage.conversations.create(other, "/ws")
+    harness.storage.results.save(other, CallId("call_theirs"), "secret")
+    done = await harness.call("read_tool_result", {"toolCallId": "call_theirs"})
     assert not done.finished.ok
     assert "secret" not in done.finished.text
     assert "Nothing is stored in this conversation yet." in done.finished.text
 
 
 @pytest.mark.requirement("todos:result-chunk")
-async def test_the_hint_of_a_clipped_result_leads_to_the_rest(desk: Desk):
-    await desk.stand(
+async def test_the_hint_of_a_clipped_result_leads_to_the_rest(harness: Harness):
+    await harness.stand(
         *(
             {"id": n, "title": f"Item {n} {'x' * 200}", "status": "not-started"}
             for n in range(1, 61)
         )
     )
-    whole = await desk.todos("read")
+    whole = await harness.todos("read")
     hint = re.search(r'read_tool_result\(toolCallId="(\w+)", offset=(\d+)\)', whole.finished.text)
     assert hint is not None
-    rest = await desk.call(
+    rest = await harness.call(
         "read_tool_result", {"toolCallId": hint[1], "offset": hint[2], "length": 32_000}
     )
     shown = whole.finished.text.partition("\n")[2][: int(hint[2])]

@@ -7,7 +7,7 @@ import pytest
 
 from sam_tui.adapters.web import GuardedWeb
 from tests.fakes.web_server import WebServer
-from tests.web.desk import Desk
+from tests.web.harness import Harness
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def web(site: WebServer) -> GuardedWeb:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, site: WebServer) -> Iterator[Desk]:
+def harness(tmp_path: Path, site: WebServer) -> Iterator[Harness]:
     """The tools over real parts."""
-    desk = Desk(tmp_path, site)
-    yield desk
-    desk.storage.close()
+    harness = Harness(tmp_path, site)
+    yield harness
+    harness.storage.close()

@@ -12,7 +12,7 @@ from sam_tui.adapters.web import GuardedWeb
 from sam_tui.core.errors import ConfigurationError, ToolError
 from sam_tui.core.ports.web import ImageOrder
 from tests.fakes.web_server import Answer, Asked, WebServer, answered, moved
-from tests.web.desk import Desk
+from tests.web.harness import Harness
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels"
 JPEG = b"\xff\xd8\xff\xe0" + b"pixels"
@@ -27,16 +27,16 @@ def drawn(*images: bytes, **fields: Any) -> Answer:
 
 @pytest.mark.requirement("images:generate")
 async def test_images_are_asked_for_as_ordered_and_written_into_the_workspace(
-    desk: Desk, site: WebServer
+    harness: Harness, site: WebServer
 ) -> None:
     site.routes["/v1/images/generations"] = drawn(PNG, JPEG, revised_prompt="a red cat")
-    got = await desk.done(
+    got = await harness.done(
         "image_generation", operation="generate", prompt="a cat", image_count=2, aspect_ratio="16:9"
     )
     paths = got.data["imagePaths"]
     assert [Path(path).suffix for path in paths] == [".png", ".jpg"]
-    assert (desk.workspace / paths[0]).read_bytes() == PNG
-    assert (desk.workspace / paths[1]).read_bytes() == JPEG
+    assert (harness.workspace / paths[0]).read_bytes() == PNG
+    assert (harness.workspace / paths[1]).read_bytes() == JPEG
     assert paths[0].startswith("images/")
     assert "a red cat" in got.finished.text
     asked = site.asked[0]
@@ -47,9 +47,9 @@ async def test_images_are_asked_for_as_ordered_and_written_into_the_workspace(
 
 
 @pytest.mark.requirement("images:generate")
-async def test_every_argument_reaches_the_provider(desk: Desk, site: WebServer) -> None:
+async def test_every_argument_reaches_the_provider(harness: Harness, site: WebServer) -> None:
     site.routes["/v1/images/generations"] = drawn(PNG)
-    got = await desk.done(
+    got = await harness.done(
         "image_generation", prompt="x", operation="generate", width=512, height=256, model="other",
         output_path="art/new",
     )  # fmt: skip
@@ -59,17 +59,17 @@ async def test_every_argument_reaches_the_provider(desk: Desk, site: WebServer) 
 
 @pytest.mark.requirement("images:guarded")
 async def test_a_folder_outside_the_workspace_is_asked_for_and_nothing_is_made_without_it(
-    desk: Desk, site: WebServer, tmp_path: Path
+    harness: Harness, site: WebServer, tmp_path: Path
 ) -> None:
     site.routes["/v1/images/generations"] = drawn(PNG)
     for path in (str(tmp_path / "elsewhere"), "../elsewhere", "~/art"):
-        told = await desk.refused(
+        told = await harness.refused(
             "image_generation", operation="generate", prompt="x", output_path=path
         )
         assert "outside the workspace" in told
     assert site.asked == []
-    (desk.workspace / "file").write_text("x", encoding="utf-8")
-    told = await desk.refused(
+    (harness.workspace / "file").write_text("x", encoding="utf-8")
+    told = await harness.refused(
         "image_generation", operation="generate", prompt="x", output_path="file"
     )
     assert "is not a folder" in told
@@ -92,16 +92,16 @@ async def test_a_folder_outside_the_workspace_is_asked_for_and_nothing_is_made_w
     ],
 )
 async def test_what_the_provider_refuses_is_told(
-    desk: Desk, site: WebServer, answer: Answer, words: str
+    harness: Harness, site: WebServer, answer: Answer, words: str
 ) -> None:
     site.routes["/v1/images/generations"] = answer
-    told = await desk.refused("image_generation", operation="generate", prompt="x")
+    told = await harness.refused("image_generation", operation="generate", prompt="x")
     assert words in told
-    assert not (desk.workspace / "images").exists()
+    assert not (harness.workspace / "images").exists()
 
 
 @pytest.mark.requirement("images:refusals")
-async def test_arguments_out_of_range_are_refused(desk: Desk, site: WebServer) -> None:
+async def test_arguments_out_of_range_are_refused(harness: Harness, site: WebServer) -> None:
     for wrong in (
         {"prompt": " "},
         {"prompt": "x", "image_count": 5},
@@ -110,7 +110,7 @@ async def test_arguments_out_of_range_are_refused(desk: Desk, site: WebServer) -
         {"prompt": "x", "width": 512, "height": 512, "aspect_ratio": "1:1"},
         {"prompt": "x", "aspect_ratio": "5:1"},
     ):
-        await desk.refused("image_generation", operation="generate", **wrong)
+        await harness.refused("image_generation", operation="generate", **wrong)
     assert site.asked == []
 
 

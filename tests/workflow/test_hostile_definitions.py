@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from sam_tui.core.workflow.refusals import WorkflowRefused
-from tests.outside.conftest import Desk
-from tests.outside.conftest import desk as desk
+from tests.outside.conftest import Harness
 from tests.outside.conftest import folder as folder
+from tests.outside.conftest import harness as harness
 from tests.workflow.bench import Bench, code_of, ticket
 
 STARTS = """---
@@ -32,20 +32,20 @@ def plant(workspace: Path, name: str = "innocent") -> Path:
 
 @pytest.mark.requirement("workflow:trust")
 async def test_a_projects_workflow_is_used_only_in_a_folder_that_is_trusted_as_it_is(
-    desk: Desk,
+    harness: Harness,
 ) -> None:
-    path = plant(desk.folder / "ws")
-    desk.open()
-    refused = (await desk.call("workflow.start", name="innocent")).finished
+    path = plant(harness.folder / "ws")
+    harness.open()
+    refused = (await harness.call("workflow.start", name="innocent")).finished
     assert not refused.ok and "sam-tui trust" in refused.text
-    assert "innocent" not in [v.name for v in desk.runtime.workflows.workflows().catalog.views()]
-    desk.runtime.trust.trust()
-    assert (await desk.call("workflow.start", name="innocent")).finished.ok
+    assert "innocent" not in [v.name for v in harness.runtime.workflows.workflows().catalog.views()]
+    harness.runtime.trust.trust()
+    assert (await harness.call("workflow.start", name="innocent")).finished.ok
     path.write_text(path.read_text("utf-8").replace("began", "again"), "utf-8")
-    refused = (await desk.call("workflow.start", name="innocent")).finished
+    refused = (await harness.call("workflow.start", name="innocent")).finished
     assert not refused.ok and "sam-tui trust" in refused.text
-    assert desk.runtime.trust.state == "changed"
-    assert not (desk.folder / "ws/began").exists()
+    assert harness.runtime.trust.state == "changed"
+    assert not (harness.folder / "ws/began").exists()
 
 
 @pytest.mark.requirement("workflow:trust")

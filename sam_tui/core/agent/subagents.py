@@ -86,9 +86,9 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What errands need of the outside: ``system`` raises ``UsageError`` for an unknown prompt.
+    """What assignments need of the outside: ``system`` raises ``UsageError`` for an unknown prompt.
 
-    ``engine`` is asked for when an assignment begins: its tools, prompts and bus are shared by errands.
+    ``engine`` is asked for when an assignment begins: its tools, prompts and bus are shared by assignments.
     """
 
     engine: Callable[[], TurnEngine]
@@ -117,7 +117,7 @@ class _Prepared:
 
 
 class Subagents:
-    """Runs errands."""
+    """Runs assignments."""
 
     def __init__(
         self, store: ConversationStore, budgets: Budgets, surroundings: Surroundings
@@ -144,7 +144,7 @@ class Subagents:
 
     @property
     def working(self) -> Collection[ConversationId]:
-        """The conversations of the errands that are being carried out now, oldest first."""
+        """The conversations of the assignments that are being carried out now, oldest first."""
         return tuple(self._working)
 
     def other_host(

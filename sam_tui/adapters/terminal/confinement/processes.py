@@ -21,8 +21,8 @@ from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import tasks_of_the
 from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     GRACE,
     MARK,
-    Census,
     ProcessTable,
+    ProcessTracker,
     name_of,
     send,
 )
@@ -160,7 +160,7 @@ class TrackedRun:
         self.look = tracking.look
         self._marked = confined_run is None or not confined_run.supervised
         self._mark = mark if self._marked else ""
-        self._census = Census(mark=self._mark)
+        self._tracker = ProcessTracker(mark=self._mark)
         self._told: set[int] = set()
         self._leader = 0
         self.variables: Mapping[str, str] = {MARK: mark} if self._marked else {}
@@ -171,7 +171,7 @@ class TrackedRun:
         self._leader = pid
         self._tracking.exceeded(pid)  # of another that had this number
         restrain(pid, self._tracking.limits, counted=not self._marked)
-        since = self._census.add(pid)
+        since = self._tracker.add(pid)
         if self._confined_run is not None:
             self._confined_run.begin(pid)
         self._watch(pid, since)
@@ -195,7 +195,7 @@ class TrackedRun:
     def processes(self) -> tuple[RunningProcess, ...]:
         """The running processes of the command."""
         # Only what came later is looked at: a system has hundreds of others.
-        living = self._looked(lambda: self._census.living(ProcessTable(after=self._leader)))
+        living = self._looked(lambda: self._tracker.living(ProcessTable(after=self._leader)))
         return tuple(RunningProcess(pid, name_of(pid)) for pid in living)
 
     async def terminate(self) -> None:
@@ -204,7 +204,7 @@ class TrackedRun:
 
     def kill(self) -> None:
         """Kill every process of the run, and return once they have ended."""
-        self._looked(self._census.end)
+        self._looked(self._tracker.end)
         self._over()
 
     async def end(self, *, grace: float = GRACE) -> None:
@@ -226,7 +226,7 @@ class TrackedRun:
             try:
                 await self._kill_all(await self._living())
             except asyncio.CancelledError:
-                self._looked(self._census.end)
+                self._looked(self._tracker.end)
             raise
         finally:
             self._over()
@@ -243,7 +243,7 @@ class TrackedRun:
         living: list[int] = []
         for _ in range(_MOST_LOOKS):
             count = len(self._told)
-            living = self._census.living(await self._tracking.look())
+            living = self._tracker.living(await self._tracking.look())
             self._learn()
             if len(self._told) == count:
                 break
@@ -274,7 +274,7 @@ class TrackedRun:
         if self._confined_run is not None:
             self._confined_run.handle.receive()
             for session, since in self._confined_run.handle.sessions.items():
-                self._census.add(session, since)
+                self._tracker.add(session, since)
                 self._watch(session, since)
 
     def _watch(self, session: int, since: int) -> None:

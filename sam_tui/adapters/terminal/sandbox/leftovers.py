@@ -18,78 +18,80 @@ from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import COUNT_SECONDS, system_amounts
 from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     GRACE,
-    Census,
     ProcessTable,
+    ProcessTracker,
 )
 
 _LOOKS = 50
 """After so many counts it is looked which runs are over."""
 
 
-def watch(control: socket.socket) -> Census | None:
+def watch(control: socket.socket) -> ProcessTracker | None:
     """Hear which sessions begin and end, until the program is gone; gives what it left.
 
     The first message holds the mark of all its commands. None when there was none.
     """
-    census: Census | None = None
-    counted: dict[int, Census] = {}
+    tracker: ProcessTracker | None = None
+    counted: dict[int, ProcessTracker] = {}
     looks = 0
     while True:
         readable = bool(select.select([control], [], [], COUNT_SECONDS if counted else None)[0])
         _count(counted, control)
         if not readable:
             looks += 1
-            if census is not None and looks % _LOOKS == 0:
-                drop_ended(census, counted)
+            if tracker is not None and looks % _LOOKS == 0:
+                drop_ended(tracker, counted)
             continue
         try:
             data = control.recv(MESSAGE)
         except ConnectionResetError:
             continue
         except OSError:
-            return census
+            return tracker
         if not data:
-            return census
+            return tracker
         message = cast("dict[str, Any]", json.loads(data))
-        if census is None:
-            census = Census(mark=message["mark"])
+        if tracker is None:
+            tracker = ProcessTracker(mark=message["mark"])
         else:
-            _record(message, census, counted)
+            _record(message, tracker, counted)
 
 
-def _record(message: Mapping[str, Any], census: Census, counted: dict[int, Census]) -> None:
+def _record(
+    message: Mapping[str, Any], tracker: ProcessTracker, counted: dict[int, ProcessTracker]
+) -> None:
     """Add a session that began, or drop one that ended."""
     if message["since"]:
-        census.add(message["session"], message["since"])
+        tracker.add(message["session"], message["since"])
         if message["limits"]:
             counted[message["session"]] = _counted(message)
     else:
-        census.drop(message["session"])
+        tracker.drop(message["session"])
         counted.pop(message["session"], None)
 
 
-def _counted(message: Mapping[str, Any]) -> Census:
+def _counted(message: Mapping[str, Any]) -> ProcessTracker:
     """A run that may have only so much: found by the session that it began, and by its mark."""
-    census = Census(message["limits"], mark=message["run"])
-    census.add(message["session"], message["since"])
-    return census
+    tracker = ProcessTracker(message["limits"], mark=message["run"])
+    tracker.add(message["session"], message["since"])
+    return tracker
 
 
-def _count(counted: Mapping[int, Census], control: socket.socket) -> None:
+def _count(counted: Mapping[int, ProcessTracker], control: socket.socket) -> None:
     """End every run whose processes have more together than they may."""
     system = system_amounts() if counted else {}
-    for session, census in counted.items():
-        if limit := census.exceeded(system):
+    for session, tracker in counted.items():
+        if limit := tracker.exceeded(system):
             message = json.dumps({"session": session, "limit": limit}).encode()
             with suppress(OSError):
                 control.send(message, socket.MSG_DONTWAIT)
-            census.end_at_once()
+            tracker.end_at_once()
 
 
-def drop_ended(whole: Census, counted: dict[int, Census]) -> None:
+def drop_ended(whole: ProcessTracker, counted: dict[int, ProcessTracker]) -> None:
     """Forget the runs of which nothing is left: the numbers of their sessions can be given anew."""
     table = ProcessTable(hasty=True)
-    for session in [number for number, census in counted.items() if not census.living(table)]:
+    for session in [number for number, tracker in counted.items() if not tracker.living(table)]:
         del counted[session]
         whole.drop(session)
 
@@ -99,6 +101,6 @@ def main() -> None:
     os.chdir("/")
     for number in (signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
-    census = watch(socket.socket(fileno=int(sys.argv[-1])))
-    if census is not None:
-        census.end(grace=GRACE)
+    tracker = watch(socket.socket(fileno=int(sys.argv[-1])))
+    if tracker is not None:
+        tracker.end(grace=GRACE)

@@ -37,7 +37,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.caller import own_rights
 from sam_tui.adapters.terminal.sandbox.supervised.free_reads import Reads
 from sam_tui.adapters.terminal.sandbox.supervised.own_objects import Own
 from sam_tui.adapters.terminal.sandbox.supervised.places import RemoteAddresses
-from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE, Census
+from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE, ProcessTracker
 from sam_tui.adapters.terminal.sandbox.supervised.run import RunTerms, Watch
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Supervisor:
         self._handlers = {calls[name]: h for name, h in handlers.items() if name in calls}
         self._landlock_decides = frozenset(calls[name] for name in named if name in calls)
 
-    def serve(self) -> Census:
+    def serve(self) -> ProcessTracker:
         """Answer until the control socket closes; gives what is left of all runs."""
         control = self._control.fileno()
         self._poll.register(control, select.EPOLLIN)
@@ -91,7 +91,7 @@ class Supervisor:
                     if descriptor != control:
                         self._take(descriptor, events)
                     elif not self._attend(events):
-                        return Census.joined(watch.census for watch in self._runs.values())
+                        return ProcessTracker.joined(watch.tracker for watch in self._runs.values())
         finally:
             self._end()
 
@@ -116,10 +116,10 @@ class Supervisor:
         self._count_next = time.monotonic() + COUNT_SECONDS
         system = system_amounts()
         for watch in self._counted:
-            if limit := watch.census.exceeded(system):
+            if limit := watch.tracker.exceeded(system):
                 watch.report({"tell": "limit", "limit": limit})
                 # Nobody is answered meanwhile, so that no session is begun while they are killed.
-                watch.census.end_at_once()
+                watch.tracker.end_at_once()
 
     def _end(self) -> None:
         for descriptor in self._listening:
@@ -186,7 +186,7 @@ class Supervisor:
                     message["serial"], allowed=message["allowed"], seconds=message["seconds"]
                 )
             case "began":
-                watch.census.add(message["session"])
+                watch.tracker.add(message["session"])
             case "finish":
                 self._drafts.finish(watch)
                 watch.finish()
@@ -241,7 +241,7 @@ class Supervisor:
             if word[:1] == LISTENING and handed:
                 watch.listener = NotificationListener(handed[0])
                 self._listening[handed[0]] = watch
-                if watch.census.limited:
+                if watch.tracker.limited:
                     self._counted.append(watch)
                 self._poll.register(handed[0], select.EPOLLIN)
             else:
@@ -301,7 +301,7 @@ class Supervisor:
             return  # the caller was killed
 
 
-def serve(control: socket.socket) -> Census:
+def serve(control: socket.socket) -> ProcessTracker:
     """Be the supervisor behind a control socket, on this thread, until the socket closes.
 
     Gives what is left of all runs: the program closed without ending them, or died.

@@ -119,7 +119,7 @@ class Delegates:
             )
             return _without_verbs(self._context.gate(child, (session.id, ticket.step)))
 
-        errand = SubagentAssignment(
+        assignment = SubagentAssignment(
             prompt,
             max_steps=STEPS,
             terminal=True,
@@ -127,7 +127,7 @@ class Delegates:
             prepare=prepare,
         )
         try:
-            report = await self._context.subagents.run(sender, errand)
+            report = await self._context.subagents.run(sender, assignment)
         except SamError as error:
             return Delegation(meta.role, "unavailable", path, error.explain(), prompt=prompt)
         finally:

@@ -189,9 +189,9 @@ class SynthesisWriter:
         """The text, or nothing and why not."""
         listed = "\n\n".join(f"[{name}]\n{text[:_LONGEST]}" for name, text in sources)
         prompt = render(_PROMPT, {"goal": goal, "sources": listed})
-        errand = SubagentAssignment(prompt, max_steps=2, fallback=self._model, prepare=_nothing)
+        assignment = SubagentAssignment(prompt, max_steps=2, fallback=self._model, prepare=_nothing)
         try:
-            report = await self._subagents.run(sender, errand)
+            report = await self._subagents.run(sender, assignment)
         except SamError as error:
             return "", error.explain()
         if report.reason != "finished" or not report.answer.strip():

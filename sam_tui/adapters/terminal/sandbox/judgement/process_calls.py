@@ -79,7 +79,7 @@ def belongs(caller: int, process: int) -> bool:
 def _session(watch: Watch, call: Notification) -> None:
     """Add the session that a process is about to create to the run."""
     process = Target(call.thread, watch.memory).process
-    since = watch.census.add(process)
+    since = watch.tracker.add(process)
     # Reported before the call, so that later searches look in the new session, too.
     watch.report({"tell": "session", "session": process, "since": since})
     watch.proceed(call)

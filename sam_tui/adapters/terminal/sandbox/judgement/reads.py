@@ -201,7 +201,7 @@ def _may_see(watch: Watch, target: Target, real: str) -> bool:
     pid = int(match[1])
     if pid == target.process or belongs(target.thread, pid):
         return True
-    return bool(watch.census.state_of(pid))
+    return bool(watch.tracker.state_of(pid))
 
 
 def _judge_object(

@@ -69,7 +69,7 @@ class ProcessTable:
         return {pid: int(fields[_GROUP]) for pid, fields in living.items()}
 
 
-class Census:
+class ProcessTracker:
     """The processes of one run. ``limits`` are how much of what they may have together, by the names
     in the policy file; what is not among them is not counted.
 
@@ -89,7 +89,7 @@ class Census:
         self._sessions: dict[int, int] = {}
 
     @classmethod
-    def joined(cls, parts: "Iterable[Census]") -> "Census":
+    def joined(cls, parts: "Iterable[ProcessTracker]") -> "ProcessTracker":
         """The processes of several runs, so that one reading of the table serves all."""
         whole = cls(filtered=True)
         for part in parts:

@@ -22,7 +22,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.places import (
     RemoteAddresses,
     WatchedPlaces,
 )
-from sam_tui.adapters.terminal.sandbox.supervised.processes import Census
+from sam_tui.adapters.terminal.sandbox.supervised.processes import ProcessTracker
 from sam_tui.core.clock import expiry_seconds
 
 MOST_REFUSALS = 200
@@ -109,7 +109,7 @@ class Watch:
         self.created = Own()
         self.asking = terms.asking
         self.landlock = terms.landlock
-        self.census = Census(terms.limits, filtered=True)
+        self.tracker = ProcessTracker(terms.limits, filtered=True)
         self.objects: set[tuple[str, int]] = set()
         """The System V objects that the run made: kind and number."""
         self.memory = memory

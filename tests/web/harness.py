@@ -37,7 +37,7 @@ async def _resolve(host: str, port: int) -> list[str]:
     raise OSError(host)
 
 
-class Desk:
+class Harness:
     """One conversation whose web is one loopback site; the site is its search engine as well.
 
     The site answers as ``h0.example`` to ``h19.example`` too.

@@ -63,7 +63,7 @@ class QuickClock(HandClock):
         self.waits.append(seconds)
 
 
-class Desk:
+class Harness:
     """One data folder and one workspace with all tools of the profile, as assembly makes them."""
 
     def __init__(

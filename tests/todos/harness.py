@@ -35,7 +35,7 @@ class SetClock(SystemClock):
         return self.time
 
 
-class Desk:
+class Harness:
     """One conversation, its todo list and its stored results, behind an executor."""
 
     def __init__(self, folder: Path, *, attended: bool = False) -> None:

@@ -36,7 +36,7 @@ class SetClock(SystemClock):
         return self.time
 
 
-class Desk:
+class Harness:
     """One conversation ``c`` and what it remembers, behind an executor."""
 
     def __init__(self, folder: Path) -> None:
