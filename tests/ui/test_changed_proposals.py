@@ -43,7 +43,7 @@ class FirstLook(ApprovalPanel):
 async def test_a_card_that_was_not_laid_out_yet_shortens_no_path_that_fits(stage: Stage) -> None:
     path = "/home/somebody/a-folder/report.md"
     request = ApprovalRequest("file_operations.create_file", "Creating", (path,), "outside", "/w")
-    inquiry = Inquiry(InquiryId("i"), ConversationId("c"), CallId("k"), 0.0, request)
+    inquiry = Inquiry(InquiryId("i"), ConversationId("c"), CallId("k"), request)
     async with driven(app_over(stage)) as me:
         await me.ready()
         card = FirstLook(inquiry, request, Patience(quiet=0.0, grace=0.0), grabs=lambda: True)
