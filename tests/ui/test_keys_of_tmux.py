@@ -17,7 +17,7 @@ from textual import constants, events
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.core.ports.processes.screens import KeyPress
-from sam_tui.ui.driver.keys import KeyParser, name_alt_keys
+from sam_tui.ui.driver.keys import KeyParser, name_alt_keys, pressed
 
 ROOT = Path(__file__).parents[2]
 RECORDED: dict[str, dict[str, str]] = json.loads(
@@ -62,7 +62,7 @@ def test_120_keys_reach_programs_as_tmux_sends_them(
 def passed_on(data: bytes, screen: EmulatedScreen) -> bytes:
     """What a program gets for what the terminal around sends."""
     parser = KeyParser()
-    told = [*parser.feed(data.decode()), *parser.tick()]
+    told = map(pressed, [*parser.feed(data.decode()), *parser.tick()])
     keys = (event for event in told if isinstance(event, events.Key))
     return b"".join(screen.input.key(KeyPress(key.key, key.character)) for key in keys)
 
@@ -157,6 +157,26 @@ def test_120_keys_of_a_terminal_with_kittys_protocol_reach_programs(
         if right not in (made, as_csi_u(made)):
             wrong[key] = (right, made)
     assert not wrong
+
+
+SENT = [f"{number}~" for number in (25, 26, 28, 29, 31, 32, 33, 34)] + ["1;2R", "1;5R", "1;8R"]
+"""F13 to F20, which consoles send for F1 to F8 with Shift, and F3 with modifiers."""
+
+
+@pytest.mark.requirement("ui:terminal-alt")
+@pytest.mark.parametrize("sent", SENT)
+def test_a_numbered_key_is_no_character_and_f3_with_a_modifier_no_place(
+    sent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name_alt_keys()
+    monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.0)
+    screen = EmulatedScreen(80, 24)
+    assert passed_on(f"\x1b[{sent}".encode(), screen) == f"\x1b[{sent}".encode()
+    assert passed_on(b"\x1b[9~\x1b[27~\x1b[35;2~\x1b[99~\x1b[5;9R", screen) == b""
+    screen.feed(b"\x1b[>1u")
+    held = sent.removeprefix("1;").rstrip("~R")
+    wanted = f"13;{held}~" if sent.endswith("R") else f"{57376 + SENT.index(sent)}u"
+    assert passed_on(f"\x1b[{sent}".encode(), screen) == f"\x1b[{wanted}".encode()
 
 
 def as_csi_u(data: bytes) -> bytes:

@@ -132,9 +132,14 @@ class InlineDriver(LinuxDriver):
         self._questions += 1
         self._send(before + _ASK_CURSOR)
 
+    @property
+    def awaits_place(self) -> bool:
+        """Whether the terminal was asked where its cursor is, and may answer yet."""
+        return self._lost is not None
+
     def process_message(self, message: "Message") -> None:
         """Take the answer; called by the thread that reads."""
-        if isinstance(message, CursorPosition) and self._lost is not None:
+        if isinstance(message, CursorPosition) and self.awaits_place:
             self._loop.call_soon_threadsafe(self._begin_at, message.x, message.y)
             return
         super().process_message(message)  # pyright: ignore

@@ -18,7 +18,8 @@ from threading import Event
 from typing import Any
 
 from textual._xterm_parser import XTermParser
-from textual.events import Key
+from textual.events import CursorPosition, Key
+from textual.keys import Keys
 from textual.message import Message
 
 _OPENERS = frozenset("[]OPX^_\\")
@@ -36,6 +37,13 @@ _NAMED = {
     "@": "at",
     "/": "slash",
 }
+_HIGHER_KEYS = {
+    f"{number}~": f"f{13 + place}" for place, number in enumerate((25, 26, 28, 29, 31, 32, 33, 34))
+}
+"""F13 to F20, as consoles and rxvt send F1 to F8 with Shift. Textual takes the number for a character:
+29 would be Ctrl+]."""
+_HELD_BITS = ((2, "alt"), (4, "ctrl"), (1, "shift"))
+_NUMBERED = re.compile(r"\x1b\[([0-9]+)(?:;[0-9]*)?~")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,24 @@ def name_alt_keys() -> None:
     table: Any = importlib.import_module("textual._ansi_sequences").ANSI_SEQUENCES_KEYS
     for sequence, name in with_alt().items():
         table[sequence] = (_Key(name),)
+    _function_keys().update(_HIGHER_KEYS)
+
+
+def _function_keys() -> dict[str, str]:
+    """The parser's table of numbered keys, which changes as keys are added to it."""
+    parser: Any = importlib.import_module("textual._xterm_parser")
+    return parser.FUNCTIONAL_KEYS
+
+
+def pressed(message: Message) -> Message:
+    """A message, or the key that is written as a place: F3 with a modifier, and a cursor in the first row.
+
+    For terminals that were not asked where their cursor is.
+    """
+    if isinstance(message, CursorPosition) and message.y == 0 and 1 <= message.x <= 7:
+        held = "".join(f"{name}+" for bit, name in _HELD_BITS if message.x & bit)
+        return Key(f"{held}f3", None)
+    return message
 
 
 _START, _END, _ESC = "\x1b[200~", "\x1b[201~", "\x1b"
@@ -222,6 +248,10 @@ class KeyParser(XTermParser):
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[Key]:
         came = _ESC + sequence if alt else sequence
+        numbered = _NUMBERED.fullmatch(sequence)
+        if numbered and f"{numbered[1]}~" not in _function_keys():
+            yield Key(Keys.Ignore, sequence)  # else the number is taken for a character
+            return
         for key in super()._sequence_to_key_events(sequence, alt):
             if len(came) == 2 and came.startswith(_ESC):
                 yield Key(key.key if key.key.startswith("alt+") else f"alt+{key.key}", came)

@@ -15,11 +15,12 @@ from textual._ansi_sequences import SYNC_END, SYNC_START
 from textual.driver import Driver
 from textual.events import Resize
 from textual.geometry import Size
+from textual.message import Message
 
 from sam_tui.core.text import charsets
 from sam_tui.ui.driver.cells import DrawnCells, draw_again, erases_in_ground
 from sam_tui.ui.driver.clusters import settled
-from sam_tui.ui.driver.keys import TerminalAnswers
+from sam_tui.ui.driver.keys import TerminalAnswers, pressed
 
 TERMINATED = 143
 """The exit code, as for SIGTERM and SIGHUP."""
@@ -297,6 +298,11 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             """Let the last of it be written, as far as somebody reads."""
             super().close()
             self._file.finish(_LAST_SECONDS)
+
+        def process_message(self, message: Message) -> None:
+            """Pass on what the terminal tells; called by the thread that reads."""
+            asked = getattr(self, "awaits_place", False)
+            super().process_message(message if asked else pressed(message))  # pyright: ignore
 
         def run_input_thread(self) -> None:
             """Read as ``read_input`` does; input ends with the terminal."""

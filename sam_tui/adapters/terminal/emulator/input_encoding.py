@@ -31,6 +31,10 @@ _OTHER_KEY = b"\x1b[27;"
 for it understand. The library uses it always."""
 _ALT_A = Stroke("A", ALT, "a", ord("a"), 0)
 """Told in that form only where a program asked for it."""
+_F3_HELD = b"\x1b[13;"
+"""F3 with a modifier in kitty's protocol. The library uses it always; ``R`` is what terminfo says."""
+_ESCAPE = Stroke("ESCAPE", 0, "", 0, 0)
+"""Told in that protocol only where a program asked for it."""
 _CONTROLS = dict.fromkeys(range(0x80, 0xA0), " ")
 _BRACKETED_PASTE = 2004
 
@@ -75,6 +79,8 @@ class InputEncoder:
         encoded = self._encoded(key_stroke)
         if encoded.startswith(_OTHER_KEY) and not self._encoded(_ALT_A).startswith(_OTHER_KEY):
             encoded = self._encoded(replace(key_stroke, modifiers=key_stroke.modifiers & ALT))
+        if encoded.startswith(_F3_HELD) and not self._encoded(_ESCAPE).endswith(b"u"):
+            return encoded.replace(_F3_HELD, b"\x1b[1;").replace(b"~", b"R")
         if encoded == b"\r" and self._terminal.mode(_NEW_LINE, ansi=True):
             return b"\r\n"
         return encoded or control_byte(key_stroke)
