@@ -19,7 +19,7 @@ from sam_tui.ui.screens import STYLES
 from sam_tui.ui.screens.dialogs import HelpScreen
 from tests.fakes.engine_kit import RawModel
 from tests.ui.driver import Driver, Stage, app_over, driven
-from tests.ui.terminals import LEAVE_CHORD, in_shell
+from tests.ui.terminals import LEAVE_CHORD, drawn, in_shell, type_line
 
 
 def inside(me: Driver, widget: Widget) -> bool:
@@ -124,6 +124,26 @@ async def test_a_terminal_too_small_is_told_so_and_nothing_breaks(
             assert me.app.chat.prompt.area.text.endswith("back")
             await me.until(lambda: not me.bench.turns.running)
             me.app.chat.prompt.area.text = ""
+
+
+@pytest.mark.requirement("ui:too-small")
+async def test_keys_of_a_terminal_stay_its_own_while_the_screen_is_too_small(stage: Stage) -> None:
+    async with driven(app_over(stage), (45, 30)) as me:
+        view = await in_shell(me)
+        await type_line(me, "cat")
+        for size in ((45, 30), (120, 40)):
+            await me.pilot.resize_terminal(39, 30)
+            await me.until(lambda: not view.region.area and not view.has_focus)
+            await me.pilot.press(*"unseen", "enter")
+            await me.pilot.resize_terminal(*size)
+            await me.until(lambda: inside(me, view) and view.has_focus)
+            await me.until(lambda: drawn(view).count("unseen") >= 2)
+        assert not me.app.chat.prompt.area.text and not me.bench.turns.running
+        await me.pilot.resize_terminal(39, 30)
+        await me.pilot.press(*LEAVE_CHORD, *"seen")
+        await me.pilot.resize_terminal(45, 30)
+        await me.until(lambda: me.app.chat.prompt.area.has_focus)
+        assert me.app.chat.prompt.area.text == "seen"
 
 
 @pytest.mark.requirement("ui:sizes")

@@ -5,7 +5,9 @@ from typing import Any, cast
 
 import pytest
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import MouseDown
 
+from sam_tui.ui.driver.keys import KeyParser
 from sam_tui.ui.driver.mouse import capture_mouse
 
 
@@ -42,3 +44,13 @@ def test_the_mouse_is_given_away_and_taken_back_and_a_resumption_does_not_take_i
     assert "\x1b[?1000h" not in driver.sent.getvalue()
     capture_mouse(cast("Any", app), on=True)
     assert "\x1b[?1000h" in driver.sent.getvalue()
+
+
+@pytest.mark.requirement("ui:mouse")
+@pytest.mark.parametrize("button", [128, 129, 130, 131, 160])
+def test_a_side_button_is_no_other_button(button: int) -> None:
+    parser = KeyParser()
+    came = f"\x1b[<{button};3;4M\x1b[<{button};3;4m\x1b[<0;5;6M"
+    assert [(type(event), event.x, event.y) for event in cast("Any", list(parser.feed(came)))] == [
+        (MouseDown, 4, 5)
+    ]

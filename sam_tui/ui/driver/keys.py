@@ -43,6 +43,8 @@ _HIGHER_KEYS = {
 """F13 to F20, as consoles and rxvt send F1 to F8 with Shift. Textual takes the number for a character:
 29 would be Ctrl+]."""
 _HELD_BITS = ((2, "alt"), (4, "ctrl"), (1, "shift"))
+_MOUSE = re.compile(r"\x1b\[<([0-9]+);")
+_SIDE_BUTTON = 128
 _NUMBERED = re.compile(r"\x1b\[([0-9]+)(?:;[0-9]*)?~")
 
 
@@ -245,6 +247,12 @@ class KeyParser(XTermParser):
     def waits(self) -> bool:
         """Whether what came may be the start of something longer."""
         return self._timeout_time is not None
+
+    def parse_mouse_code(self, code: str) -> Message | None:
+        """The event behind a report of the mouse; none for buttons 8 to 11, which would pass for 1 to 3."""
+        if (report := _MOUSE.match(code)) and int(report[1]) & _SIDE_BUTTON:
+            return None
+        return super().parse_mouse_code(code)
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[Key]:
         came = _ESC + sequence if alt else sequence

@@ -75,6 +75,8 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         self._search: SearchBar | None = None
         self._side_over = False
         self._zoomed = False
+        self._typed_in: TerminalView | None = None
+        """The terminal that had the keys when the screen became too small: they stay its own."""
         self._resumed = False
 
     def compose(self) -> ComposeResult:
@@ -120,8 +122,20 @@ class ChatScreen(Screen[None], inherit_bindings=False):
             # Whoever works in the column goes on there: what is hidden has no keys.
             self._side_over = self._works_in_side
         self._lay_out()
-        if was_small and not small:
+        if small and not was_small and isinstance(self.focused, TerminalView):
+            self._typed_in = self.focused
+        elif was_small and not small:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Give the keys back to what had them before the screen was too small."""
+        view, self._typed_in = self._typed_in, None
+        if view is None or not view.is_attached:
             self.focus_bottom()
+            return
+        if not self.side_shown:
+            self.show_side(True)
+        self.set_focus(view)
 
     def on_column_changed(self, event: ColumnChanged) -> None:
         """The side column got its first content, or lost its last."""
@@ -179,9 +193,10 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
         Here and at once, so that of keys typed right behind each other none goes where the keys were.
         """
-        if self.focused is None:
+        view = self.focused or self._typed_in
+        if view is None or not view.is_attached:
             self.focus_bottom()
-        view = self.focused
+            view = self.focused
         if isinstance(view, TodoPanel):
             return isinstance(event, events.Key) and view.takes(event.key)
         if not isinstance(view, TerminalView):
@@ -287,6 +302,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     def focus_bottom(self) -> None:
         """Give the keys to the question, or else to the prompt."""
+        self._typed_in = None
         if self._question is not None:
             self._question.take_focus()
         else:
