@@ -17,7 +17,7 @@ from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.adapters.terminal.holders.client import Holders
 from sam_tui.adapters.terminal.person_input.redaction import PLACEHOLDER
 from sam_tui.adapters.terminal.recordings.asciicast import Recorder, Recording, Stage, play
-from sam_tui.adapters.terminal.sessions.attachment import SafeOutput
+from sam_tui.adapters.terminal.sessions.safe_output import SafeOutput
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.processes.screens import KeyPress, MouseInput
@@ -167,6 +167,7 @@ def _read_until(seat: Any, wanted: bytes) -> bytes:
 AROUND = b"\x1b]2;mine\a\x1b[>1u$ sam-tui term attach\r\n"
 """What stands in the terminal around, whose shell uses kitty's protocol."""
 CHANGES = (
+    "\\33c\\33[3J"
     "\\33[?1049h\\33[>15u\\33[?1000;1002;1006h\\33[?2004h\\33[?1004h\\33[?1h\\33=\\33[?5h"
     "\\33[3;9r\\33[?25l\\33[4 q\\33[31m\\33]2;theirs\\7\\33(0\\33[?7l\\33[4h\\33[>4;2m"
 )
@@ -327,6 +328,31 @@ def test_a_recording_cannot_reach_clipboard_and_window_of_the_terminal_it_is_pla
         safe = SafeOutput()
         pieces = [data[at : at + size] for at in range(0, len(data), size)]
         assert b"".join(map(safe, pieces)) == b"abcd\x1b[31me\x1b[18t\x1b[7Cf"
+
+
+CLIP = b"]52;c;Zm9v\a"
+JOINED = {
+    b"\x1b\x1b]x\a" + CLIP: CLIP,
+    b"\x1b\x1b[8;9;9t" + CLIP: CLIP,
+    b"\x1b[\x1b]x\a8;9;9t": b"8;9;9t",
+    b"\x1b\n" + CLIP: b"\n",
+    b"\x1b[8\n;9;9t": b"\n",
+    "\x9d52;c;Zm9v\a\x1b\x85".encode() + CLIP: b"52;c;Zm9v\a",
+    b"\x9d52;c;Zm9v\a": "\ufffd52;c;Zm9v\a".encode(),
+    b"\x1b]52;c;Zm9v\x1b[31mred": b"\x1b[31mred",
+    b"\x1b\x1b[?1049h" + CLIP: b"\x1b[?1049h" + CLIP,
+    b"a\x1b[3J\x1b[2Jb\x1b[5i\x1b[?5ic\x1b(0\x1b7\x1bM": b"a\x1b[2Jbc\x1b(0\x1b7\x1bM",
+}
+"""Output whose pieces make one that acts, where what stands between them is left out; what is passed on."""
+
+
+@pytest.mark.requirement("terminal:term-play")
+@pytest.mark.parametrize("data", JOINED)
+def test_what_is_left_out_of_output_joins_nothing_that_acts(data: bytes) -> None:
+    for size in range(1, len(data) + 1):
+        safe = SafeOutput()
+        pieces = [data[at : at + size] for at in range(0, len(data), size)]
+        assert b"".join(map(safe, pieces)) == JOINED[data]
 
 
 @pytest.mark.requirement("terminal:term-play")

@@ -18,6 +18,7 @@ from sam_tui.adapters.terminal.person_input.decoder import (
 )
 from sam_tui.adapters.terminal.person_input.session_holder import NOT_RECORDED, SessionHolder
 from sam_tui.adapters.terminal.recordings.asciicast import Recording, Stage, play
+from sam_tui.adapters.terminal.sessions.safe_output import SafeOutput
 from sam_tui.adapters.terminal.shell_integration.log import told_command
 from sam_tui.adapters.terminal.shell_integration.marks import Mark, MarkStream, lost_mark
 from sam_tui.core.text.underlines import drawn_by
@@ -31,7 +32,7 @@ _OPENING = b"\x1b[?1049h\x1b[22;0t\x1b]2;sam-tui: Ctrl+] twice leaves\a\x1b[H\x1
 """The other screen, so that nothing of the session stays here; the title, which was put by before."""
 _CLOSING = b"\x1b[<99u\x1b[23;0t"
 """Ways to tell keys that programs put on the other screen's stack; the title as it was."""
-_MODES = re.compile(rb"\x1b\[\?([\d;]+)([hl])")
+_MODES = re.compile(rb"\x1b\[\?([\d;]+)([hl])|\x1bc")
 _SCREENS = (b"47", b"1047", b"1049")
 """Modes that switch to the other screen and back."""
 _CUT = re.compile(rb"\x1b(?:\[[0-?]{0,64}[ -/]?)?\Z")
@@ -39,11 +40,6 @@ _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 _READ = 64 * 1024
 _LAST_READS = 256
 _UNREAD_LIMIT = 1024 * 1024
-_STRING = re.compile(rb"\x1b[\]PX^_][^\x07\x1b\x18\x1a]*(?:\x07|\x1b\\|[\x18\x1a])")
-_WINDOW = re.compile(rb"\x1b\[0*(?:[1-9]|2\d|[3-9]\d|\d{3,})(?:;\d*)*t")
-"""Sizes, places and titles of a window (XTWINOPS, DECSLPP); questions for its size are left."""
-_BEGUN = re.compile(rb"\x1b(?:\[[0-9;]{0,64}|[\]PX^_][^\x07\x1b\x18\x1a]*\x1b?)?\Z")
-_LONGEST_STRING = 1024 * 1024
 _CLEAR = (
     b"\x1b[!p\x1b[r\x1b[4;20l\x1b[?1;5;6;66l\x1b[?7h\x1b>\x0f\x1b(B\x1b[=0;1u\x1b[?1049l\x1b[?9;1000;1002;1003;1004;1005;1006;1015;1016;2004;2026;2031;2048l"
     b"\x1b[>4m\x1b[0 q\x1b[?25h\x1b[m"
@@ -273,26 +269,11 @@ class _Attachment:
 
 
 def _on_one_screen(match: re.Match[bytes]) -> bytes:
-    """The sequence without modes that switch screens."""
+    """The sequence without modes that switch screens, as a full reset does, which empties both."""
+    if match[1] is None:
+        return _CLEAR.replace(b"\x1b[?1049l", b"\x1b[H\x1b[2J")
     left = [mode for mode in match[1].split(b";") if mode not in _SCREENS]
     return b"\x1b[?%s%s" % (b";".join(left), match[2]) if left else b""
-
-
-class SafeOutput:
-    """Output without what it could do to the terminal around: strings such as the clipboard's (OSC 52), and
-    the size, place and titles of its window."""
-
-    def __init__(self) -> None:
-        self._held = b""
-
-    def __call__(self, data: bytes) -> bytes:
-        """The output that is safe to draw; the start of a sequence waits for its end."""
-        data, self._held = self._held + data, b""
-        data = _WINDOW.sub(b"", _STRING.sub(b"", data))
-        opening = _BEGUN.search(data)
-        if opening is not None and len(data) - opening.start() <= _LONGEST_STRING:
-            data, self._held = data[: opening.start()], data[opening.start() :]
-        return data
 
 
 async def show(recording: Recording, *, speed: float, longest_pause: float) -> None:

@@ -9,7 +9,7 @@ from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
 from sam_tui.adapters.terminal.person_input.redaction import bare_length
 from sam_tui.adapters.terminal.recordings.asciicast import Recorder
 from sam_tui.adapters.terminal.recordings.picture import drawn
-from sam_tui.adapters.terminal.sessions.attachment import SafeOutput
+from sam_tui.adapters.terminal.sessions.safe_output import SafeOutput
 from sam_tui.adapters.terminal.sessions.turns import Turns
 
 _AROUND = 4096
