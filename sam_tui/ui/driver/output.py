@@ -250,6 +250,17 @@ class Frames:
         return ""
 
 
+class PlacesAsKeys:
+    """A driver, before it in the order, that takes a key written as a place for a key."""
+
+    def process_message(self, message: Message) -> None:
+        """Pass on what the terminal tells; called by the thread that reads."""
+        driver: Any = super()
+        driver.process_message(
+            message if getattr(self, "awaits_place", False) else pressed(message)
+        )
+
+
 def lasting(driver: type[Driver]) -> type[Driver]:
     """The driver, so that it outlives its terminal for as long as the app needs to end."""
     from textual.drivers.linux_driver import LinuxDriver
@@ -257,7 +268,7 @@ def lasting(driver: type[Driver]) -> type[Driver]:
     if not issubclass(driver, LinuxDriver):
         return driver
 
-    class LastingDriver(WindowSized, driver):
+    class LastingDriver(PlacesAsKeys, WindowSized, driver):
         """Draws through ``Forgiving``, and has the app end when the terminal is gone."""
 
         def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -298,11 +309,6 @@ def lasting(driver: type[Driver]) -> type[Driver]:
             """Let the last of it be written, as far as somebody reads."""
             super().close()
             self._file.finish(_LAST_SECONDS)
-
-        def process_message(self, message: Message) -> None:
-            """Pass on what the terminal tells; called by the thread that reads."""
-            asked = getattr(self, "awaits_place", False)
-            super().process_message(message if asked else pressed(message))  # pyright: ignore
 
         def run_input_thread(self) -> None:
             """Read as ``read_input`` does; input ends with the terminal."""
