@@ -28,7 +28,9 @@ def test_what_another_agent_does_passes_here(tmp_path: Path) -> None:
     command = shlex.join([sys.executable, "-I", str(AGENT)])
     done = program.stream("--agent", command, "--answers", str(answers), task)
     assert done.code == 0, done.err
-    came = json.loads(done.result["result"])
+    said, _, rest = done.result["result"].partition("\n")
+    assert "a part of its answer is missing" in rest
+    came = json.loads(said)
     assert came["read"] == {"content": "two\n"}
     assert came["write"] == {}
     assert (program.workspace / "made.txt").read_text("utf-8") == "second\n"

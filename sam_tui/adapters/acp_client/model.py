@@ -29,6 +29,10 @@ from sam_tui.line_pipes import LONGEST
 
 _START_SECONDS: Final = 60.0
 _LOG: Final = 2000
+_OVERLONG: Final = (
+    f"\n[A message of the agent was longer than {LONGEST:,} bytes and could not be read:"
+    " a part of its answer is missing.]"
+)
 _STATUSES: Final[dict[str, TodoStatus]] = {
     "pending": "not-started",
     "in_progress": "in-progress",
@@ -52,14 +56,20 @@ class _ProgramLines:
         self._program = program
         self._buffer = bytearray()
         self._writing = asyncio.Lock()
+        self.overlong = False
+        """Whether a line was too long to be read; whoever tells of it sets it back."""
 
     async def read(self) -> bytes | None:
-        while (end := self._buffer.find(b"\n")) < 0 and len(self._buffer) <= LONGEST:
+        end = self._buffer.find(b"\n")
+        while end < 0 and len(self._buffer) <= LONGEST:
             piece = await self._program.read()
             if not piece:
                 return None
+            size = len(self._buffer)
             self._buffer += piece
+            end = self._buffer.find(b"\n", size)
         line = bytes(self._buffer[:end]) if end >= 0 else bytes(self._buffer)
+        self.overlong = self.overlong or len(line) > LONGEST
         del self._buffer[: len(line) + 1]
         return line
 
@@ -78,6 +88,7 @@ class AgentModel:
         self.host = ""
         self._side = host
         self._program: PipedProgram | None = None
+        self._lines: _ProgramLines | None = None
         self._connection: Connection | None = None
         self._listening: asyncio.Task[None] | None = None
         self._sessions: dict[ConversationId, str] = {}
@@ -106,7 +117,10 @@ class AgentModel:
                 silent = silent and not isinstance(delta, TextDelta)
                 yield delta
             ended = read(schema.PromptResponse, answer.result()).stop_reason
-            if silent:
+            if self._lines is not None and self._lines.overlong:
+                self._lines.overlong = False
+                yield TextDelta(_OVERLONG)
+            elif silent:
                 yield TextDelta(f"[The agent ended without words: {ended}.]")
         except (RequestError, OSError, TimeoutError) as error:
             raise self._fault(str(error)) from error
@@ -122,7 +136,7 @@ class AgentModel:
             await self._connection.close()
         if self._program is not None:
             await self._program.stop()
-        self._program, self._connection = None, None
+        self._program, self._lines, self._connection = None, None, None
         self._sessions.clear()
 
     # ---- the connection
@@ -146,7 +160,8 @@ class AgentModel:
         await self.close()
         self._log = ""
         program = self._program = await self._side.start(conversation, self._hear)
-        wire = MessageWire(_ProgramLines(program), strays=True)
+        self._lines = _ProgramLines(program)
+        wire = MessageWire(self._lines, strays=True)
         connection = self._connection = Connection(self._handle, wire, listening=False)
         loop = asyncio.get_running_loop()
         self._listening = loop.create_task(connection.main_loop(), name="acp-client")
