@@ -137,7 +137,7 @@ FILES: dict[str, Place] = {
          ".lazy.lua", ".neoconf.json", ".gvimrc", "_vimrc", "_gvimrc", "_exrc", ".local.vimrc",
          ".ycm_extra_conf.py", ".kateproject", "buildserver.json", ".luarc.json", ".luarc.jsonc",
          "hie.yaml", ".hie-bios", ".lsp/config.edn", ".merlin", ".solargraph.yml", ".phpactor.json",
-         ".phpactor.yml",          "omnisharp.json", ".factorypath", ".emacs.el", ".nanorc"), _EDITOR),
+         ".phpactor.yml", "omnisharp.json", ".factorypath", ".emacs.el", ".nanorc"), _EDITOR),
     **dict.fromkeys(
         (".envrc", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
          ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc", ".tmux.conf", ".screenrc",
