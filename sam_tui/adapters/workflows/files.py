@@ -34,7 +34,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ("workflow", "workflows"),
 )
 _UNTRUSTED = (
-    "not used: it is not what you trusted in this folder; look at it, then run sam-tui trust"
+    "not used: you have not trusted it as it is now; look at it, then run sam-tui trust"
 )
 Stamp = tuple[int, int, int]
 
