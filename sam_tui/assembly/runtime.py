@@ -9,7 +9,6 @@ from functools import partial
 from sam_tui.assembly.agent import Agent
 from sam_tui.assembly.configuration import Configuration
 from sam_tui.assembly.options import Options
-from sam_tui.assembly.policy import limits_of
 from sam_tui.core.errors import UsageError
 from sam_tui.core.events import (
     Answered,
@@ -47,7 +46,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
             parts.executor,
             parts.engine,
             parts.servers,
-            limits=limits_of(configuration),
+            limits=configuration.turn_limits,
             topic=options.topic,
             plugins=parts.plugins.reports,
         )
