@@ -69,9 +69,10 @@ class CommandHand:
         commands: Commands,
         terminals: Terminals,
         background: BackgroundCommands | None,
+        rehearsals: Rehearsals | None,
     ) -> None:
         self._commands = commands
-        self.rehearsals: Rehearsals | None = None
+        self.rehearsals = rehearsals
         """Where commands are tried first; None where that cannot be."""
         self._terminals = terminals
         self._background = background
