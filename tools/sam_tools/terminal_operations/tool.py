@@ -18,8 +18,8 @@ from sam_tools.terminal_operations.arguments import (
     directory_accesses,
     run_accesses,
 )
-from sam_tools.terminal_operations.running import CommandHand
-from sam_tools.terminal_operations.sessions import SessionHand
+from sam_tools.terminal_operations.commands import CommandOperations
+from sam_tools.terminal_operations.sessions import SessionOperations
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event
 from sam_tui.core.inquiries import Inquiries
@@ -31,7 +31,7 @@ from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 
 
-class FolderHand:
+class FolderOperations:
     """Makes folders where the guard allowed it."""
 
     def __init__(self, files: Files | None) -> None:
@@ -84,13 +84,13 @@ class TerminalOperations:
     """
 
     def __init__(self, parts: TerminalParts) -> None:
-        self._commands = CommandHand(
+        self._commands = CommandOperations(
             parts.commands, parts.terminals, parts.background, parts.rehearsals
         )
-        self._sessions = SessionHand(
+        self._sessions = SessionOperations(
             parts.terminals, parts.publish, self._commands.last, parts.inquiries
         )
-        self._folders = FolderHand(parts.files)
+        self._folders = FolderOperations(parts.files)
 
     def tool(self) -> Tool:
         """The tool, ready to register; its operations in the seed's order."""
