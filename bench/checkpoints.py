@@ -18,7 +18,7 @@ from bench.figures import Figure, judged, options
 from sam_tui.adapters.checkpoints import GitCheckpoints
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ports.storage import ChangingCall
+from sam_tui.core.ports.checkpoints import ChangingCall
 from tests.checkpoints.killing import killed, lost
 
 CHANGED = 10

@@ -1,10 +1,29 @@
 """Writes the file that the built-in tools are advertised with, from the tools themselves."""
 
+import json
 import tempfile
+from collections.abc import Iterable
 
 from sam_tools import offers
 from sam_tui.assembly import Options, build
-from sam_tui.assembly.catalogue import FILE, text_of
+from sam_tui.assembly.catalogue import FILE
+from sam_tui.core.tooling.contract import Tool
+from sam_tui.core.tooling.offer import advert_of
+
+
+def text_of(tools: Iterable[Tool]) -> str:
+    """The content of the catalogue for these tools."""
+    rows = [
+        {
+            "name": advert.name,
+            "operations": advert.operations,
+            "consolidated": advert.consolidated,
+            **({} if advert.listed else {"listed": False}),
+            "schema": json.loads(advert.schema),
+        }
+        for advert in map(advert_of, tools)
+    ]
+    return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """The agent of a runtime: its guard, tools, hooks, reminders, subagents, servers and turns."""
 
 import os
+import socket
 import sys
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ from sam_tui.core.tooling.checkpoints import CallCheckpoints
 from sam_tui.core.tooling.executor import CallSurroundings, Executor
 from sam_tui.core.tooling.registry import Registry, built_ins_first
 from sam_tui.core.tooling.short_list import CALL, FIND
+from sam_tui.settings.values import number_of_variable
 
 if TYPE_CHECKING:
     from sam_tui.adapters.fleet.steps import StepQueues
@@ -43,8 +45,6 @@ if TYPE_CHECKING:
     from sam_tui.core.prompt.attachments import Attachments
     from sam_tui.core.tooling.hooks import Hooking
     from sam_tui.core.tooling.offer import Offer
-
-_SAMPLING_TOKENS = 20_000
 
 
 class Agent(Providers):
@@ -60,7 +60,7 @@ class Agent(Providers):
             attended=options.attended,
             responder=options.responder,
             beside=self._beside,
-            patience=_patience(self.environ.get("SAM_TUI_ANSWER_MINUTES", "")),
+            patience=60 * number_of_variable(self.environ, "agent.answer_minutes"),
         )
         if collector := self.environ.get("SAM_TUI_OTLP_ENDPOINT", ""):
             self._record_for(collector)
@@ -92,10 +92,13 @@ class Agent(Providers):
         options = self.configuration.options
         if not options.hand_out:
             return None
-        from sam_tui.assembly.hand_out import open_step_queues
+        from sam_tui.adapters.fleet.database import open_database
+        from sam_tui.adapters.fleet.steps import StepQueues
 
-        queues = open_step_queues(options.hand_out, self.environ, options.data_dir, self.inquiries)
-        return self.closed(queues, queues.database.close)
+        database = open_database(self.environ, options.data_dir)
+        origin = f"{socket.gethostname()} {options.data_dir}"
+        self.at_close(database.close)
+        return StepQueues(database, options.hand_out, origin, self.inquiries)
 
     def require_hand_out(self) -> None:
         """Raise ``UsageError`` where a role is to be handed out that cannot be."""
@@ -213,7 +216,7 @@ class Agent(Providers):
     @property
     def _sampling(self) -> "Sampler | None":
         """The part that lets servers use the model; None if the person allows them no tokens."""
-        tokens = _whole(self.environ, "SAM_TUI_SAMPLING_TOKENS", _SAMPLING_TOKENS)
+        tokens = int(number_of_variable(self.environ, "agent.sampling_tokens"))
         if not tokens:
             return None
         from sam_tui.core.agent.drivers.sampling import Sampler
@@ -337,24 +340,3 @@ class Agent(Providers):
         if "servers" in self.loaded:
             await self.servers.close()
         await super().end_processes()
-
-
-def _whole(environ: "Mapping[str, str]", name: str, default: int) -> int:
-    """A whole number of the environment. Raises ``ConfigurationError``."""
-    text = environ.get(name, "").strip()
-    if text and not (text.isascii() and text.isdecimal() and len(text) < 12):
-        raise ConfigurationError(f"{name} is {text!r}.", hint="Write a whole number; 0 is none.")
-    return int(text) if text else default
-
-
-def _patience(minutes: str) -> float:
-    """Seconds that a permission waits for an answer. Raises ``ConfigurationError``."""
-    try:
-        seconds = float(minutes or 0) * 60
-    except ValueError:
-        seconds = -1
-    if not 0 <= seconds <= 7 * 86_400:
-        raise ConfigurationError(
-            f"SAM_TUI_ANSWER_MINUTES is {minutes!r}.", hint="Write minutes, 0 to 10080; 0 waits."
-        )
-    return seconds

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sam_tui.adapters.policy import AppFolders, Layers, SandboxTerms, read_layers
 from sam_tui.assembly.options import Options
+from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Limits
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import ConfigurationError, UsageError
@@ -44,6 +45,22 @@ class Configuration:
     def sandbox_terms(self) -> SandboxTerms:
         """How commands are held: as flags say, else the files."""
         return self.layers.sandbox(SandboxTerms(self.options.sandbox, self.options.network))
+
+    @property
+    def turn_limits(self) -> Limits:
+        """What a turn may spend: as flags say, else the files. What a person set the model cannot raise,
+        and what the administrator set no flag."""
+        options, limits = self.options, self.layers.limits
+        turns = options.max_turns or limits.max_turns
+        if turns and self.layers.system.limits.max_turns:
+            turns = min(turns, self.layers.system.limits.max_turns)
+        raised = MOST_STEPS if limits.raise_to is None else limits.raise_to
+        return Limits(
+            turns or DEFAULT_STEPS,
+            options.max_tokens,
+            options.max_cost,
+            0 if turns else min(raised, MOST_STEPS),
+        )
 
     @property
     def has_skills(self) -> bool:

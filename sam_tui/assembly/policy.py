@@ -5,23 +5,16 @@ from dataclasses import replace
 from sam_tui.adapters.policy import FileLedger, Layers, make_policy, renewed
 from sam_tui.adapters.policy.tool_settings import PackageSources
 from sam_tui.adapters.shell import BashParser
-from sam_tui.assembly.configuration import Configuration
 from sam_tui.assembly.models import Providers
-from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Limits
 from sam_tui.core.authorization.grants.grants import Grants
 from sam_tui.core.authorization.grants.source_offers import no_sources
 from sam_tui.core.authorization.guard import Guard
 from sam_tui.core.authorization.policy.policy import Policy
 from sam_tui.core.authorization.request import TIMED_SECONDS, GuardTerms
-from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.events import Noticed
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.ports.policy import TrustState
 from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK
-from sam_tui.core.text.plain import gist
-
-_NAMED = 4
-"""Changes that are named."""
 
 
 def make_guard(parts: Providers, inquiries: Inquiries) -> Guard:
@@ -40,7 +33,7 @@ def make_guard(parts: Providers, inquiries: Inquiries) -> Guard:
     def follow(state: TrustState) -> None:
         guard.use_policy(_policy(parts, renewed(layers, folders, trust.folder, state)))
         if state == "changed":
-            parts.publish(Noticed(None, "warning", _no_longer(trust)))
+            parts.publish(Noticed(None, "warning", trust.withdrawal()))
 
     ledger = FileLedger(folders.data_dir)
     parts.at_close(ledger.close)
@@ -92,27 +85,3 @@ def _policy(parts: Providers, layers: Layers) -> Policy:
         serves=serves,
         watched=watched,
     )
-
-
-def limits_of(configuration: Configuration) -> Limits:
-    """What a turn may spend: as flags say, else the files. What a person set the model cannot raise, and
-    what the administrator set no flag."""
-    options, layers = configuration.options, configuration.layers
-    limits = layers.limits
-    turns = options.max_turns or limits.max_turns
-    if turns and layers.system.limits.max_turns:
-        turns = min(turns, layers.system.limits.max_turns)
-    raised = MOST_STEPS if limits.raise_to is None else limits.raise_to
-    return Limits(
-        turns or DEFAULT_STEPS,
-        options.max_tokens,
-        options.max_cost,
-        0 if turns else min(raised, MOST_STEPS),
-    )
-
-
-def _no_longer(trust: FolderTrust) -> str:
-    changes = trust.changes()
-    listed = ", ".join(gist(change, 60) for change in changes[:_NAMED])
-    more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
-    return f"What you trusted here changed, so it is not believed any more: {listed}{more}."

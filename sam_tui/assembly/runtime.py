@@ -2,13 +2,14 @@
 
 import asyncio
 import importlib
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
 
 from sam_tui.assembly.agent import Agent
 from sam_tui.assembly.configuration import Configuration
 from sam_tui.assembly.options import Options
-from sam_tui.assembly.policy import limits_of
+from sam_tui.core.errors import UsageError
 from sam_tui.core.events import (
     Answered,
     Event,
@@ -45,7 +46,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
             parts.executor,
             parts.engine,
             parts.servers,
-            limits=limits_of(configuration),
+            limits=configuration.turn_limits,
             topic=options.topic,
             plugins=parts.plugins.reports,
         )
@@ -57,9 +58,7 @@ def build(options: Options, environ: Mapping[str, str]) -> Runtime:
 def _model(parts: Agent, options: Options, environ: Mapping[str, str]) -> Model | None:
     """The model or the agent that was asked for, with models that answer while the first cannot."""
     if options.agent is not None:
-        from sam_tui.assembly.foreign_agent import open_agent
-
-        return open_agent(parts, options.agent)
+        return _agent(parts, options.agent)
     if not options.model:
         return None
     names = options.fallback_models or environ.get("SAM_TUI_FALLBACK_MODEL", "").split(",")
@@ -76,6 +75,32 @@ def _model(parts: Agent, options: Options, environ: Mapping[str, str]) -> Model 
         parts.clock.monotonic,
         lambda words: parts.publish(notice(parts.shield.redact(words))),
     )
+
+
+def _agent(parts: Agent, line: str) -> Model:
+    """The model that the command line of another agent stands for. Raises ``UsageError``."""
+    from sam_tui.adapters.acp_client import AgentHost, AgentModel
+    from sam_tui.adapters.policy.readable_paths import NamedReads
+
+    try:
+        words = tuple(shlex.split(line))
+    except ValueError as error:
+        raise UsageError(f"--agent is no command line: {error}.") from error
+    if not words:
+        raise UsageError("--agent names no program.")
+    workspace = parts.workspace
+    readable = NamedReads(parts.configuration.folders.home, workspace.roots)
+    host = AgentHost(
+        words,
+        parts.executor,
+        parts.guard,
+        parts.files,
+        lambda: parts.piped,
+        partial(readable.of, words, workspace.root),
+        parts.bus.publish,
+        parts.budgets.conversation,
+    )
+    return AgentModel(host)
 
 
 _FOR_CALLS = (

@@ -280,9 +280,9 @@ class Stores(Lazy, ABC):
 
     def save_task_file(self, path: str, text: str) -> None:
         """Write a file of a task below ``saved_tasks`` in the data folder. Raises ``OSError``."""
-        from sam_tui.adapters.workflows.saved_tasks import SavedTasks
+        from sam_tui.adapters.workflows import save_file
 
-        SavedTasks(f"{self.configuration.options.data_dir}/saved_tasks").save(path, text)
+        save_file(f"{self.configuration.options.data_dir}/saved_tasks/{path}", text)
 
     @property
     @once

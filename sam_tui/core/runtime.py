@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from sam_tui.core.bus import Bus
     from sam_tui.core.inquiries import Inquiries
     from sam_tui.core.ports.calls import CallLog
+    from sam_tui.core.ports.checkpoints import CheckpointStore
     from sam_tui.core.ports.code import EditJournal
     from sam_tui.core.ports.documents import Pictures
-    from sam_tui.core.ports.exchange import ConversationDocument, ConversationFiles
     from sam_tui.core.ports.fleets import FleetControl
     from sam_tui.core.ports.memory import MemoryStore
     from sam_tui.core.ports.model import Model, ModelCatalog
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.prompts import PromptLibrary
     from sam_tui.core.ports.servers import McpServers
     from sam_tui.core.ports.storage import (
-        CheckpointStore,
         ConversationCatalog,
+        ConversationDocument,
+        ConversationFiles,
         ConversationRecord,
         ConversationStore,
     )
@@ -293,7 +294,7 @@ class Runtime:
 
     def document(self, conversation: ConversationId) -> "ConversationDocument":
         """A stored conversation as a document. Raises ``UsageError`` where there is none."""
-        from sam_tui.core.ports.exchange import ConversationDocument, DatedMessage
+        from sam_tui.core.ports.storage import ConversationDocument, DatedMessage
 
         record = self.conversations.find(conversation)
         if record is None:

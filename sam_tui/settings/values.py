@@ -3,7 +3,7 @@
 import difflib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, cast
 
@@ -99,6 +99,20 @@ def from_text(setting: Setting, text: str) -> Value:
         case "text":
             pass
     return checked(setting, value)
+
+
+def number_of_variable(environ: Mapping[str, str], key: str) -> float:
+    """The number that the variable of a setting holds, else its default. Raises ``WrongValue``."""
+    setting = setting_of(key)
+    text = environ.get(setting.env, "").strip()
+    if not text:
+        return cast("float", setting.default)
+    try:
+        return cast("float", from_text(setting, text))
+    except WrongValue:
+        raise WrongValue(
+            f"{setting.env} is {text!r}.", hint=f"Write {expected(setting)}."
+        ) from None
 
 
 def _entries(text: str) -> object:

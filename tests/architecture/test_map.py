@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,30 @@ def test_every_package_and_adapter_is_in_the_table() -> None:
     places = [*(ROOT / "sam_tui").iterdir(), *(ROOT / "sam_tui/adapters").iterdir()]
     parts = {place.stem for place in places if not place.stem.startswith("__")}
     assert parts - {"adapters", "py"} - ends == set()
+
+
+@pytest.mark.requirement("house:map")
+def test_every_file_that_the_documents_for_contributors_name_is_there() -> None:
+    """Written as code, with a slash and an ending, or ending in one: a path from anywhere in the tree."""
+    documents = [*ROOT.glob("docs/design/*.md"), ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
+    tops = ("sam_tui", "tools", "reminders", "tests", "docs", "scripts")
+    files = [path.as_posix() for top in tops for path in (ROOT / top).rglob("*.*")]
+    missing = [
+        (document.name, path)
+        for document in documents
+        for path in re.findall(r"`([\w/]+/[\w/]+\.(?:py|md|toml|sh))`", document.read_text("utf-8"))
+        if not any(file.endswith(f"/{path}") for file in files)
+    ]
+    assert not missing
+
+
+@pytest.mark.requirement("house:map")
+def test_every_dependency_has_a_row() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    rows = re.findall(
+        r"^\| ([^|]+) \|", (ROOT / "docs/dependencies.md").read_text("utf-8"), re.MULTILINE
+    )
+    named = set(re.findall(r"[\w-]+", " ".join(rows)))
+    required = {re.split(r"[ <>=;\[]", line)[0] for line in project["dependencies"]}
+    grammars = {name for name in required if name.startswith("tree-sitter-")}
+    assert required - grammars - named == set()

@@ -38,7 +38,7 @@ OWNERS = {
     "sam_tui/adapters/fleet/steps.py": "the questions of a step, in the TaskGroup of its call",
     "sam_tui/web_server/server.py": "a page's output, awaited when the page is gone",
     "sam_tui/plan_server/tasks.py": "a TaskGroup of its server",
-    "tools/sam_tools/terminal_operations/handing.py": "the question and the hand-over end together",
+    "tools/sam_tools/terminal_operations/hand_over.py": "the question and the hand-over end together",
 }
 """Modules that start tasks outside of a task group, and who ends them."""
 

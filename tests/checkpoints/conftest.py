@@ -11,7 +11,7 @@ import pytest
 from sam_tui.adapters.checkpoints import CheckpointLimits, GitCheckpoints
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ports.storage import ChangingCall, RewindPlan
+from sam_tui.core.ports.checkpoints import ChangingCall, RewindPlan
 
 OWN = ConversationId("own")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from sam_tui.adapters.checkpoints import GitCheckpoints
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ports.storage import ChangingCall
+from sam_tui.core.ports.checkpoints import ChangingCall
 
 
 def change(root: Path, count: int) -> None:

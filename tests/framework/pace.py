@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from sam_tui.core.events import ToolFinished, ToolProgressed, ToolStarted
 from sam_tui.core.ids import CallId
-from sam_tui.core.tooling.contract import Tool
-from sam_tui.core.tooling.registry import operation_key
+from sam_tui.core.tooling.contract import Tool, operation_key
 from tests.framework.bench import Bench
 
 SLOW = frozenset({

@@ -34,9 +34,8 @@ from sam_tui.core.events import (
 from sam_tui.core.ids import CallId, SessionId
 from sam_tui.core.messages import ReminderMessage, ToolCall
 from sam_tui.core.runtime import Runtime
-from sam_tui.core.tooling.contract import Operation
+from sam_tui.core.tooling.contract import Operation, operation_key
 from sam_tui.core.tooling.offer import arguments_schema, example_call
-from sam_tui.core.tooling.registry import operation_key
 from tests.fakes.interpreter import INTERPRETER
 from tests.fakes.openai_server import Call, FakeServer, Reply, failure
 from tests.fakes.web_server import Answer, WebServer

@@ -10,13 +10,14 @@ from typing import Any, cast
 import pytest
 
 from sam_tools import offers
-from sam_tui.assembly.catalogue import FILE, text_of
+from sam_tui.assembly.catalogue import FILE
 from sam_tui.core.agent.tokens import text_tokens
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.tooling.arguments import Arguments
-from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, operation_key
 from sam_tui.core.tooling.offer import arguments_schema, example_call
-from sam_tui.core.tooling.registry import Registry, operation_key
+from sam_tui.core.tooling.registry import Registry
+from scripts.catalogue import text_of
 from tests.fakes.openai_server import FakeServer, Reply
 from tests.fakes.web_server import WebServer
 from tests.framework.bench import LISTED, Bench

@@ -13,8 +13,8 @@ from sam_tui.core.accesses import Location
 from sam_tui.core.events import ToolProgressed
 from sam_tui.core.ports.files import GrepRequest
 from sam_tui.core.runtime import Runtime
+from sam_tui.core.tooling.contract import operation_key
 from sam_tui.core.tooling.executor import Executed
-from sam_tui.core.tooling.registry import operation_key
 from tests.fakes.web_server import Answer, WebServer
 from tests.framework.bench import Bench
 from tests.framework.conftest import Opened

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sam_tools.terminal_operations import TerminalOperations
+from sam_tools.terminal_operations import TerminalOperations, TerminalParts
 from sam_tui.adapters.files import LocalFiles
 from sam_tui.adapters.terminal.commands.background import PortedCommands
 from sam_tui.adapters.terminal.commands.shell import ShellCommands
@@ -267,7 +267,9 @@ def hand(
     published: list[Event],
 ) -> Hand:
     tool = TerminalOperations(
-        commands, terminals, published.append, files=LocalFiles(), background=background
+        TerminalParts(
+            commands, terminals, published.append, files=LocalFiles(), background=background
+        )
     )
     made = Hand(tool, workspace)
     made.commands = commands

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sam_tools.terminal_operations import TerminalOperations
+from sam_tools.terminal_operations import TerminalOperations, TerminalParts
 from sam_tui.adapters.terminal.person_input.redaction import PLACEHOLDER
 from sam_tui.adapters.terminal.person_input.session_holder import SessionHolder
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
@@ -51,7 +51,7 @@ def harness() -> Harness:
 def handed(hand: Hand, harness: Harness, terminals: PtyTerminals, published: list[Event]) -> Hand:
     """The tool with somebody to ask."""
     tool = TerminalOperations(
-        hand.commands, terminals, published.append, inquiries=harness.inquiries
+        TerminalParts(hand.commands, terminals, published.append, inquiries=harness.inquiries)
     )
     return type(hand)(tool, hand.workspace)
 
@@ -116,7 +116,9 @@ async def test_where_nobody_is_the_agent_is_told_at_once(
     hand: Hand, terminals: PtyTerminals, published: list[Event]
 ) -> None:
     alone = Harness(attended=False)
-    tool = TerminalOperations(hand.commands, terminals, published.append, inquiries=alone.inquiries)
+    tool = TerminalOperations(
+        TerminalParts(hand.commands, terminals, published.append, inquiries=alone.inquiries)
+    )
     mine = type(hand)(tool, hand.workspace)
     session = await opened(mine, terminals)
     result = await mine.call("send_input", session_id=session.id, input="", hand_over="a token")

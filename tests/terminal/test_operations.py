@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sam_tools.terminal_operations import TerminalOperations
+from sam_tools.terminal_operations import TerminalOperations, TerminalParts
 from sam_tui.adapters.terminal.commands.background import PortedCommands
 from sam_tui.adapters.terminal.sessions.sessions import PtyTerminals
 from sam_tui.core.accesses import Write
@@ -374,7 +374,9 @@ async def test_cancelling_the_wait_leaves_the_session_as_it_is(
 async def test_without_its_ports_an_operation_says_so(
     hand: Hand, commands: Any, terminals: PtyTerminals, published: list[Event]
 ) -> None:
-    bare = type(hand)(TerminalOperations(commands, terminals, published.append), hand.workspace)
+    bare = type(hand)(
+        TerminalOperations(TerminalParts(commands, terminals, published.append)), hand.workspace
+    )
     with pytest.raises(ToolError, match="cannot run in the background"):
         await started(bare, "ls")
     context = bare.context(dirPath=bare.workspace / "x")

@@ -112,12 +112,12 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
     await kept_session(holders, sandbox, workspace)
 
     def at_it() -> str:
-        with seat_at(tmp_path) as seat:
-            text = _read_until(seat, b"earlier")
-            seat.write(b"stty size; printf '\\33[>1u\\33[?1004h\\33[4 q'; echo by-ha''nd\r")
-            text += _read_until(seat, b"by-hand\r\n")
-            seat.write(b"\x1d\x1d")
-            text += _read_until(seat, b"goes on]")
+        with attached_at(tmp_path) as window:
+            text = _read_until(window, b"earlier")
+            window.write(b"stty size; printf '\\33[>1u\\33[?1004h\\33[4 q'; echo by-ha''nd\r")
+            text += _read_until(window, b"by-hand\r\n")
+            window.write(b"\x1d\x1d")
+            text += _read_until(window, b"goes on]")
         return text.decode()
 
     text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
@@ -145,22 +145,22 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
 
 
 @contextmanager
-def seat_at(tmp_path: Path) -> Generator[Any]:
+def attached_at(tmp_path: Path) -> Generator[Any]:
     """``sam-tui term attach`` on a terminal of its own, waited for at the end."""
     argv = [sys.executable, "-P", "-m", "sam_tui", "term", "attach", "--data-dir"]
-    seat = _Pty.spawn([*argv, str(tmp_path / "data")], dimensions=(19, 83))
+    window = _Pty.spawn([*argv, str(tmp_path / "data")], dimensions=(19, 83))
     try:
-        yield seat
-        seat.wait()
+        yield window
+        window.wait()
     finally:
-        seat.terminate(force=True)
-        seat.close()
+        window.terminate(force=True)
+        window.close()
 
 
-def _read_until(seat: Any, wanted: bytes) -> bytes:
+def _read_until(window: Any, wanted: bytes) -> bytes:
     text = b""
     while wanted not in re.sub(rb"\x1b\[[0-9;?!]*[a-zA-Z]", b"", text):
-        text += seat.read(4096)
+        text += window.read(4096)
     return text
 
 
@@ -184,21 +184,21 @@ async def test_the_terminal_around_is_as_it_was_after_being_at_a_session(
     await kept_session(holders, sandbox, workspace)
 
     def at_it() -> bytes:
-        with seat_at(tmp_path) as seat:
-            text = _read_until(seat, b"earlier")
-            seat.write(f"printf '{CHANGES}'; echo on-theirs; cat\r".encode())
+        with attached_at(tmp_path) as window:
+            text = _read_until(window, b"earlier")
+            window.write(f"printf '{CHANGES}'; echo on-theirs; cat\r".encode())
             # Looked for as it is drawn: a redraw may come between the letters and the end of their line.
             drawn = EmulatedScreen(83, 19)
             drawn.feed(text)
             while ON_THEIRS not in drawn.text():
-                data = seat.read(4096)
+                data = window.read(4096)
                 drawn.feed(data)
                 text += data
             if ending in ENDINGS:
-                seat.write(ENDINGS[ending])
-                return text + _read_until(seat, b"goes on]")
-            seat.kill(signal.SIGTERM)
-            return text + _read_until(seat, b"goes on]")
+                window.write(ENDINGS[ending])
+                return text + _read_until(window, b"goes on]")
+            window.kill(signal.SIGTERM)
+            return text + _read_until(window, b"goes on]")
 
     text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
     around, untouched = EmulatedScreen(83, 19), EmulatedScreen(83, 19)
@@ -231,29 +231,29 @@ async def test_a_session_on_its_other_screen_is_drawn_and_comes_back_to_its_line
 
         def until(wanted: str) -> str:
             while wanted not in around.text():
-                around.feed(seat.read(4096))
+                around.feed(window.read(4096))
             return around.text()
 
-        with seat_at(tmp_path) as seat:
+        with attached_at(tmp_path) as window:
             seen = [until("earlier")]
-            seat.write(
+            window.write(
                 b"printf '\\33[?1049h\\33[2J\\33[5;5Hon-%s' theirs; read x; printf '\\33[?1049l'\r"
             )
             seen.append(until("on-theirs"))
             assert around.alternate
-            seat.write(b"\r")
+            window.write(b"\r")
             seen.append(until("earlier"))
             assert around.alternate
             # One Ctrl+] is nothing to a shell's line, which would search for the next key.
-            seat.write(b"\x1decho at-li''ne; stty -icanon -echo; cat -v\r")
+            window.write(b"\x1decho at-li''ne; stty -icanon -echo; cat -v\r")
             until("at-line")
             # A program gets it where that was waited for, and with the next key on a full screen.
-            seat.write(b"\x1dx")
+            window.write(b"\x1dx")
             until("x")
-            seat.write(b"\x1d")
+            window.write(b"\x1d")
             assert "^]x" not in until("x^]")
-            seat.write(b"\x1d\x1d")
-            _read_until(seat, b"goes on]")
+            window.write(b"\x1d\x1d")
+            _read_until(window, b"goes on]")
         return seen
 
     first, second, third = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
@@ -269,13 +269,13 @@ async def test_a_session_whose_program_reads_nothing_can_be_left_however_much_wa
     await kept_session(holders, sandbox, workspace)
 
     def at_it() -> None:
-        with seat_at(tmp_path) as seat:
-            _read_until(seat, b"earlier")
-            seat.write(b"stty -icanon -echo; echo de''af; sleep 600\r")
-            _read_until(seat, b"deaf\r\n")
-            seat.write(b"x" * 20_000)
-            seat.write(b"\x1d\x1d")
-            _read_until(seat, b"goes on]")
+        with attached_at(tmp_path) as window:
+            _read_until(window, b"earlier")
+            window.write(b"stty -icanon -echo; echo de''af; sleep 600\r")
+            _read_until(window, b"deaf\r\n")
+            window.write(b"x" * 20_000)
+            window.write(b"\x1d\x1d")
+            _read_until(window, b"goes on]")
 
     await asyncio.wait_for(asyncio.to_thread(at_it), 60)
 
@@ -288,12 +288,12 @@ async def test_a_session_is_given_back_where_the_terminal_of_who_was_at_it_goes(
 
     def at_it() -> None:
         argv = [sys.executable, "-P", "-m", "sam_tui", "term", "attach", "--data-dir"]
-        seat = _Pty.spawn([*argv, str(tmp_path / "data")], dimensions=(19, 83))
-        _read_until(seat, b"earlier")
-        seat.write(b"echo by-ha''nd; sleep 0.1; while :; do echo more; done\r")
-        _read_until(seat, b"more\r\n")
-        seat.fileobj.close()
-        seat.wait()
+        window = _Pty.spawn([*argv, str(tmp_path / "data")], dimensions=(19, 83))
+        _read_until(window, b"earlier")
+        window.write(b"echo by-ha''nd; sleep 0.1; while :; do echo more; done\r")
+        _read_until(window, b"more\r\n")
+        window.fileobj.close()
+        window.wait()
 
     await asyncio.wait_for(asyncio.to_thread(at_it), 60)
     session = await PtyTerminals(sandbox, holders).resume(ME)

@@ -16,7 +16,7 @@ from tests.terminal_soak.pane import (
     printed_picture,
     tab_look,
 )
-from tests.terminal_soak.seat import NotDrawn, Seat
+from tests.terminal_soak.workbench_process import NotDrawn, WorkbenchProcess
 
 SHELL, AGENT = "shell", "agent"
 """The tabs."""
@@ -30,11 +30,11 @@ _HIDDEN = 5
 class Person:
     """Has the keys in the prompt between two steps."""
 
-    def __init__(self, seat: Seat, server: FakeServer, chance: Random) -> None:
-        self.seat = seat
+    def __init__(self, workbench: WorkbenchProcess, server: FakeServer, chance: Random) -> None:
+        self.workbench = workbench
         self.server = server
         self.chance = chance
-        self.workspace = seat.folder / "workspace"
+        self.workspace = workbench.folder / "workspace"
         self.secrets: list[str] = []
         """What was typed while the agent's terminal was held."""
         self.wrong: list[str] = []
@@ -49,45 +49,47 @@ class Person:
 
     def begin(self) -> None:
         """Wait for the workbench and its shell, and record the shell."""
-        self.seat.shows("● ready")
+        self.workbench.shows("● ready")
         self.tab(SHELL)
-        self.seat.press(_LEAVE)
-        self.seat.shows("ready>")
-        self.seat.shows("Ctrl+] twice leaves")
+        self.workbench.press(_LEAVE)
+        self.workbench.shows("ready>")
+        self.workbench.shows("Ctrl+] twice leaves")
         inside = self._look()
-        self.seat.press(_LEAVE, _LEAVE)
-        self.seat.until(lambda: self._look() not in (inside, None), "the keys stay in the terminal")
+        self.workbench.press(_LEAVE, _LEAVE)
+        self.workbench.until(
+            lambda: self._look() not in (inside, None), "the keys stay in the terminal"
+        )
         self._away = self._look()
         self.record()
 
     def finish(self) -> None:
         """Quit."""
         self.say("/quit")
-        self.expect("the exit code of the workbench", 0, self.seat.ended())
+        self.expect("the exit code of the workbench", 0, self.workbench.ended())
 
     def crash(self) -> None:
         """The workbench is killed, and started again where it was."""
-        self.seat.kill()
-        self.seat.start("--continue")
+        self.workbench.kill()
+        self.workbench.start("--continue")
 
     # ---- what is drawn
 
     def record(self) -> None:
         """Record the shell from now on, over a screen without a past."""
         self.tab(SHELL)
-        self._recording = self.seat.folder / f"{self.number()}.cast"
+        self._recording = self.workbench.folder / f"{self.number()}.cast"
         self.say(f"/record {self._recording}")
-        self.seat.shows("● rec")
+        self.workbench.shows("● rec")
         self.dismiss()
         self.command(r"printf '\033c'")
 
     def compare(self) -> None:
         """What is drawn of the shell must be what it printed; that ends the recording."""
         self.tab(SHELL)
-        seat = self.seat
-        seat.shows("● rec")
-        seat.press("alt+r")
-        seat.until(lambda: "● rec" not in seat.text(), "the recording goes on")
+        workbench = self.workbench
+        workbench.shows("● rec")
+        workbench.press("alt+r")
+        workbench.until(lambda: "● rec" not in workbench.text(), "the recording goes on")
         self.dismiss()
         printed = printed_pane(self._recording)
         self._same(SHELL, lambda: printed)
@@ -100,11 +102,11 @@ class Person:
         found: list[Difference] = []
 
         def same() -> bool:
-            found[:] = differences(printed(), drawn_pane(self.seat.around, tab))
+            found[:] = differences(printed(), drawn_pane(self.workbench.around, tab))
             return not found
 
         try:
-            self.seat.until(same, f"the pane {tab} is not what was printed")
+            self.workbench.until(same, f"the pane {tab} is not what was printed")
         except NotDrawn as error:
             about = f"{len(found)} cells are not as printed, such as {found[:3]}"
             self.wrong.append(f"{about}\nprinted:\n{printed().text()}\n{error}")
@@ -114,12 +116,12 @@ class Person:
         """Click what is said of recordings away: it lies over the terminal."""
         while (place := self._message()) is not None:
             # Once: a second click would be for what lies under it.
-            self.seat.click(*place)
-            self.seat.until(lambda at=place: self._message() != at, "a message does not go")
+            self.workbench.click(*place)
+            self.workbench.until(lambda at=place: self._message() != at, "a message does not go")
 
     def _message(self) -> tuple[int, int] | None:
         """Column and row of what is said of a recording."""
-        for row, line in enumerate(self.seat.text().split("\n")):
+        for row, line in enumerate(self.workbench.text().split("\n")):
             if (column := line.find("▌ Record")) >= 0:
                 return column + 1, row
         return None
@@ -129,43 +131,45 @@ class Person:
     def enter(self) -> None:
         """Go to the terminal on show, unless the keys go there already."""
         if self._is_out():
-            self.seat.press(_LEAVE)
+            self.workbench.press(_LEAVE)
         self.inside()
 
     def inside(self) -> None:
         """Wait until the keys go to the terminal on show."""
-        self.seat.until(lambda: self._look() not in (self._away, None), "the terminal gets no keys")
+        self.workbench.until(
+            lambda: self._look() not in (self._away, None), "the terminal gets no keys"
+        )
 
     def leave(self) -> None:
         """Go back to the prompt; of the agent's terminal that hands it back."""
-        self.seat.press(_LEAVE, _LEAVE)
-        self.seat.until(self._is_out, "the keys stay in the terminal")
+        self.workbench.press(_LEAVE, _LEAVE)
+        self.workbench.until(self._is_out, "the keys stay in the terminal")
 
     def _is_out(self) -> bool:
         """Whether the keys are elsewhere; a narrow window hides the terminal then for good."""
         for _ in range(_HIDDEN):
             if self._look() is None:
-                self.seat.rest(1.0)
+                self.workbench.rest(1.0)
         return self._look() in (self._away, None)
 
     def _look(self) -> Look | None:
-        return tab_look(self.seat.around, self._tab)
+        return tab_look(self.workbench.around, self._tab)
 
     def tab(self, name: str) -> None:
         """Bring a tab to the front."""
         self._tab = name
-        self.seat.press("alt+1" if name == SHELL else "alt+2")
-        self.seat.until(lambda: self._on_show(name), f"the tab {name} does not come")
+        self.workbench.press("alt+1" if name == SHELL else "alt+2")
+        self.workbench.until(lambda: self._on_show(name), f"the tab {name} does not come")
 
     def _on_show(self, name: str) -> bool:
         """Whether the border has it in front. Its bell may ring at any time, which marks it."""
-        text = self.seat.text().replace(f"{name}!", name)
+        text = self.workbench.text().replace(f"{name}!", name)
         return f"{name} ×" in text or (name == SHELL and "╭─  shell  + " in text)
 
     def say(self, text: str) -> None:
         """Send something in the prompt."""
-        self.seat.type(text)
-        self.seat.press("enter")
+        self.workbench.type(text)
+        self.workbench.press("enter")
 
     # ---- programs
 
@@ -183,8 +187,8 @@ class Person:
         """Run a command in the shell on show, to its end."""
         typed, printed = self.mark()
         self.enter()
-        self.seat.type(f"{command}; echo {typed}\r")
-        self.seat.shows(printed)
+        self.workbench.type(f"{command}; echo {typed}\r")
+        self.workbench.shows(printed)
         self.leave()
 
     def lines_of(self, path: Path) -> str:
@@ -208,9 +212,9 @@ class Person:
 
     def agent_done(self) -> None:
         """Wait until its turn ended."""
-        seat, server = self.seat, self.server
-        seat.until(lambda: not server.left, "the model was not asked")
-        seat.shows("● ready")
+        workbench, server = self.workbench, self.server
+        workbench.until(lambda: not server.left, "the model was not asked")
+        workbench.shows("● ready")
 
 
 def _made(call: Call, request: Recorded) -> Reply:

@@ -14,8 +14,8 @@ from random import Random
 
 from tests.fakes.openai_server import FakeServer, background
 from tests.terminal_soak.person import SHELL, Person
-from tests.terminal_soak.seat import MARK, NotDrawn, Seat, processes_of
 from tests.terminal_soak.steps import STEPS, missing
+from tests.terminal_soak.workbench_process import MARK, NotDrawn, WorkbenchProcess, processes_of
 
 _EVERY = 4
 """Steps between two comparisons."""
@@ -59,7 +59,7 @@ def soaked(
     with background() as server:
         words = ["--data-dir", str(folder / "data")]
         words += ["--model", "fake", "--provider", "direct", "--api-base", server.base]
-        seat = Seat(
+        workbench = WorkbenchProcess(
             folder,
             words,
             size=size,
@@ -67,7 +67,7 @@ def soaked(
             speaks=seed % 2 == 0,
             patience=patience,
         )
-        me = Person(seat, server, chance)
+        me = Person(workbench, server, chance)
         try:
             me.begin()
             planned = [name for name in names if name in possible]
@@ -81,16 +81,16 @@ def soaked(
                     me.compare()
                     me.record()
             me.compare()
-            tally.cpu = seat.cpu()
+            tally.cpu = workbench.cpu()
             me.finish()
         except NotDrawn as error:
             me.wrong.append(str(error))
         finally:
-            seat.kill()
+            workbench.kill()
         tally.wrong = [f"after {', '.join(tally.steps)}: {text}" for text in me.wrong]
         tally.wrong += _told(server, me.secrets)
         tally.compared, tally.secrets = me.compared, len(me.secrets)
-        tally.requests, tally.slowest = len(server.posts), seat.slowest
+        tally.requests, tally.slowest = len(server.posts), workbench.slowest
     tally.wrong += _left(folder, run, environment)
     return tally
 

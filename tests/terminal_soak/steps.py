@@ -37,20 +37,20 @@ _LEFT = "\x1b[D"
 
 def vim(me: Person) -> None:
     """Two lines, written; Escape and the next key come at once."""
-    path, seat = me.workspace / f"vim-{me.number()}", me.seat
+    path, workbench = me.workspace / f"vim-{me.number()}", me.workbench
     words = [me.chance.choice(WORDS) for _ in range(4)]
     me.enter()
-    seat.type(f"vim -u NONE -N -n {path.name}\r")
-    seat.shows("[New]")
-    seat.type(f"i{words[0]}")
-    seat.press("enter")
-    seat.type(words[1])
+    workbench.type(f"vim -u NONE -N -n {path.name}\r")
+    workbench.shows("[New]")
+    workbench.type(f"i{words[0]}")
+    workbench.press("enter")
+    workbench.type(words[1])
     resized(me)
-    seat.press("escape")
-    seat.rest(0.1)
-    seat.type(f"o{words[2]}\x1bkA{words[3]}\x1b:wq\r")
-    seat.until(path.exists, "vim does not write")
-    seat.shows("ready>")
+    workbench.press("escape")
+    workbench.rest(0.1)
+    workbench.type(f"o{words[2]}\x1bkA{words[3]}\x1b:wq\r")
+    workbench.until(path.exists, "vim does not write")
+    workbench.shows("ready>")
     me.leave()
     me.command("true")
     me.expect(path.name, [words[0], words[1] + words[3], words[2]], me.lines_of(path).splitlines())
@@ -58,16 +58,20 @@ def vim(me: Person) -> None:
 
 def nano(me: Person) -> None:
     """A line, written."""
-    path, seat, word = me.workspace / f"nano-{me.number()}", me.seat, me.chance.choice(WORDS)
+    path, workbench, word = (
+        me.workspace / f"nano-{me.number()}",
+        me.workbench,
+        me.chance.choice(WORDS),
+    )
     me.enter()
-    seat.type(f"nano --ignorercfiles --nohelp {path.name}\r")
-    seat.shows("GNU nano")
-    seat.type(word)
+    workbench.type(f"nano --ignorercfiles --nohelp {path.name}\r")
+    workbench.shows("GNU nano")
+    workbench.type(word)
     resized(me)
-    seat.press("ctrl+x")
-    seat.shows("Save modified")
-    seat.type("y\r")
-    seat.until(path.exists, "nano does not write")
+    workbench.press("ctrl+x")
+    workbench.shows("Save modified")
+    workbench.type("y\r")
+    workbench.until(path.exists, "nano does not write")
     me.leave()
     me.command("true")
     me.expect(path.name, word, me.lines_of(path).rstrip("\n"))
@@ -75,26 +79,26 @@ def nano(me: Person) -> None:
 
 def less(me: Person) -> None:
     """Up and down a long file."""
-    path, seat = me.workspace / "long", me.seat
+    path, workbench = me.workspace / "long", me.workbench
     if not path.exists():
         text = "".join(f"{n} {WORDS[n % len(WORDS)]}\n" for n in range(3000))
         path.write_text(text + "the last one", encoding="utf-8")
     me.enter()
-    seat.type("LESS= less long\r")
-    seat.shows("plain")
+    workbench.type("LESS= less long\r")
+    workbench.shows("plain")
     for _ in range(me.chance.randrange(1, 6)):
-        seat.press(me.chance.choice(("space", "pagedown", "up", "down", "f", "b")))
+        workbench.press(me.chance.choice(("space", "pagedown", "up", "down", "f", "b")))
         resized(me)
 
     def at_end() -> bool:
         # Again and again: a new size that less hears of only now shows what stood at the top.
-        seat.type("G")
-        return "the last one" in seat.text()
+        workbench.type("G")
+        return "the last one" in workbench.text()
 
-    seat.until(at_end, "less does not come to the end")
-    seat.type("?2500 \r")
-    seat.shows("2500 ")
-    seat.type("q")
+    workbench.until(at_end, "less does not come to the end")
+    workbench.type("?2500 \r")
+    workbench.shows("2500 ")
+    workbench.type("q")
     me.leave()
     me.command("true")
 
@@ -102,22 +106,22 @@ def less(me: Person) -> None:
 def htop(me: Person) -> None:
     """A screen that changes by itself."""
     me.enter()
-    me.seat.type("htop -d 2\r")
-    me.seat.shows("F1Help")
+    me.workbench.type("htop -d 2\r")
+    me.workbench.shows("F1Help")
     for _ in range(me.chance.randrange(1, 4)):
         resized(me)
-        me.seat.press(me.chance.choice(("down", "up", "pagedown", "f6", "escape")))
-        me.seat.rest(0.3)
-    me.seat.press("escape")
+        me.workbench.press(me.chance.choice(("down", "up", "pagedown", "f6", "escape")))
+        me.workbench.rest(0.3)
+    me.workbench.press("escape")
 
     def ended() -> bool:
         # An escape and a q that it reads at once are one key with Alt to it.
-        me.seat.rest(1.0)
-        me.seat.type("q")
-        return "F1Help" not in me.seat.text()
+        me.workbench.rest(1.0)
+        me.workbench.type("q")
+        return "F1Help" not in me.workbench.text()
 
-    me.seat.until(ended, "htop does not end")
-    me.seat.press("ctrl+u")
+    me.workbench.until(ended, "htop does not end")
+    me.workbench.press("ctrl+u")
     me.leave()
     me.command("true")
 
@@ -126,11 +130,11 @@ def flood(me: Person) -> None:
     """More than can be drawn, to its end or to Ctrl+C."""
     me.enter()
     if me.chance.random() < 0.5:
-        me.seat.type("yes 'a line of a flood'\r")
-        me.seat.until(lambda: me.seat.text().count("a line of a flood") > 2, "no flood")
+        me.workbench.type("yes 'a line of a flood'\r")
+        me.workbench.until(lambda: me.workbench.text().count("a line of a flood") > 2, "no flood")
         resized(me)
-        me.seat.rest(me.chance.random() / 2)
-        me.seat.press("ctrl+c")
+        me.workbench.rest(me.chance.random() / 2)
+        me.workbench.press("ctrl+c")
         me.leave()
         me.command("true")
     else:
@@ -142,15 +146,15 @@ def flood(me: Person) -> None:
 def storm(me: Person) -> None:
     """The window changes its size faster than anything is drawn."""
     me.enter()
-    me.seat.type("ls -la /usr/bin\r")
+    me.workbench.type("ls -la /usr/bin\r")
     for _ in range(me.chance.randrange(5, 20)):
-        me.seat.resize(me.chance.randrange(41, 170), me.chance.randrange(16, 60))
+        me.workbench.resize(me.chance.randrange(41, 170), me.chance.randrange(16, 60))
         if me.chance.random() < 0.3:
-            me.seat.rest(0.03)
-    me.seat.resize(me.chance.choice(WIDTHS), me.chance.choice((24, 40)))
+            me.workbench.rest(0.03)
+    me.workbench.resize(me.chance.choice(WIDTHS), me.chance.choice((24, 40)))
     typed, printed = me.mark()
-    me.seat.type(f"echo {typed}\r")
-    me.seat.shows(printed)
+    me.workbench.type(f"echo {typed}\r")
+    me.workbench.shows(printed)
     me.leave()
     me.command("true")
 
@@ -158,7 +162,7 @@ def storm(me: Person) -> None:
 def resized(me: Person) -> None:
     """Now and then the window has another size."""
     if me.chance.random() < 0.3:
-        me.seat.resize(me.chance.choice(WIDTHS), me.chance.choice((24, 40)))
+        me.workbench.resize(me.chance.choice(WIDTHS), me.chance.choice((24, 40)))
 
 
 def keys(me: Person) -> None:
@@ -167,15 +171,15 @@ def keys(me: Person) -> None:
     for _ in range(me.chance.randrange(20, 60)):
         if me.chance.random() < 0.5:
             text = me.chance.choice(WORDS)
-            me.seat.type(text)
+            me.workbench.type(text)
             wanted += text.encode()
         else:
             key = me.chance.choice(list(KEYS))
-            me.seat.press(key)
+            me.workbench.press(key)
             wanted += KEYS[key]
         if me.chance.random() < 0.2:
             resized(me)
-            me.seat.rest(me.chance.random() / 20)
+            me.workbench.rest(me.chance.random() / 20)
     _heard(me, path, wanted)
 
 
@@ -184,25 +188,25 @@ def paste(me: Person) -> None:
     path, wanted = _listening(me, lines=1)
     count = me.chance.choice((1, 50, 5000))
     text = "\n".join(f"{n} {me.chance.choice(WORDS)}" for n in range(count))
-    me.seat.type("before")
-    me.seat.paste(text)
-    me.seat.type("behind")
+    me.workbench.type("before")
+    me.workbench.paste(text)
+    me.workbench.type("behind")
     _heard(me, path, wanted + b"before\x1b[200~" + text.encode() + b"\x1b[201~behind")
 
 
 def _listening(me: Person, lines: int) -> tuple[Path, bytes]:
-    path = me.seat.folder / f"heard-{me.number()}"
+    path = me.workbench.folder / f"heard-{me.number()}"
     words = (sys.executable, "-ISE", listener.__file__, str(path), str(lines))
     me.enter()
-    me.seat.type(f"{shlex.join(words)}\r")
-    me.seat.shows(f"to {path.name}: ")
+    me.workbench.type(f"{shlex.join(words)}\r")
+    me.workbench.shows(f"to {path.name}: ")
     return path, b""
 
 
 def _heard(me: Person, path: Path, wanted: bytes) -> None:
-    me.seat.press("ctrl+d")
+    me.workbench.press("ctrl+d")
     wanted += listener.END
-    me.seat.until(lambda: path.read_bytes().endswith(listener.END), "keys are missing")
+    me.workbench.until(lambda: path.read_bytes().endswith(listener.END), "keys are missing")
     me.leave()
     me.command("true")
     me.expect(path.name, wanted, path.read_bytes())
@@ -213,7 +217,7 @@ def hand_over(me: Person) -> None:
     ask = {"operation": "send_input", "input": "", "hand_over": "the password"}
     me.asks_agent(_call("create_session"), Call(TOOL, ask), *_readings())
     me.tab(AGENT)
-    me.seat.shows("you type")
+    me.workbench.shows("you type")
     me.enter()
     _type_secretly(me)
     me.leave()
@@ -225,7 +229,7 @@ def takes(me: Person) -> None:
     me.asks_agent(_call("create_session"))
     me.agent_done()
     me.tab(AGENT)
-    me.seat.press("f8")
+    me.workbench.press("f8")
     me.inside()
     _type_secretly(me)
     me.leave()
@@ -241,12 +245,12 @@ def painted(me: Person) -> None:
     me.asks_agent(_call("create_session"))
     me.agent_done()
     me.tab(AGENT)
-    me.seat.press("f8")
+    me.workbench.press("f8")
     me.inside()
     words = (sys.executable, "-ISE", program, str(path), str(me.chance.random()), secret)
-    me.seat.press("ctrl+e", "ctrl+u")
-    me.seat.type(f"{shlex.join(words)}\r")
-    me.seat.shows(f"{secret} drawn")
+    me.workbench.press("ctrl+e", "ctrl+u")
+    me.workbench.type(f"{shlex.join(words)}\r")
+    me.workbench.shows(f"{secret} drawn")
     resized(me)
     me.compare_picture(AGENT, path)
     me.leave()
@@ -254,39 +258,41 @@ def painted(me: Person) -> None:
     me.agent_done()
     me.tab(AGENT)  # a narrow window shows the conversation once a prompt is sent
     me.compare_picture(AGENT, path)
-    me.seat.press("f8")
+    me.workbench.press("f8")
     me.inside()
-    me.seat.type("q")
-    me.seat.shows("ready>")
+    me.workbench.type("q")
+    me.workbench.shows("ready>")
     me.leave()
 
 
 def _type_secretly(me: Person) -> None:
     secret, (typed, printed) = secrets.token_hex(me.chance.choice((6, 20, 60))), me.mark()
     me.secrets.append(secret)
-    seat, half = me.seat, len(secret) // 2
-    seat.press("ctrl+e", "ctrl+u")  # what was left unfinished the time before stands there again
+    workbench, half = me.workbench, len(secret) // 2
+    workbench.press(
+        "ctrl+e", "ctrl+u"
+    )  # what was left unfinished the time before stands there again
     match me.chance.randrange(4):
         case 0:
-            seat.type(f"echo {secret}; echo {typed}\r")
+            workbench.type(f"echo {secret}; echo {typed}\r")
         case 1:
-            seat.type(f"echo {secret[half:]}{_LEFT * (len(secret) - half)}{secret[:half]}")
-            seat.type(f"\x05; echo {typed}\r")
+            workbench.type(f"echo {secret[half:]}{_LEFT * (len(secret) - half)}{secret[:half]}")
+            workbench.type(f"\x05; echo {typed}\r")
         case 2:
-            seat.paste(f"echo {secret}; echo {typed}")
-            seat.press("enter")
+            workbench.paste(f"echo {secret}; echo {typed}")
+            workbench.press("enter")
         case _:
             asks, asked = me.mark()
-            seat.type(f"echo {asks}; read -s secret; echo {typed}\r")
+            workbench.type(f"echo {asks}; read -s secret; echo {typed}\r")
             # Before it runs, the shell's editor has the terminal, and an Enter ends no line for others.
-            seat.shows(asked)
-            seat.type(f"{secret}\r")
-    seat.shows(printed)
-    me.expect("secret lines that are no commands", 0, seat.text().count("not found"))
+            workbench.shows(asked)
+            workbench.type(f"{secret}\r")
+    workbench.shows(printed)
+    me.expect("secret lines that are no commands", 0, workbench.text().count("not found"))
     resized(me)
     if me.chance.random() < 0.3:
-        seat.press("up")
-        seat.rest(0.2)
+        workbench.press("up")
+        workbench.rest(0.2)
 
 
 def _call(operation: str, **more: object) -> Call:
@@ -307,11 +313,11 @@ def killed(me: Person) -> None:
     path = me.workspace / f"pid-{me.number()}"
     me.enter()
     fills = r"printf '\033[?1049h\033[?1003h\033[?25l\033[31;44mfull\033[2;9r'; exec sleep 600"
-    me.seat.type(f"sh -c {shlex.quote(f'echo $$ > {path.name}; {fills}')}\r")
-    me.seat.until(lambda: me.lines_of(path).strip(), "nothing was started")
-    me.seat.shows("full")
+    me.workbench.type(f"sh -c {shlex.quote(f'echo $$ > {path.name}; {fills}')}\r")
+    me.workbench.until(lambda: me.lines_of(path).strip(), "nothing was started")
+    me.workbench.shows("full")
     os.kill(int(me.lines_of(path)), signal.SIGKILL)
-    me.seat.shows("Killed")
+    me.workbench.shows("Killed")
     me.leave()
     me.command(r"printf '\033c'")
 
@@ -321,13 +327,13 @@ def crash(me: Person) -> None:
     me.asks_agent(_call("create_session"))
     me.agent_done()
     me.tab(AGENT)
-    me.seat.press("f8")
+    me.workbench.press("f8")
     me.inside()
     _type_secretly(me)
     me.crash()
-    me.seat.shows("● ready")
+    me.workbench.shows("● ready")
     me.tab(AGENT)
-    me.seat.shows("you type")
+    me.workbench.shows("you type")
     me.enter()
     _type_secretly(me)
     me.leave()

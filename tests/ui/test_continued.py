@@ -23,7 +23,7 @@ SECONDS = 30
 UP, ENTER = b"\x1b[A", b"\r"
 
 
-class Seat:
+class RunningWorkbench:
     """A person at a real terminal in which the workbench runs."""
 
     def __init__(self, program: "subprocess.Popen[bytes]", terminal: int) -> None:
@@ -50,7 +50,7 @@ class Seat:
 
 
 @contextmanager
-def seated(folder: Path, script: object, *words: str) -> Generator[Seat]:
+def started(folder: Path, script: object, *words: str) -> Generator[RunningWorkbench]:
     """The workbench over a scripted model; it is killed at the end, as by kill -9."""
     (folder / "script.json").write_text(json.dumps(script))
     (folder / "ws").mkdir(exist_ok=True)
@@ -68,7 +68,7 @@ def seated(folder: Path, script: object, *words: str) -> Generator[Seat]:
     )
     os.close(theirs)
     try:
-        yield Seat(program, ours)
+        yield RunningWorkbench(program, ours)
     finally:
         program.kill()
         program.wait()
@@ -96,14 +96,14 @@ async def test_a_queued_prompt_outlives_a_kill_and_is_sent_only_by_the_person(
     tmp_path: Path,
 ) -> None:
     endless = [{"rate": 200, "text": "word " * 20_000}]
-    with seated(tmp_path, endless, "go") as me:
+    with started(tmp_path, endless, "go") as me:
         me.sees("word word")
         me.types(b"second thing", ENTER)
         me.sees("↳")
         me.types(b"third thing", ENTER)
         while (await stored(tmp_path))[1] != ["second thing", "third thing"]:
             me.sees("word")
-    with seated(tmp_path, [{"text": "heard you"}], "-c") as me:
+    with started(tmp_path, [{"text": "heard you"}], "-c") as me:
         me.sees("was not sent before", "third thing")
         messages, waiting = await stored(tmp_path)
         assert (typed(messages), waiting) == (["go"], ["second thing", "third thing"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terminal_soak.seat import Seat
+from tests.terminal_soak.workbench_process import WorkbenchProcess
 
 pytestmark = [
     pytest.mark.requirement("ui:new-sizes"),
@@ -28,13 +28,13 @@ os.get_terminal_size = size
 """While one size is read, the next signal comes."""
 
 
-def seated(folder: Path, **environment: str) -> Seat:
+def started(folder: Path, **environment: str) -> WorkbenchProcess:
     """The workbench at 120 columns, at rest."""
     (folder / "workspace").mkdir()
     script = folder / "script.json"
     script.write_text("[]")
     words = ["--data-dir", str(folder / "data"), "--model", f"scripted:{script}"]
-    seat = Seat(
+    workbench = WorkbenchProcess(
         folder,
         words,
         size=(120, 40),
@@ -44,17 +44,17 @@ def seated(folder: Path, **environment: str) -> Seat:
         speaks=False,
         patience=60.0,
     )
-    seat.shows("● ready")
-    settle(seat)
-    return seat
+    workbench.shows("● ready")
+    settle(workbench)
+    return workbench
 
 
-def settle(seat: Seat) -> None:
+def settle(workbench: WorkbenchProcess) -> None:
     """Wait until nothing more is drawn."""
     text = ""
-    while text != seat.text():
-        text = seat.text()
-        seat.rest(1.0)
+    while text != workbench.text():
+        text = workbench.text()
+        workbench.rest(1.0)
 
 
 def test_a_size_that_changes_while_the_one_before_is_read_is_the_one_drawn_for(
@@ -64,38 +64,40 @@ def test_a_size_that_changes_while_the_one_before_is_read_is_the_one_drawn_for(
     site.mkdir()
     (site / "sitecustomize.py").write_text(_AGAIN)
     path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
-    seat = seated(tmp_path, AGAIN=str(again), PYTHONPATH=path)
+    workbench = started(tmp_path, AGAIN=str(again), PYTHONPATH=path)
     try:
         again.touch()
-        seat.resize(110, 30)
-        seat.until(lambda: not again.exists(), "the size was not read")
-        seat.around.resize(80, 24)
+        workbench.resize(110, 30)
+        workbench.until(lambda: not again.exists(), "the size was not read")
+        workbench.around.resize(80, 24)
 
         def drawn_for_80() -> bool:
-            lines = seat.text().split("\n")
+            lines = workbench.text().split("\n")
             return f"╭{'─' * 78}╮" in lines and "● ready" in lines[23]
 
-        settle(seat)
-        seat.until(drawn_for_80, "it is drawn for another size")
+        settle(workbench)
+        workbench.until(drawn_for_80, "it is drawn for another size")
     finally:
-        seat.kill()
+        workbench.kill()
 
 
 @pytest.mark.requirement("ui:changed-cells")
 def test_a_window_that_is_as_large_as_before_again_is_drawn_anew_and_with_ctrl_l_what_another_wrote_over(
     tmp_path: Path,
 ) -> None:
-    seat = seated(tmp_path)
+    workbench = started(tmp_path)
     try:
-        seat.around.resize(60, 15)
-        seat.around.resize(120, 40)
-        cut = seat.text()
+        workbench.around.resize(60, 15)
+        workbench.around.resize(120, 40)
+        cut = workbench.text()
         assert "sandbox: live" not in cut
-        os.kill(seat.pid, signal.SIGWINCH)
-        seat.until(lambda: "sandbox: live" in seat.text(), "what was cut does not come back")
-        seat.around.feed(b"\x1b[1;1H\x1b[2Jwritten by another program")
-        seat.type("\x0c")
-        seat.until(lambda: "sandbox: live" in seat.text(), "Ctrl+L draws too little")
-        assert "another program" not in seat.text()
+        os.kill(workbench.pid, signal.SIGWINCH)
+        workbench.until(
+            lambda: "sandbox: live" in workbench.text(), "what was cut does not come back"
+        )
+        workbench.around.feed(b"\x1b[1;1H\x1b[2Jwritten by another program")
+        workbench.type("\x0c")
+        workbench.until(lambda: "sandbox: live" in workbench.text(), "Ctrl+L draws too little")
+        assert "another program" not in workbench.text()
     finally:
-        seat.kill()
+        workbench.kill()

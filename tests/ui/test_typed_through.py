@@ -19,7 +19,7 @@ from tests.fakes.programs import found, needs
 SECONDS = 45.0
 
 
-class Seat:
+class RunningWorkbench:
     """A person at a workbench on a terminal of its own."""
 
     def __init__(self, descriptor: int) -> None:
@@ -40,7 +40,7 @@ class Seat:
 
 
 @contextmanager
-def workbench(folder: Path) -> Generator[Seat]:
+def workbench(folder: Path) -> Generator[RunningWorkbench]:
     """The program, with a bash that has a plain prompt for the person."""
     (folder / "ws").mkdir()
     (folder / "home").mkdir()
@@ -60,7 +60,7 @@ def workbench(folder: Path) -> Generator[Seat]:
     )
     os.close(theirs)
     try:
-        yield Seat(ours)
+        yield RunningWorkbench(ours)
     finally:
         program.terminate()
         os.close(ours)

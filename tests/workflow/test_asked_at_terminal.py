@@ -32,7 +32,7 @@ STEP = {
 
 
 @dataclass
-class Seat:
+class TerminalRun:
     """A terminal with a command of sam-tui on it."""
 
     controller: int
@@ -53,7 +53,7 @@ class Seat:
 
 
 @contextmanager
-def seated(folder: Path, steps: object, *words: str) -> Generator[Seat]:
+def run_at_terminal(folder: Path, steps: object, *words: str) -> Generator[TerminalRun]:
     """A command on a terminal of its own, with a model that plays the steps."""
     (folder / "script.json").write_text(json.dumps(steps), "utf-8")
     (folder / "ws").mkdir(exist_ok=True)
@@ -63,7 +63,7 @@ def seated(folder: Path, steps: object, *words: str) -> Generator[Seat]:
     ) as process:
         os.close(terminal)
         try:
-            yield Seat(controller, process)
+            yield TerminalRun(controller, process)
         finally:
             process.kill()
             os.close(controller)
@@ -87,18 +87,18 @@ def files(folder: Path) -> list[str]:
 
 @pytest.mark.requirement("plans:terminal")
 def test_a_plan_asks_at_its_terminal_and_only_what_is_typed_then_counts(tmp_path: Path) -> None:
-    with seated(tmp_path, plan(), "plan", "run", "keep a file") as seat:
-        seat.say("y")  # before anything was asked
-        asked = seat.see(ASKED)
+    with run_at_terminal(tmp_path, plan(), "plan", "run", "keep a file") as run:
+        run.say("y")  # before anything was asked
+        asked = run.see(ASKED)
         assert re.search(r"Allow FileSystemTool\?\r\n  \| ", asked), asked
-        seat.say("perhaps")
-        assert "Answer y, n with a reason, or a number." in seat.see(ASKED)
+        run.say("perhaps")
+        assert "Answer y, n with a reason, or a number." in run.see(ASKED)
         assert files(tmp_path) == []
-        seat.say("n not that file")
-        assert "Allow FileSystemTool?" in seat.see(ASKED)  # for the step is tried again
+        run.say("n not that file")
+        assert "Allow FileSystemTool?" in run.see(ASKED)  # for the step is tried again
         assert files(tmp_path) == []
-        seat.say("y")
-        code, shown = seat.end()
+        run.say("y")
+        code, shown = run.end()
     assert (files(tmp_path), code) == (["made"], 0), shown
 
 
@@ -106,12 +106,14 @@ def test_a_plan_asks_at_its_terminal_and_only_what_is_typed_then_counts(tmp_path
 def test_a_workflow_asks_at_its_terminal_for_the_choice_of_its_person(tmp_path: Path) -> None:
     params, plays = RUNS["implement-feature"]
     words = ("implement-feature", "--id", "it", "--params", json.dumps(params))
-    with seated(tmp_path, plays, "workflow", "run", *words, "--permission-mode", "bypass") as seat:
-        assert "Shall it be built like this?" in seat.see(ASKED)
-        seat.say("")
-        assert "Type an answer." in seat.see(ASKED)
-        seat.say("approve")
-        code, shown = seat.end()
+    with run_at_terminal(
+        tmp_path, plays, "workflow", "run", *words, "--permission-mode", "bypass"
+    ) as run:
+        assert "Shall it be built like this?" in run.see(ASKED)
+        run.say("")
+        assert "Type an answer." in run.see(ASKED)
+        run.say("approve")
+        code, shown = run.end()
     assert (code, "completed  6/6" in shown) == (0, True), shown
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sam_tools.terminal_operations import TerminalOperations
+from sam_tools.terminal_operations import TerminalOperations, TerminalParts
 from sam_tools.workers import calculator
 from sam_tools.workers.arguments import WebSearchArguments
 from sam_tui.adapters.llm.scripted import ScriptedModel
@@ -189,7 +189,9 @@ async def run_bundled(
     kit = open_kit(folder)
     inquiries = Inquiries(kit.bus, bench.clock, attended=False, responder=answer)
     sandbox = Sandbox()
-    tool = TerminalOperations(ShellCommands(sandbox), PtyTerminals(sandbox), kit.bus.publish)
+    tool = TerminalOperations(
+        TerminalParts(ShellCommands(sandbox), PtyTerminals(sandbox), kit.bus.publish)
+    )
     guard = Guard(kit.guard.workspace, kit.guard.policy, kit.guard.grants, inquiries)
     registry = Registry([tool.tool(), calculator(), search_tool()])
     kit.executor = Executor(

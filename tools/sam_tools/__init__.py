@@ -154,18 +154,18 @@ def _file_operations(services: Services) -> Tool:
 
 
 def _terminal_operations(services: Services) -> Tool:
-    from sam_tools.terminal_operations import TerminalOperations
+    from sam_tools.terminal_operations import TerminalOperations, TerminalParts
 
-    hands = TerminalOperations(
+    parts = TerminalParts(
         services.commands,
         services.terminals,
         services.publish,
-        files=services.files,
-        background=services.background,
-        inquiries=services.inquiries,
+        services.files,
+        services.background,
+        services.rehearsals,
+        services.inquiries,
     )
-    hands.rehearse_by(services.rehearsals)
-    return hands.tool()
+    return TerminalOperations(parts).tool()
 
 
 def _build_and_version_control(services: Services) -> Tool:

@@ -15,7 +15,14 @@ from sam_tui.core.ports.memory import Archive, ArchivedChunk, MemoryStore
 from sam_tui.core.ports.storage import ResultStore
 from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import Arguments
-from sam_tui.core.tooling.contract import INLINE_LIMIT, Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import (
+    INLINE_LIMIT,
+    Operation,
+    Tool,
+    ToolContext,
+    ToolResult,
+    single,
+)
 
 LONGEST = 32_768
 """Code points of one slice; a longer ``length`` is cut to it."""
@@ -51,12 +58,10 @@ class ReadToolResult:
             lambda a: f"Reading result: {a.toolCallId[:60]} from {a.offset}",
             inline_limit=LONGEST + _FRAME,
         )
-        return Tool(
-            "read_tool_result",
+        return single(
+            operation,
             "Read a part of a result that was too long to show at once, by the toolCallId in its"
             " [TOOL_RESULT_STORED: …] line. Go on at Next Offset while Has More is true.",
-            (operation,),
-            consolidated=False,
         )
 
     async def _read(self, arguments: Slice, context: ToolContext) -> ToolResult:
@@ -165,11 +170,9 @@ class RecallHistory:
             self._recall,
             lambda a: f"Recalling: {one_line(a.query)[:60]}",
         )
-        return Tool(
-            "recall_history",
+        return single(
+            operation,
             "Find what was said earlier and is no longer in your context, in the words it was said.",
-            (operation,),
-            consolidated=False,
         )
 
     async def _recall(self, arguments: Recall, context: ToolContext) -> ToolResult:

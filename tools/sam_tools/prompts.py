@@ -10,7 +10,7 @@ from sam_tui.core.ports.prompts import FileProblem, Prompt, PromptLibrary, Skill
 from sam_tui.core.prompt.skills import TOOL
 from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import Arguments, NoArguments
-from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 
 INLINE_LIMIT = 40_000
 """Characters of a skill that are read at once: half of one would mislead."""
@@ -41,7 +41,7 @@ class ReadSkill:
             inline_limit=INLINE_LIMIT,
         )
         about = "Read a skill: how the person wants a kind of task to be done, and with what."
-        return Tool(TOOL, about, (operation,), consolidated=False)
+        return single(operation, about)
 
     async def _read(self, arguments: SkillName, context: ToolContext) -> ToolResult:
         listing = self._skills.listing()
@@ -77,7 +77,7 @@ class ListSystemPrompts:
 
     def tool(self) -> Tool:
         """The tool, ready to register."""
-        return _tool(
+        return single(
             Operation(
                 "list_system_prompts",
                 "list them",
@@ -115,7 +115,7 @@ class ListMiniPrompts:
 
     def tool(self) -> Tool:
         """The tool, ready to register."""
-        return _tool(
+        return single(
             Operation(
                 "list_mini_prompts",
                 "list them",
@@ -139,10 +139,6 @@ class ListMiniPrompts:
             if prompt.active:
                 lines += [f"  {line}" for line in prompt.content.splitlines()]
         return _result(lines, listing.prompts, listing.problems)
-
-
-def _tool(operation: Operation[NoArguments], about: str) -> Tool:
-    return Tool(operation.name, about, (operation,), consolidated=False)
 
 
 def _head(prompt: Prompt, *, state: str = "") -> list[str]:

@@ -18,7 +18,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.prompts import DefinitionListing
 from sam_tui.core.text.plain import printable
 from sam_tui.core.tooling.arguments import Arguments
-from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 from sam_tui.core.tooling.registry import CLAUDE_TOOLS
 from sam_tui.core.verdict import denial
 
@@ -67,7 +67,7 @@ class SubagentTool:
             self._run,
             lambda a: f"Spawning subagent: {' '.join(a.task.split())[:70]}",
         )
-        return Tool("run_subagent", _ABOUT, (operation,), consolidated=False)
+        return single(operation, _ABOUT)
 
     async def _run(self, arguments: RunSubagent, context: ToolContext) -> ToolResult:
         if not arguments.task.strip():

@@ -2,9 +2,10 @@
 
 model      the agent's program, its sessions and what it says
 requests   what it asks of this side: files, terminals, permissions
+host       what it is given of this program
 """
 
+from sam_tui.adapters.acp_client.host import AgentHost
 from sam_tui.adapters.acp_client.model import AgentModel
-from sam_tui.adapters.acp_client.requests import AgentHost
 
 __all__ = ["AgentHost", "AgentModel"]

@@ -15,7 +15,8 @@ from acp import PROTOCOL_VERSION, RequestError, schema
 from acp.connection import Connection
 from acp.meta import AGENT_METHODS, CLIENT_METHODS
 
-from sam_tui.adapters.acp_client.requests import AgentHost, AgentRequests, form, read
+from sam_tui.adapters.acp_client.host import AgentHost
+from sam_tui.adapters.acp_client.requests import AgentRequests, form, read
 from sam_tui.core import events
 from sam_tui.core.display import Text
 from sam_tui.core.errors import ModelRejected, SamError
@@ -83,8 +84,8 @@ class AgentModel:
 
     context_tokens: int | None = None
 
-    def __init__(self, words: tuple[str, ...], host: AgentHost) -> None:
-        self.name = f"agent {words[0].rpartition('/')[2]}"
+    def __init__(self, host: AgentHost) -> None:
+        self.name = f"agent {host.words[0].rpartition('/')[2]}"
         self.host = ""
         self._side = host
         self._program: PipedProgram | None = None
@@ -146,7 +147,9 @@ class AgentModel:
             async with asyncio.timeout(_START_SECONDS):
                 connection = await self._connected(conversation)
                 if conversation not in self._sessions:
-                    new = schema.NewSessionRequest(cwd=self._side.root, mcp_servers=[])
+                    new = schema.NewSessionRequest(
+                        cwd=self._side.executor.workspace, mcp_servers=[]
+                    )
                     reply = await connection.send_request(AGENT_METHODS["session_new"], form(new))
                     opened = read(schema.NewSessionResponse, reply)
                     self._sessions[conversation] = opened.session_id

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import shlex
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,36 +10,16 @@ from acp import RequestError, schema
 from acp.meta import CLIENT_METHODS
 from pydantic import BaseModel, ValidationError
 
-from sam_tui.core import events
+from sam_tui.adapters.acp_client.host import AgentHost
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import CallId, ConversationId, mint
 from sam_tui.core.messages import ToolCall
-from sam_tui.core.ports.model import Model
-from sam_tui.core.ports.processes.piped import PipedProgram
 from sam_tui.core.todos.item import one_line
-from sam_tui.core.tooling.executor import Executed, Executor
+from sam_tui.core.tooling.executor import Executed
 
 Request = TypeVar("Request", bound=BaseModel)
 _NAMES = {method: name for name, method in CLIENT_METHODS.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class AgentHost:
-    """The functions of this program that an external agent may use.
-
-    ``start`` starts its program, held and asked for; ``conversation`` is the one whose turn a model
-    runs; ``read`` reads a file as the guard allows; ``confirm`` asks the person for one call of the
-    agent's own: a line of ours, and its words.
-    """
-
-    executor: Executor
-    root: str
-    publish: Callable[[events.Event], None]
-    start: Callable[[ConversationId, Callable[[str], None]], Awaitable[PipedProgram]]
-    conversation: Callable[[Model], ConversationId | None]
-    read: Callable[[ConversationId, CallId, str], Awaitable[str]]
-    confirm: Callable[[ConversationId, CallId, str, str], Awaitable[bool]]
 
 
 class AgentRequests:

@@ -27,9 +27,7 @@ from sam_tui.adapters.checkpoints.workspace_files import SizeLimits, WorkspaceFi
 from sam_tui.core.clock import expiry_seconds
 from sam_tui.core.errors import CheckpointError
 from sam_tui.core.ids import CallId, ConversationId, mint
-from sam_tui.core.ports.code import EditableFiles
-from sam_tui.core.ports.files import FilesByPath
-from sam_tui.core.ports.storage import (
+from sam_tui.core.ports.checkpoints import (
     REWIND,
     ChangedFile,
     ChangingCall,
@@ -38,6 +36,8 @@ from sam_tui.core.ports.storage import (
     FileFate,
     RewindPlan,
 )
+from sam_tui.core.ports.code import EditableFiles
+from sam_tui.core.ports.files import FilesByPath
 from sam_tui.core.text.plain import printable
 
 FOLDER = "checkpoints"

@@ -15,7 +15,7 @@ from sam_tui.adapters.checkpoints.git import GitStore
 from sam_tui.adapters.checkpoints.workspace_files import WorkspaceTree
 from sam_tui.core.errors import CheckpointError
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.ports.storage import ChangingCall, Checkpoint
+from sam_tui.core.ports.checkpoints import ChangingCall, Checkpoint
 
 _MOST_MODES = 1000
 """Files with unusual permission bits that one snapshot names."""

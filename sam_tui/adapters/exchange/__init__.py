@@ -6,7 +6,7 @@ from sam_tui.adapters.exchange.foreign import read_foreign
 from sam_tui.adapters.exchange.forms import read_json, write_html, write_json, write_markdown
 from sam_tui.adapters.exchange.sanitation import adopted, masked
 from sam_tui.core.errors import UsageError
-from sam_tui.core.ports.exchange import ConversationDocument, ExportForm
+from sam_tui.core.ports.storage import ConversationDocument, ExportForm
 from sam_tui.core.redaction.forms import without_printed_passwords
 
 __all__ = ["LocalConversationFiles"]

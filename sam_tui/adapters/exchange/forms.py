@@ -17,8 +17,7 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.core.ports.exchange import ConversationDocument, DatedMessage
-from sam_tui.core.ports.storage import CallDisplay
+from sam_tui.core.ports.storage import CallDisplay, ConversationDocument, DatedMessage
 from sam_tui.core.text.invisible import show_invisible
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

@@ -13,8 +13,7 @@ from sam_tui.core.messages import (
     ToolMessage,
     UserMessage,
 )
-from sam_tui.core.ports.exchange import ConversationDocument, DatedMessage
-from sam_tui.core.ports.storage import CallDisplay
+from sam_tui.core.ports.storage import CallDisplay, ConversationDocument, DatedMessage
 from sam_tui.core.tooling.neutralization import neutralise
 
 LONGEST_TEXT = 200_000

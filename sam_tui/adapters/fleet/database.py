@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui.adapters.fleet.messages import Seal, UntrustedMessage
-from sam_tui.core.errors import ConfigurationError, SamError
+from sam_tui.core.authorization.paths.secrets import FLEET_KEY
+from sam_tui.core.errors import ConfigurationError, SamError, UsageError
 from sam_tui.sqlite import alone, make_private
+from sam_tui.tokens import TOKEN, bearer_token
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -178,3 +180,12 @@ class QueueDatabase:
         )
         if rows:
             self.client.delete_workflows([row.workflow_id for row in rows])
+
+
+def open_database(environ: Mapping[str, str], data_dir: str) -> QueueDatabase:
+    """The queues that the environment names, else those of the data folder. Raises ``SamError``."""
+    key = environ.get("SAM_TUI_FLEET_KEY", "")
+    if key and not TOKEN.fullmatch(key):
+        raise UsageError("SAM_TUI_FLEET_KEY is 32 to 256 letters, digits, - and _.")
+    key = key or bearer_token(data_dir, FLEET_KEY).text
+    return QueueDatabase(database_url(environ, data_dir), Seal(key))

@@ -2,11 +2,11 @@
 
 settings             what the files name
 pool, connection, lifetime         all servers, one server, one run of it
-tool_descriptions, tool_cache      what the model is told of tools, and those of last time
+tool_descriptions    what the model is told of tools, and those of last time
 server_tools         a call and its answer
 stdio_transport, http_transport, login      programs, addresses, OAuth
 session, elicitation               what is said, and what a server asks for meanwhile
-resources            tools for what a server has to read
+listings, resources  lists of a server, and tools for what it has to read
 
 Only ``lifetime`` and what it uses load the SDK, on a thread, when the first server starts.
 """
@@ -27,7 +27,7 @@ from sam_tui.adapters.mcp_client.settings import (
     secrets_of,
     server_files,
 )
-from sam_tui.adapters.mcp_client.tool_cache import RememberedTools
+from sam_tui.adapters.mcp_client.tool_descriptions import RememberedTools
 
 __all__ = [
     "PROJECT_FILE",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.adapters.mcp_client.tool_cache import RememberedTools
+from sam_tui.adapters.mcp_client.tool_descriptions import RememberedTools
 from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import Question

@@ -24,7 +24,7 @@ from mcp_types import JSONRPCNotification, JSONRPCRequest
 from pydantic import ValidationError
 
 from sam_tui import __version__
-from sam_tui.adapters.mcp_client import resources
+from sam_tui.adapters.mcp_client import listings, resources
 from sam_tui.adapters.mcp_client.elicitation import (
     LONGEST_WORDS,
     Asks,
@@ -60,7 +60,7 @@ class Paced:
         """The next message."""
         item = await self._arriving.receive()
         if isinstance(item, SessionMessage):
-            resources.fit_entries(item.message)
+            listings.fit_entries(item.message)
         price = _PRICES.get(type(item.message), 0.0) if isinstance(item, SessionMessage) else 0.0
         if price:
             now = time.monotonic()
@@ -203,7 +203,7 @@ async def listed(client: Client, server: str) -> list[RawTool]:
 async def _tools(client: Client) -> list[RawTool]:
     if client.server_capabilities.tools is None:
         return []
-    tools: resources.Listing[types.Tool] = await resources.listing(client.list_tools, "tools")
+    tools: listings.Listing[types.Tool] = await listings.listing(client.list_tools, "tools")
     offered = [
         RawTool(t.name, t.description or t.title or "", t.input_schema) for t in tools.entries
     ]

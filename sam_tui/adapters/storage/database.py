@@ -64,7 +64,7 @@ class Database(SqliteDatabase):
             connection = sqlite3.connect(
                 f"{self.path.as_uri()}?mode=ro", timeout=self._busy_seconds, uri=True
             )
-            connection.text_factory = _decode
+            connection.text_factory = decode
 
             def query(sql: str, *values: SqlValue) -> list[Row]:
                 return connection.execute(sql, values).fetchall()
@@ -97,7 +97,7 @@ class Database(SqliteDatabase):
                 raise
 
     def _connected(self) -> sqlite3.Connection:
-        return opened(self.path, STEPS, self._busy_seconds, decode=_decode)
+        return opened(self.path, STEPS, self._busy_seconds, decode=decode)
 
     def _connected_to_read(self) -> sqlite3.Connection:
         """The file, or a copy of it where nothing can be written."""
@@ -113,7 +113,7 @@ class Database(SqliteDatabase):
             if not _cannot_write(error):
                 raise
         self._copied = True
-        return copied(self.path, STEPS, _decode)
+        return copied(self.path, STEPS, decode)
 
     def _require_writable(self, connection: sqlite3.Connection) -> None:
         """Raises ``OperationalError`` where the file cannot be written; another writer is no reason."""
@@ -153,6 +153,6 @@ def _cannot_write(error: OSError | sqlite3.Error) -> bool:
     return any(words in text for words in ("readonly", "unable to open", "full", "disk i/o"))
 
 
-def _decode(raw: bytes) -> str:
+def decode(raw: bytes) -> str:
     """Text as stored; a damaged byte costs a character, not the row."""
     return raw.decode("utf-8", "replace")

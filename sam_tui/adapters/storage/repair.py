@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sam_tui.adapters.storage.database import FILE_NAME, Database
+from sam_tui.adapters.storage.database import FILE_NAME, Database, decode
 from sam_tui.adapters.storage.writers import FOLDER
 from sam_tui.core.errors import StorageError
 from sam_tui.core.messages import load_message
@@ -89,7 +89,7 @@ def _is_whole(path: Path) -> bool:
 
 def _reader(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-    connection.text_factory = _decode
+    connection.text_factory = decode
     try:
         # Tables that are named ahead of a damaged page of the schema can be read all the same.
         connection.execute("PRAGMA writable_schema = ON")
@@ -111,10 +111,6 @@ def _with_header(path: Path, new: Path) -> Path:
     with copy.open("r+b") as file:
         file.write(header)
     return copy
-
-
-def _decode(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
 
 
 def _move(path: Path, folder: Path) -> tuple[int, tuple[str, ...]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sam_tui.adapters.workflows.migrations import STEPS
 from sam_tui.adapters.workflows.reader import SqliteReader, columns, upsert, values
+from sam_tui.core.local_files.private_files import replace_file
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
     AttemptRow,
@@ -203,3 +204,13 @@ def open_workflows(
     reach the disk before it returns.
     """
     return SqliteWorkflows(Path(data_dir), busy_seconds=busy_seconds, flushed=flushed)
+
+
+def save_file(path: str | Path, text: str) -> None:
+    """Write a file of a task whole, mode 0600. Raises ``OSError``.
+
+    It is a copy of what the store has, so it is not flushed.
+    """
+    target = Path(path)
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_file(str(target), text, errors="surrogatepass", flushed=False)

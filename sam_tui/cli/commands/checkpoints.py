@@ -12,7 +12,7 @@ import click
 from sam_tui.cli.options import closing_runtime, place_options
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
-from sam_tui.core.ports.storage import ChangedFile, RewindPlan
+from sam_tui.core.ports.checkpoints import ChangedFile, RewindPlan
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.text.plain import printable
 from sam_tui.headless.output import terminal_safe

@@ -42,7 +42,7 @@ def doctor_command(**values: Any) -> int:
     require_output()
     folders = AppFolders.of(os.environ, values["data_dir"] or data_folder())
     if values["fix"]:
-        from sam_tui.cli.mending import mend
+        from sam_tui.cli.repair import mend
 
         done = list(mend(folders.data_dir, folders.config_dir))
         for words in done or ["nothing to mend"]:

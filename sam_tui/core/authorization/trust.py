@@ -3,6 +3,10 @@
 from collections.abc import Callable
 
 from sam_tui.core.ports.policy import Believed, Inspection, TrustState, TrustStore
+from sam_tui.core.text.plain import gist
+
+_NAMED = 4
+"""Changes that are named."""
 
 
 class FolderTrust:
@@ -71,6 +75,13 @@ class FolderTrust:
     def changes(self) -> tuple[str, ...]:
         """The changes since the folder was trusted, in words."""
         return self._store.changes(self.folder)
+
+    def withdrawal(self) -> str:
+        """What is said when the trust ended because of changes: the first of them."""
+        changes = self.changes()
+        listed = ", ".join(gist(change, 60) for change in changes[:_NAMED])
+        more = f" and {len(changes) - _NAMED} more" if len(changes) > _NAMED else ""
+        return f"What you trusted here changed, so it is not believed any more: {listed}{more}."
 
     def trust(self, shown: Inspection | None = None) -> None:
         """Trust the folder as it is now, or as it was inspected: later changes count as changes.

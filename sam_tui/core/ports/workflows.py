@@ -52,18 +52,18 @@ class StepRow:
     execution: str
     id: str
     position: int
-    parent: str
-    revision: int
-    spec_json: str
-    status: StepStatus
-    attempts: int
-    tries: int
+    parent: str = ""
+    revision: int = 0
+    spec_json: str = ""
+    status: StepStatus = "pending"
+    attempts: int = 0
+    tries: int = 0
     """Attempts since the step was last opened afresh: what the retry limit counts."""
-    cursor: int
-    output_json: str
-    error: str
-    started_at: float | None
-    completed_at: float | None
+    cursor: int = -1
+    output_json: str = ""
+    error: str = ""
+    started_at: float | None = None
+    completed_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +121,8 @@ class TokenRow:
     attempt: str
     issued_at: float
     expires_at: float
-    used_at: float | None
-    revoked: str
+    used_at: float | None = None
+    revoked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class KnownFile:
     path: str
     name: str
     sha256: str
-    missing_at: float | None
+    missing_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,9 @@ from sam_tui.core.errors import CheckpointError
 from sam_tui.core.events import Noticed
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.messages import calls_of
+from sam_tui.core.ports.checkpoints import ChangingCall, Checkpoint, CheckpointStore, RewindPlan
 from sam_tui.core.ports.files import FilesByPath
-from sam_tui.core.ports.storage import (
-    ChangingCall,
-    Checkpoint,
-    CheckpointStore,
-    ConversationStore,
-    RewindPlan,
-)
+from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.tooling.contract import Permit
 
 _MOST_WORDS = 200

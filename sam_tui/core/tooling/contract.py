@@ -172,6 +172,16 @@ class Tool:
     """Whether the model is told of it; else it is called by name, as steps of plans do."""
 
 
+def single(operation: Operation[Any], about: str, *, listed: bool = True) -> Tool:
+    """A tool of one operation, which has its name."""
+    return Tool(operation.name, about, (operation,), consolidated=False, listed=listed)
+
+
+def operation_key(tool: Tool, operation: Operation[Any]) -> str:
+    """The name grants, decisions and events use: ``tool.operation``, or ``tool`` for a single one."""
+    return f"{tool.name}.{operation.name}" if tool.consolidated else tool.name
+
+
 Gate = Callable[[str], str]
 """Whether an operation is callable now: empty for yes, else why not and what is."""
 THEN = "You changed what is written"

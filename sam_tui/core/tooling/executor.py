@@ -32,6 +32,7 @@ from sam_tui.core.tooling.contract import (
     ToolResult,
     amended_plan,
     draft_of,
+    operation_key,
     rehearsable,
     with_change,
 )
@@ -40,7 +41,7 @@ from sam_tui.core.tooling.masking import MaskedStream, masked, masked_decision
 from sam_tui.core.tooling.neutralization import mended, neutralise
 from sam_tui.core.tooling.offer import example_call
 from sam_tui.core.tooling.questions import HostQuestions, OutsideQuestions
-from sam_tui.core.tooling.registry import Registry, operation_key
+from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.tooling.results import clip_result, with_ignored
 from sam_tui.core.tooling.short_list import meant, parse_arguments
 from sam_tui.core.verdict import Decision, denial

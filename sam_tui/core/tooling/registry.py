@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sam_tui.core.errors import ConfigurationError, InvalidArguments, ToolError
-from sam_tui.core.tooling.contract import Operation, Tool
+from sam_tui.core.tooling.contract import Operation, Tool, operation_key
 from sam_tui.core.tooling.offer import Advert, Offer, example_call
 from sam_tui.core.tooling.short_list import CALL, FIND, find_schema, short_list, with_search
 
@@ -211,11 +211,6 @@ class Registry:
 def server_names(pattern: str, name: str) -> bool:
     """Whether ``mcp__server``, a pattern or a name means a tool of a server."""
     return name.startswith(f"{pattern}__") or fnmatch.fnmatchcase(name, pattern)
-
-
-def operation_key(tool: Tool, operation: Operation[Any]) -> str:
-    """The name grants, decisions and events use: ``tool.operation``, or ``tool`` for a single one."""
-    return f"{tool.name}.{operation.name}" if tool.consolidated else tool.name
 
 
 def built_ins_first(

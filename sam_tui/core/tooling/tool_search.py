@@ -7,7 +7,14 @@ from typing import Any, Protocol
 from sam_tui.core.errors import ToolError
 from sam_tui.core.todos.item import one_line
 from sam_tui.core.tooling.arguments import Arguments
-from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import (
+    Operation,
+    Tool,
+    ToolContext,
+    ToolResult,
+    operation_key,
+    single,
+)
 from sam_tui.core.tooling.offer import arguments_schema, canonical, example_call
 from sam_tui.core.tooling.short_list import CALL, FIND
 
@@ -59,7 +66,7 @@ def find_tools(registry: Tools) -> Tool:
         find,
         lambda arguments: f"Finding tools: {one_line(arguments.query)[:100]}",
     )
-    return Tool(FIND, "Finds tools and their arguments.", (operation,), consolidated=False)
+    return single(operation, "Finds tools and their arguments.")
 
 
 def lookup(registry: Tools, query: str) -> str:
@@ -97,11 +104,7 @@ def _by_words(registry: Tools, query: str) -> str:
 
 
 def _line(tool: Tool, operation: Operation[Any]) -> str:
-    return f"- {_name(tool, operation)}: {one_line(operation.about)[:200]}"
-
-
-def _name(tool: Tool, operation: Operation[Any]) -> str:
-    return f"{tool.name}.{operation.name}" if tool.consolidated else tool.name
+    return f"- {operation_key(tool, operation)}: {one_line(operation.about)[:200]}"
 
 
 def _entry(registry: Tools, tool: Tool, operation: Operation[Any]) -> str:
@@ -116,7 +119,7 @@ def _entry(registry: Tools, tool: Tool, operation: Operation[Any]) -> str:
         schema, about = function["parameters"], function["description"]
     example = {"name": tool.name, "arguments": json.loads(example_call(tool, operation))}
     return "\n".join([
-        f"{_name(tool, operation)}: {about}",
+        f"{operation_key(tool, operation)}: {about}",
         f"Arguments: {canonical(schema)}",
         f"Call: {CALL} {canonical(example)}",
     ])

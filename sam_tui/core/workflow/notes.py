@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sam_tui.core.ids import mint
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
     FindingRow,
@@ -16,6 +15,7 @@ from sam_tui.core.usage import Usage
 from sam_tui.core.workflow.execution.case import ExecutionCase, Transaction, require_running
 from sam_tui.core.workflow.execution.completion import (
     RecordedCall,
+    finding_row,
     keep_artifact,
     keep_evidence,
 )
@@ -77,13 +77,9 @@ class WorkflowNotes:
         except ValueError as error:
             raise WorkflowRefused("finding_invalid", f"{error}.") from None
         with self._transactions.begin() as transaction:
-            now = transaction.now
-            row = FindingRow(
-                mint("fnd"), draft.source_execution_id, draft.step, draft.scope, draft.project_id,
-                draft.category, draft.severity, draft.title, draft.content,
-                json.dumps(list(draft.tags), ensure_ascii=False), "active",
-                "accepted" if draft.accepted else "suggested", draft.source_agent, now, now,
-            )  # fmt: skip
+            row = finding_row(
+                draft, draft.source_execution_id, draft.step, draft.source_agent, transaction.now
+            )
             if draft.source_execution_id:
                 case = ExecutionCase.load(transaction, draft.source_execution_id)
                 case.record("finding_added", draft.step, finding=row.id, severity=row.severity)

@@ -70,8 +70,8 @@ class WorkflowRecords:
         """The steps of the plan that an execution has, as they were read; a template's are its own."""
         row = self._row(execution)
         definition = pinned_definition(self._reader, row.version)
-        planned = any(step.kind == "plan" for step in definition.steps)
-        rows = [r for r in living(self._reader.steps(execution)) if r.parent or not planned]
+        rows = living(self._reader.steps(execution))
+        rows = [r for r in rows if r.parent or not definition.plans]
         return tuple(spec_of(definition, r) for r in rows)
 
     def spec(self, execution: str, step: str) -> Step:
@@ -85,8 +85,7 @@ class WorkflowRecords:
     def is_task(self, execution: str) -> bool:
         """Whether it is a task of seed 002: one that is planned, a template, or a synthesis."""
         definition = pinned_definition(self._reader, self._row(execution).version)
-        planned = any(step.kind == "plan" for step in definition.steps)
-        return planned or bool(definition.matcher) or definition.name == SYNTHESIZE
+        return definition.plans or bool(definition.matcher) or definition.name == SYNTHESIZE
 
     def service(self, execution: str) -> str:
         """The AI service that was chosen for a task; empty for none."""

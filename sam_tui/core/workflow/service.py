@@ -156,8 +156,7 @@ class Workflows:
         ``execution_id_invalid``, ``conversation_busy``.
         """
         definition = self.catalog.find(name).definition
-        planned = any(step.kind == "plan" for step in definition.steps)
-        capabilities = capabilities_json(self.capabilities()) if planned else ""
+        capabilities = capabilities_json(self.capabilities()) if definition.plans else ""
         order = Order(definition, self.catalog.personas(), params or {}, capabilities)
         with self._transactions.begin() as transaction:
             case = create(transaction, order, execution=execution_id, conversation=conversation)

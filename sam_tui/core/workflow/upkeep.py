@@ -30,9 +30,7 @@ class StoreUpkeep:
             for name, file in self._catalog.files():
                 names[_difference(recorded.get(file.path), file.sha256)].append(name)
                 present.add(file.path)
-                unit.save_file(
-                    KnownFile(file.origin, file.kind, file.path, name, file.sha256, None)
-                )
+                unit.save_file(KnownFile(file.origin, file.kind, file.path, name, file.sha256))
             missing = [
                 f for path, f in recorded.items() if path not in present and f.missing_at is None
             ]

@@ -16,7 +16,8 @@ from sam_tui.ui.screens.dialogs import Choice
 
 if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
-    from sam_tui.core.ports.storage import RewindPlan, UserPrompt
+    from sam_tui.core.ports.checkpoints import RewindPlan
+    from sam_tui.core.ports.storage import UserPrompt
 
 _MOST_PATHS = 3
 """Files that a notice names."""

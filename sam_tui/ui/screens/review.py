@@ -19,7 +19,7 @@ from sam_tui.ui.widgets.choice_list import ChoiceList
 from sam_tui.ui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.storage import ChangedFile, RewindPlan
+    from sam_tui.core.ports.checkpoints import ChangedFile, RewindPlan
 
 _KEYS = "Enter open · a accept · u undo · c comment · s send · o edit · Esc"
 _FATES = {"restored": "changed", "deleted": "created", "created": "deleted"}

@@ -13,7 +13,7 @@ from pydantic import (
 )
 
 from sam_tools.build_and_version_control.definitions import PlannedTask
-from sam_tools.build_and_version_control.quoting import word, words
+from sam_tools.build_and_version_control.quotes import word, words
 from sam_tui.core.accesses import Access, CommandAccess, Read, Write
 from sam_tui.core.tooling.arguments import Arguments
 

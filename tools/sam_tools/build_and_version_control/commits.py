@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from sam_tools.build_and_version_control.arguments import GitCommit
 from sam_tools.build_and_version_control.git import Git, literal
-from sam_tools.build_and_version_control.quoting import document, words
+from sam_tools.build_and_version_control.quotes import document, words
 from sam_tools.build_and_version_control.repository import Repository, look
 from sam_tools.build_and_version_control.status import FileStatus
 from sam_tui.core.display import Terminal

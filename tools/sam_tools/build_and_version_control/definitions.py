@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, Field, ValidationError
 
-from sam_tools.build_and_version_control.quoting import needs_quotes, word, words
+from sam_tools.build_and_version_control.quotes import needs_quotes, word, words
 from sam_tui.core.errors import ToolError
 
 # Each alternative also ends at the end of the text, so that no input is read more than once.

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from sam_tools.build_and_version_control.quoting import words
+from sam_tools.build_and_version_control.quotes import words
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Commands
 from sam_tui.core.text.plain import plain

@@ -155,7 +155,7 @@ class TaskPorts:
     workspace: Workspace
 
 
-class TaskHand:
+class TaskOperations:
     """The three task operations. Runs belong to the conversation that started them."""
 
     def __init__(self, ports: TaskPorts, *, foreground_seconds: float) -> None:

@@ -17,7 +17,7 @@ from sam_tools.build_and_version_control.commits import commit
 from sam_tools.build_and_version_control.git import Git
 from sam_tools.build_and_version_control.repository import look
 from sam_tools.build_and_version_control.status import FileStatus, Status
-from sam_tools.build_and_version_control.tasks import FOREGROUND_SECONDS, TaskHand, TaskPorts
+from sam_tools.build_and_version_control.tasks import FOREGROUND_SECONDS, TaskOperations, TaskPorts
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.display import Table
 from sam_tui.core.ports.files import Files
@@ -107,7 +107,7 @@ class BuildAndVersionControl:
         foreground_seconds: float = FOREGROUND_SECONDS,
     ) -> None:
         self._commands = commands
-        self._task_runner = TaskHand(
+        self._task_runner = TaskOperations(
             TaskPorts(commands, tasks, book, files, workspace),
             foreground_seconds=foreground_seconds,
         )

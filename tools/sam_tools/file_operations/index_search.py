@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from sam_tools.file_operations.arguments import SearchIndex, SemanticSearch
-from sam_tools.file_operations.names import counted, sized
+from sam_tools.file_operations.names import counted, dated, sized
 from sam_tools.file_operations.search import Recall
 from sam_tui.core.accesses import Location, Read
 from sam_tui.core.errors import ToolError
@@ -114,7 +114,7 @@ class Indexing:
         text += _unlisted(state.cut)
         data = {
             "matches": [
-                {"path": printable(f.path), "size": f.size, "modifiedDate": _date(f.mtime)}
+                {"path": printable(f.path), "size": f.size, "modifiedDate": dated(f.mtime)}
                 for f in files
             ],
             "count": len(files),
@@ -148,15 +148,8 @@ def _seconds(name: str, date: str) -> float:
         ) from error
 
 
-def _date(seconds: float) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (OverflowError, ValueError, OSError):
-        return ""
-
-
 def _line(file: IndexedFile) -> str:
-    return f"{printable(file.path)}  {sized(file.size)}  {_date(file.mtime)}"
+    return f"{printable(file.path)}  {sized(file.size)}  {dated(file.mtime)}"
 
 
 def _described(passage: Passage) -> dict[str, object]:

@@ -1,5 +1,7 @@
 """How paths and sizes are written for people and models."""
 
+from datetime import UTC, datetime
+
 from sam_tui.core.accesses import Location
 from sam_tui.core.text.plain import printable
 
@@ -23,6 +25,14 @@ def sized(count: int) -> str:
     while amount >= 1000 and unit < len(_UNITS) - 1:
         amount, unit = amount / 1000, unit + 1
     return f"{count} bytes" if unit == 0 else f"{amount:.1f} {_UNITS[unit]}"
+
+
+def dated(seconds: float) -> str:
+    """A time of a file in UTC: ``2025-01-31T12:00:00Z``; empty where no calendar has it."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):
+        return ""
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

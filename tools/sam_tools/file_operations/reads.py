@@ -4,11 +4,10 @@ import asyncio
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from sam_tools.file_operations.arguments import ListDir, ReadFile
 from sam_tools.file_operations.document import MOST_READ, Content, text_of
-from sam_tools.file_operations.names import basename, counted, named, sized
+from sam_tools.file_operations.names import basename, counted, dated, named, sized
 from sam_tui.core.accesses import Read
 from sam_tui.core.ports.code import EditableFiles
 from sam_tui.core.ports.files import FileStat
@@ -200,16 +199,9 @@ def _entry(entry: FileStat) -> dict[str, str | int | bool]:
         "name": printable(entry.name),
         "isDirectory": entry.kind == "directory",
         "size": entry.size,
-        "modifiedDate": _date(entry.mtime),
+        "modifiedDate": dated(entry.mtime),
         "permissions": stat.filemode(entry.mode)[1:],
     }
-
-
-def _date(seconds: float) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (OverflowError, ValueError, OSError):
-        return ""
 
 
 def _line(entry: FileStat) -> str:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from sam_tools.iron_manus import program
 from sam_tools.iron_manus.phases.folder import FOLDER, ScratchFiles, SessionFolders
-from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer, single
+from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer
 from sam_tui.core.accesses import Access, CommandAccess, Fetch, Location, Write
 from sam_tui.core.display import Diff, Terminal
 from sam_tui.core.errors import InvalidArguments, ToolError
@@ -20,7 +20,7 @@ from sam_tui.core.ports.documents import Documents
 from sam_tui.core.ports.processes.terminals import CommandRequest, CommandResult, Commands
 from sam_tui.core.ports.web import Web
 from sam_tui.core.tooling.arguments import Arguments
-from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 
 SECONDS = 60.0
 MEMORY = 2_097_152

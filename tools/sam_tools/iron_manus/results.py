@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from sam_tui.core.display import Display
-from sam_tui.core.tooling.contract import Operation, Tool, ToolResult
+from sam_tui.core.tooling.contract import ToolResult
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 INLINE = 120_000
@@ -26,8 +25,3 @@ def refused(refusal: WorkflowRefused) -> ToolResult:
 def pretty(value: Mapping[str, object]) -> str:
     """A JSON object in the layout of the seed's server."""
     return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def single(operation: Operation[Any], about: str) -> Tool:
-    """A tool of one operation."""
-    return Tool(operation.name, about, (operation,), consolidated=False)

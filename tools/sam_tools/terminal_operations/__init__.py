@@ -1,5 +1,5 @@
 """Commands and terminal sessions for the model (seed 004, terminal_operations)."""
 
-from sam_tools.terminal_operations.tool import TerminalOperations
+from sam_tools.terminal_operations.tool import TerminalOperations, TerminalParts
 
-__all__ = ["TerminalOperations"]
+__all__ = ["TerminalOperations", "TerminalParts"]

@@ -23,10 +23,10 @@ from sam_tools.terminal_operations.arguments import (
     SessionOnly,
     send_accesses,
 )
-from sam_tools.terminal_operations.handing import HandingOver
-from sam_tools.terminal_operations.rehearsing import refuse_rehearsal
-from sam_tools.terminal_operations.running import Ran
-from sam_tools.terminal_operations.shown import lines, screen_data, session_result, view_of
+from sam_tools.terminal_operations.commands import Ran
+from sam_tools.terminal_operations.hand_over import HandingOver
+from sam_tools.terminal_operations.rehearsal import refuse_rehearsal
+from sam_tools.terminal_operations.session_output import lines, screen_data, session_result, view_of
 from sam_tui.core.accesses import Access, Type
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
@@ -92,7 +92,7 @@ class OutsideRequests:
         return waiting
 
 
-class SessionHand:
+class SessionOperations:
     """Opens, reads and types into sessions; each conversation sees its own alone."""
 
     def __init__(

@@ -1,6 +1,7 @@
 """terminal_operations: commands, background commands, and one shell that stays per conversation."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from sam_tools.terminal_operations.answers import json_result, short
@@ -17,8 +18,8 @@ from sam_tools.terminal_operations.arguments import (
     directory_accesses,
     run_accesses,
 )
-from sam_tools.terminal_operations.running import CommandHand
-from sam_tools.terminal_operations.sessions import SessionHand
+from sam_tools.terminal_operations.commands import CommandOperations
+from sam_tools.terminal_operations.sessions import SessionOperations
 from sam_tui.core.errors import ToolError
 from sam_tui.core.events import Event
 from sam_tui.core.inquiries import Inquiries
@@ -30,7 +31,7 @@ from sam_tui.core.tooling.arguments import NoArguments
 from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
 
 
-class FolderHand:
+class FolderOperations:
     """Makes folders where the guard allowed it."""
 
     def __init__(self, files: Files | None) -> None:
@@ -60,31 +61,36 @@ _SUMMARY_INPUT = 50
 _SUMMARY_NAME = 40
 
 
+@dataclass(frozen=True, slots=True)
+class TerminalParts:
+    """What the tool works with. ``files`` makes folders, ``background`` runs background commands,
+    ``rehearsals`` try commands on a copy of the workspace, and ``inquiries`` ask the person to type.
+    """
+
+    commands: Commands
+    terminals: Terminals
+    publish: Callable[[Event], None]
+    files: Files | None = None
+    background: BackgroundCommands | None = None
+    rehearsals: Rehearsals | None = None
+    inquiries: Inquiries | None = None
+
+
 class TerminalOperations:
     """terminal_operations (seed 004) without its 30 s result cache, guessed ends and shared shells.
 
     Sessions and background commands belong to the conversation that opened them; every other one is
-    told there is no such. ``files`` makes folders, ``background`` runs background commands, and
-    ``inquiries`` ask the person to type.
+    told there is no such.
     """
 
-    def __init__(
-        self,
-        commands: Commands,
-        terminals: Terminals,
-        publish: Callable[[Event], None],
-        *,
-        files: Files | None = None,
-        background: BackgroundCommands | None = None,
-        inquiries: Inquiries | None = None,
-    ) -> None:
-        self._commands = CommandHand(commands, terminals, background)
-        self._sessions = SessionHand(terminals, publish, self._commands.last, inquiries)
-        self._folders = FolderHand(files)
-
-    def rehearse_by(self, rehearsals: Rehearsals) -> None:
-        """Let commands be tried on a copy of the workspace first."""
-        self._commands.rehearsals = rehearsals
+    def __init__(self, parts: TerminalParts) -> None:
+        self._commands = CommandOperations(
+            parts.commands, parts.terminals, parts.background, parts.rehearsals
+        )
+        self._sessions = SessionOperations(
+            parts.terminals, parts.publish, self._commands.last, parts.inquiries
+        )
+        self._folders = FolderOperations(parts.files)
 
     def tool(self) -> Tool:
         """The tool, ready to register; its operations in the seed's order."""

@@ -2,7 +2,7 @@
 
 from sam_tools.workers.arguments import Calculate
 from sam_tools.workers.expressions import evaluated, in_digits
-from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 
 _SAFE = 2**53
 """Whole numbers up to here are the same in every reader of JSON."""
@@ -19,7 +19,7 @@ def calculator() -> Tool:
         anywhere=True,
     )
     about = "Calculates exactly: + - * / ^ % of, roots, logarithms, angles, big numbers, percent, units."
-    return Tool("CalculatorTool", about, (operation,), consolidated=False, listed=False)
+    return single(operation, about, listed=False)
 
 
 async def _calculate(arguments: Calculate, context: ToolContext) -> ToolResult:

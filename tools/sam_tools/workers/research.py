@@ -11,7 +11,7 @@ from sam_tools.workers.arguments import Exploration, WebPageArguments, WebSearch
 from sam_tui.core.accesses import Access, Fetch
 from sam_tui.core.errors import InvalidArguments, ToolError
 from sam_tui.core.ports.web import Web
-from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 
 _MOST_OF_PAGE = 15_000
 """Characters of a page in the data of a step (seed 002)."""
@@ -61,12 +61,13 @@ class ResearchWork:
             lambda a: self._fetches(links_of(a)),
         )
         return (
-            _worker(search, "Searches the web: results with title, link and snippet."),
-            _worker(read, "Reads the text of a page, PDF or feed."),
-            _worker(
+            single(search, "Searches the web: results with title, link and snippet.", listed=False),
+            single(read, "Reads the text of a page, PDF or feed.", listed=False),
+            single(
                 explore,
                 "Opens the best results of a WebSearchTool step beside each other: pages with title, url"
                 " and content, and partial_errors. outcome is found, empty or failed.",
+                listed=False,
             ),
         )
 
@@ -169,7 +170,3 @@ def _page(result: ToolResult) -> dict[str, object]:
         "content": text[:_MOST_OF_PAGE],
         "truncated": len(text) > _MOST_OF_PAGE,
     }
-
-
-def _worker(operation: Operation[Any], about: str) -> Tool:
-    return Tool(operation.name, about, (operation,), consolidated=False, listed=False)

@@ -14,7 +14,7 @@ from sam_tui.core.display import Diff
 from sam_tui.core.errors import InvalidArguments, ToolError
 from sam_tui.core.ports.files import Files, FileStat
 from sam_tui.core.ports.web import Web
-from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult, single
 
 _MOST_BYTES = 50 * 1024 * 1024
 _MOST_READ = 2_000_000
@@ -62,19 +62,15 @@ class TaskFiles:
             schedule=Schedule.SERIAL,
         )
         return (
-            Tool(
-                "FileSystemTool",
+            single(
+                files,
                 "Files in the folder of the task; operation is create_file, overwrite_file,"
                 " append_to_file, read_file, list_files or create_pdf_from_text.",
-                (files,),
-                consolidated=False,
                 listed=False,
             ),
-            Tool(
-                "FileDownloaderTool",
+            single(
+                download,
                 "Downloads a file of at most 50 MiB into the folder of the task.",
-                (download,),
-                consolidated=False,
                 listed=False,
             ),
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sam_tui.cli.commands.fleets.driving import drive_fleet, passed_options
+from sam_tui.cli.commands.fleets.drive import drive_fleet, passed_options
 from sam_tui.cli.numbers import FiniteRange
 from sam_tui.cli.options import (
     MODES,

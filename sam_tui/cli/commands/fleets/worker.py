@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sam_tui.cli.commands.fleets.driving import open_database, passed_options
+from sam_tui.cli.commands.fleets.drive import open_database, passed_options
 from sam_tui.cli.options import MODES, Values, fleet_options, open_runtime
 from sam_tui.cli.roles import roles_of
 from sam_tui.core.errors import UsageError

@@ -10,7 +10,7 @@ from sam_tui.cli.options import closing_runtime, conversation_of, place_options,
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
 from sam_tui.core.local_files.bounded import UnusableFile, read_named
-from sam_tui.core.ports.exchange import ExportForm
+from sam_tui.core.ports.storage import ExportForm
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:

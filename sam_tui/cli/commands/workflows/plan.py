@@ -144,7 +144,7 @@ def export_command(**values: Any) -> int:
 @agent_options
 def capabilities_command(**values: Any) -> int:
     """Print ``agentCapabilities.json``: the worker roles with those of their tools that can be called."""
-    from sam_tui.adapters.workflows.saved_tasks import SavedTasks
+    from sam_tui.adapters.workflows import save_file
     from sam_tui.core.workflow.definitions.roles import capabilities_json
 
     async def gathered() -> str:
@@ -161,7 +161,7 @@ def capabilities_command(**values: Any) -> int:
             out.write(f"{text}\n")
         return 0
     try:
-        SavedTasks(".").save(values["output"], f"{text}\n")
+        save_file(values["output"], f"{text}\n")
     except OSError as error:
         why = f"{values['output']} cannot be written: {error.strerror}."
         raise StorageError(why) from error
@@ -243,14 +243,14 @@ def _used(calls: int, usage: "Usage") -> list[str]:
 
 def _write_bank(at: WorkflowConsole, task: str, output: str) -> str:
     """Write the files of the memory bank, each whole; their folder. Raises ``StorageError``."""
-    from sam_tui.adapters.workflows.saved_tasks import SavedTasks  # few write it
+    from sam_tui.adapters.workflows import save_file
     from sam_tui.core.workflow.memory_bank import MemoryBank
 
     bank = MemoryBank(at.workflows, task)
     folder = Path(output, bank.folder)
     try:
         for name, text in bank.files():
-            SavedTasks(str(folder)).save(name, text)
+            save_file(folder / name, text)
     except OSError as error:
         raise StorageError(f"{folder} cannot be written: {error.strerror}.") from error
     return str(folder)

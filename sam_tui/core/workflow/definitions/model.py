@@ -256,6 +256,11 @@ class WorkflowDefinition(_Part):
     steps: tuple[Step, ...] = Field(min_length=1, max_length=MOST_STEPS)
     content: str = ""
 
+    @property
+    def plans(self) -> bool:
+        """Whether a step of it makes a plan."""
+        return any(step.kind == "plan" for step in self.steps)
+
     @model_validator(mode="before")
     @classmethod
     def _either_form(cls, data: object) -> object:

@@ -147,15 +147,22 @@ def keep_artifact(case: ExecutionCase, attempt: AttemptRow, draft: ArtifactDraft
 def keep_finding(case: ExecutionCase, attempt: AttemptRow, draft: FindingDraft) -> FindingRow:
     """Store a finding that a step suggests."""
     source = draft.source_agent or case.spec(attempt.step).persona
-    row = FindingRow(
-        mint("fnd"), case.row.id, attempt.step, draft.scope, draft.project_id, draft.category,
-        draft.severity, draft.title, draft.content,
-        json.dumps(list(draft.tags), ensure_ascii=False), "active",
-        "accepted" if draft.accepted else "suggested", source, case.now, case.now,
-    )  # fmt: skip
+    row = finding_row(draft, case.row.id, attempt.step, source, case.now)
     case.unit.save_finding(row)
     case.record("finding_added", attempt.step, attempt.id, finding=row.id, severity=row.severity)
     return row
+
+
+def finding_row(
+    draft: FindingDraft, execution: str, step: str, source: str, now: float
+) -> FindingRow:
+    """A new finding as it is stored."""
+    return FindingRow(
+        mint("fnd"), execution, step, draft.scope, draft.project_id, draft.category,
+        draft.severity, draft.title, draft.content,
+        json.dumps(list(draft.tags), ensure_ascii=False), "active",
+        "accepted" if draft.accepted else "suggested", source, now, now,
+    )  # fmt: skip
 
 
 def keep_evidence(case: ExecutionCase, calls: Sequence[RecordedCall]) -> None:

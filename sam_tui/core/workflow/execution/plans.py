@@ -109,10 +109,15 @@ def adopt(case: ExecutionCase, plan: str, items_given: object) -> None:
             continue
         case.put(
             StepRow(
-                case.row.id, id_, position, plan, revision, text, "pending",
-                old.attempts if old else 0, 0, -1, "", "", None, None,
+                case.row.id,
+                id_,
+                position,
+                plan,
+                revision,
+                text,
+                attempts=old.attempts if old else 0,
             )
-        )  # fmt: skip
+        )
         for need in step.needs:
             case.unit.save_edge(EdgeRow(case.row.id, f"{plan}/{need}", id_, "needs", case.now))
     case.record("plan_adopted", plan, revision=revision, steps=len(steps), kept=len(retained))

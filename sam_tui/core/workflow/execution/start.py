@@ -55,12 +55,7 @@ def create(
     )  # fmt: skip
     unit.save_execution(row)
     for index, step in enumerate(definition.steps):
-        position = (index + 1) * SPACING
-        unit.save_step(
-            StepRow(
-                identifier, step.id, position, "", 0, "", "pending", 0, 0, -1, "", "", None, None
-            )
-        )
+        unit.save_step(StepRow(identifier, step.id, (index + 1) * SPACING))
         for need in step.needs:
             unit.save_edge(EdgeRow(identifier, need, step.id, "needs", now))
     case = ExecutionCase(transaction, row)
@@ -143,7 +138,7 @@ def _pin_personas(
             hint=f"There are: {', '.join(sorted(personas)) or 'none'}.",
             details={"missing": missing},
         )
-    if any(step.kind == "plan" for step in definition.steps):
+    if definition.plans:
         named = list(personas)  # a plan may name any of them
     pins: dict[str, str] = {}
     for name in sorted(set(named)):

@@ -55,9 +55,7 @@ def mint_token(execution: str, step: str, attempt: str, now: float) -> tuple[str
     }
     raw = json.dumps(text, ensure_ascii=False, separators=(",", ":")).encode()
     token = base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
-    return token, TokenRow(
-        token_hash(token), execution, step, attempt, now, now + LIFETIME, None, ""
-    )
+    return token, TokenRow(token_hash(token), execution, step, attempt, now, now + LIFETIME)
 
 
 def token_hash(token: str) -> str:

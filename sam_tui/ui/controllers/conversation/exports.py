@@ -13,7 +13,7 @@ from sam_tui.ui.transcript.blocks import Block, Card, Reasoning, User
 from sam_tui.ui.transcript.render.safe_text import clean
 
 if TYPE_CHECKING:
-    from sam_tui.core.ports.exchange import ExportForm
+    from sam_tui.core.ports.storage import ExportForm
 
 _FORMS: "dict[str, ExportForm]" = {".json": "json", ".html": "html", ".htm": "html"}
 """What is written by the ending of a file; Markdown for any other."""

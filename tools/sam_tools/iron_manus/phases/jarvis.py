@@ -7,12 +7,12 @@ from pydantic import Field
 
 from sam_tools.iron_manus.phases.folder import FOLDER
 from sam_tools.iron_manus.phases.machine import JarvisRequest, PhaseMachine
-from sam_tools.iron_manus.results import INLINE, answer, refused, single
+from sam_tools.iron_manus.results import INLINE, answer, refused
 from sam_tui.core.accesses import Access, Read, Write
 from sam_tui.core.agent.subagents import Sender
 from sam_tui.core.display import Text
 from sam_tui.core.tooling.arguments import Arguments
-from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Schedule, Tool, ToolContext, ToolResult, single
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 _MOST_FILES = 20

@@ -8,11 +8,11 @@ from sam_tools.iron_manus.phases.folder import FOLDER
 from sam_tools.iron_manus.phases.graph import StateGraphs
 from sam_tools.iron_manus.phases.health import Health
 from sam_tools.iron_manus.phases.sessions import ManusSession, ManusSessions
-from sam_tools.iron_manus.results import INLINE, answer, refused, single
+from sam_tools.iron_manus.results import INLINE, answer, refused
 from sam_tui.core.accesses import Write
 from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.tooling.arguments import Arguments
-from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 from sam_tui.core.workflow.refusals import WorkflowRefused
 
 _MOST = 200

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer, single
+from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer
 from sam_tools.iron_manus.sources.arguments import ApiSearch, ApiValidator, MultiApiFetch
 from sam_tools.iron_manus.sources.fetch import (
     Fetched,
@@ -26,7 +26,7 @@ from sam_tui.core.clock import Clock
 from sam_tui.core.display import Table
 from sam_tui.core.errors import InvalidArguments
 from sam_tui.core.ports.memory import KeyValueStore, Scope
-from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 
 _SCOPE = Scope("iron-manus")
 _RESPONSE = 2000

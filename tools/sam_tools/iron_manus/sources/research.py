@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer, single
+from sam_tools.iron_manus.results import INLINE, OUTSIDE, answer
 from sam_tools.iron_manus.sources.apis import ApiTrials, fetches
 from sam_tools.iron_manus.sources.arguments import ApiTask, KnowledgeSynthesize
 from sam_tools.iron_manus.sources.fetch import (
@@ -20,7 +20,7 @@ from sam_tools.iron_manus.sources.synthesis import Statement, Synthesis, Synthes
 from sam_tui.core.agent.subagents import Sender
 from sam_tui.core.display import Table, Text
 from sam_tui.core.errors import ToolError
-from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult
+from sam_tui.core.tooling.contract import Operation, Tool, ToolContext, ToolResult, single
 
 HEURISTIC = "counted words, not meaning: a hint where to look, no proof"
 _AT_ONCE = {"light": 3, "standard": 3, "comprehensive": 5}

@@ -44,7 +44,7 @@ def passed_options(values: Values) -> tuple[str, ...]:
 
 def open_database(values: Values) -> "QueueDatabase":
     """The queues that these options and the environment name. Raises ``SamError``."""
-    from sam_tui.assembly.hand_out import open_database as opened
+    from sam_tui.adapters.fleet.database import open_database as opened
 
     return opened(os.environ, settings({**values, "workspace": os.sep}).data_dir)
 

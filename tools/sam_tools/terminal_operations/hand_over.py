@@ -3,7 +3,7 @@
 import asyncio
 
 from sam_tools.terminal_operations.answers import state_words, status
-from sam_tools.terminal_operations.shown import session_result
+from sam_tools.terminal_operations.session_output import session_result
 from sam_tui.core.display import Terminal
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import SessionId

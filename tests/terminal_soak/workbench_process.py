@@ -29,8 +29,8 @@ class NotDrawn(AssertionError):
     """What was waited for did not come to be drawn."""
 
 
-class Seat:
-    """Somebody before the workbench: presses keys, changes the window's size, and sees what is drawn.
+class WorkbenchProcess:
+    """A workbench whose keys are pressed, whose window changes its size, and that is seen as it is drawn.
 
     ``speaks``: the terminal around answers questions, and so offers what the workbench can use, such
     as the kitty protocol; else it is silent, as a plain one.

@@ -15,8 +15,8 @@ from sam_tools.terminal_operations.answers import (
     working_directory,
 )
 from sam_tools.terminal_operations.arguments import GetTerminalOutput, RunCommand
-from sam_tools.terminal_operations.rehearsing import RehearsedCommand, refuse_rehearsal, rehearse
-from sam_tools.terminal_operations.shown import session_result, view_of
+from sam_tools.terminal_operations.rehearsal import RehearsedCommand, refuse_rehearsal, rehearse
+from sam_tools.terminal_operations.session_output import session_result, view_of
 from sam_tui.core.display import Table, Terminal, Text
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId, SessionId
@@ -61,7 +61,7 @@ class Ran:
     cwd: str
 
 
-class CommandHand:
+class CommandOperations:
     """Runs commands for the conversations of one runtime, and reads those in the background."""
 
     def __init__(
@@ -69,9 +69,10 @@ class CommandHand:
         commands: Commands,
         terminals: Terminals,
         background: BackgroundCommands | None,
+        rehearsals: Rehearsals | None,
     ) -> None:
         self._commands = commands
-        self.rehearsals: Rehearsals | None = None
+        self.rehearsals = rehearsals
         """Where commands are tried first; None where that cannot be."""
         self._terminals = terminals
         self._background = background
