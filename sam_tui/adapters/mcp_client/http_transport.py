@@ -16,10 +16,10 @@ from sam_tui.adapters.mcp_client.connection_context import Logins
 from sam_tui.adapters.mcp_client.login import LOGIN, authorized, stored
 from sam_tui.adapters.mcp_client.login_requests import LoginAddresses
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.adapters.mcp_client.stdio_transport import shallow
 from sam_tui.core.authorization.network.hosts import address_of
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import UrlGuard
+from sam_tui.json_depth import shallow
 
 MOST_BYTES = 32_000_000
 """Of an answer that is no stream of events."""
