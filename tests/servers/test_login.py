@@ -154,6 +154,9 @@ async def test_a_login_lies_in_the_keyring_of_the_system_where_there_is_one(
             broken.setattr(ring, "delete_password", refuse)
             with pytest.raises(ToolError, match="the keyring keeps it"):
                 sam.runtime.servers.forget_login("web")
+            broken.setitem(sys.modules, "keyring", None)
+            with pytest.raises(ToolError, match="a keyring keeps it that cannot be used now"):
+                sam.runtime.servers.forget_login("web")
         assert sam.runtime.servers.forget_login("web")
     assert (kept(house), ring.kept) == ([], {})
 
