@@ -11,5 +11,10 @@ base=$(git rev-parse --verify --quiet --end-of-options "${BASE:?is what the bran
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 git diff --no-ext-diff --no-textconv --no-color "$base...HEAD" > "$out/change.diff"
-exec sam-tui review --diff "$out/change.diff" --fail-on "${SAM_TUI_FAIL_ON:-never}" \
+if [ "${GITHUB_ACTIONS:-}" = true ]; then # words of a model are no commands of the runner
+    token=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+    echo "::stop-commands::$token"
+    trap 'echo "::$token::"' EXIT
+fi
+sam-tui review --diff "$out/change.diff" --fail-on "${SAM_TUI_FAIL_ON:-never}" \
     --json "$out/review.json" --sarif "$out/review.sarif" --junit "$out/review.xml" "$@"

@@ -65,7 +65,9 @@ def parsed(line: bytes) -> tuple[Message | None, Message | None]:
         return None, _fault(None, _PARSE_ERROR, f"Parse error: longer than {LONGEST} bytes")
     try:
         value: object = json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError):
+    except RecursionError:
+        return None, _too_deep(line)
+    except ValueError:
         return None, _fault(None, _PARSE_ERROR, "Parse error: a line is one JSON object in UTF-8")
     if not isinstance(value, dict):
         return None, _fault(None, _INVALID_REQUEST, "Invalid request: send one JSON object a line")
@@ -77,6 +79,20 @@ def parsed(line: bytes) -> tuple[Message | None, Message | None]:
     if "result" in fields or "error" in fields:
         return _answer(fields), None
     return None, _fault(_id(fields), _INVALID_REQUEST, "Invalid request: there is no method")
+
+
+def _too_deep(line: bytes) -> Message | None:
+    """The answer to a request that nests deeper than is read; nobody waits for one without an id."""
+    from sam_tui.json_depth import shallow
+
+    try:
+        value: object = json.loads(shallow(line))
+    except (ValueError, RecursionError):
+        return _fault(None, _PARSE_ERROR, "Parse error: nested too deep")
+    fields = cast("Message", value) if isinstance(value, dict) else {}
+    if "method" in fields and "id" not in fields:
+        return None
+    return _fault(_id(fields), _INVALID_REQUEST, "Invalid request: nested too deep")
 
 
 def _request(fields: Message) -> tuple[Message | None, Message | None]:

@@ -851,6 +851,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "servers:login-bound": Requirement("A login belongs to one name in one file and one URL; metadata that name another resource end it before any page is opened.", "issue 18.1"),
     "servers:login-by-itself": Requirement("A program that logs in at a server without a person does so by its secret or key, and sends neither to an issuer other than the one that is set.", "issue 15, issue 12.13"),
     "servers:login-guarded": Requirement("What a login asks for goes through the URL guard as well: an authorization server where none may be is not reached.", "issue 18.1, issue 4.9"),
+    "servers:login-hostile": Requirement("A login opens no page and sends nothing where a hostile server's metadata lead to private, unencrypted or impossible addresses, name another issuer or no PKCE; it ends after three pages, and with the words of the server that refused it.", "issue 18.1"),
     "servers:plan-mode": Requirement("A server that is started in plan mode cannot write to the workspace; one that runs already is named when that mode begins.", "issue 12.1"),
     "servers:results": Requirement("Results of every kind become plain, masked text and data.", "issue 4.10"),
     "servers:sdk": Requirement("A server made with the SDK works over both transports, with its questions.", "issue 4.3"),

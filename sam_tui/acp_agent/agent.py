@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 from acp import PROTOCOL_VERSION, RequestError, schema
 from acp.connection import Connection
@@ -14,7 +14,7 @@ from acp.meta import AGENT_METHODS
 from pydantic import BaseModel, ValidationError
 
 from sam_tui.acp_agent.session import ClientBuffers, EditorSession, iso_time
-from sam_tui.core.errors import SamError, UsageError
+from sam_tui.core.errors import SamError, UsageError, WorkspaceError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiry import Inquiry, Question
 from sam_tui.core.ports.files import EditorBuffers
@@ -118,6 +118,9 @@ class EditorAgent:
             return await handler(params)
         except UsageError as error:
             raise RequestError(_INVALID_PARAMS, error.explain()) from error
+        except WorkspaceError as error:
+            why, details = f"{error.title}: {error.explain()}", {"errors": [str(error)]}
+            raise RequestError(_INVALID_PARAMS, why, details) from error
         except SamError as error:
             raise RequestError(_INTERNAL, f"{error.title}: {error.explain()}") from error
 
@@ -343,7 +346,9 @@ def _cursor(text: str | None) -> int:
 def _read(model: type[Request], params: object) -> Request:
     """The parameters of a method. Raises ``RequestError``, which repeats nothing of what was sent."""
     try:
-        return model.model_validate({} if params is None else params)
+        request = model.model_validate({} if params is None else params)
+        _insist_whole(request, params)
+        return request
     except ValidationError as error:
         faults = [
             f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
@@ -351,6 +356,16 @@ def _read(model: type[Request], params: object) -> Request:
         ]
         details = {"errors": faults[:_MOST_FAULTS]}
         raise RequestError(_INVALID_PARAMS, "Invalid params", details) from error
+
+
+def _insist_whole(request: BaseModel, params: object) -> None:
+    """Raises ``RequestError`` where the schema left entries of a list out that it could not read."""
+    fields = cast("Mapping[str, object]", params or {})
+    for name, field in type(request).model_fields.items():
+        sent, read = fields.get(field.alias or name), getattr(request, name)
+        if isinstance(sent, list) and len(cast("list[object]", sent)) != len(read or ()):
+            details = {"errors": [f"{field.alias or name}: an entry is not of a known form"]}
+            raise RequestError(_INVALID_PARAMS, "Invalid params", details)
 
 
 def _reads(model: type[Request], answer: Callable[[Request], Awaitable[BaseModel]]) -> Handler:

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import queue
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -36,6 +37,9 @@ MOST_WAITING = 64
 """Batches; what comes on top is dropped, so that a slow collector holds nothing up."""
 SECONDS = 5.0
 """How long a collector may take for one, and all that waits at the end."""
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"[\t -~\xa0-\xff]*")
+"""What a header may be (RFC 9110, 5.1 and 5.5)."""
 _Batch = tuple[str, bytes]
 
 
@@ -105,8 +109,16 @@ class OtlpSender:
 
 
 def _headers(text: str) -> Mapping[str, str]:
-    pairs = (entry.partition("=") for entry in text.split(",") if "=" in entry)
-    return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
+    """The headers that can be sent; of the others the log tells the name."""
+    headers: dict[str, str] = {}
+    for entry in filter(None, map(str.strip, text.split(","))):
+        name, _, value = entry.partition("=")
+        name, value = name.strip(), unquote(value.strip())
+        if _NAME.fullmatch(name) and _VALUE.fullmatch(value):
+            headers[name] = value
+        else:
+            logger.warning("telemetry: a header is left out, %r cannot be sent", name[:50])
+    return headers
 
 
 Value = str | int | float | bool

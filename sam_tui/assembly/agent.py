@@ -125,7 +125,9 @@ class Agent(Providers):
     def executor(self) -> Executor:
         """Runs every call."""
         tools = built_ins_first(self._built_in, self.plugins.tools)
-        registry = Registry(tools, disabled=self.configuration.options.disabled_tools)
+        options = self.configuration.options
+        registry = Registry(tools, disabled=options.disabled_tools)
+        registry.require(options.named_tools)
         surroundings = CallSurroundings(
             self.guard,
             self.results,

@@ -77,6 +77,8 @@ class Options:
     hand_out: tuple[str, ...] = ()
     """Roles whose steps of plans workers do."""
     disabled_tools: tuple[str, ...] = ()
+    named_tools: tuple[str, ...] = ()
+    """Tools and operations that there have to be."""
     denied: "tuple[Rule, ...]" = ()
     """Rules beside those of files: the parts of tools that options refuse."""
     sandbox: "SandboxChoice | None" = None

@@ -246,6 +246,18 @@ def disabled(
     return refusing(names(disallowed), chosen, os.path.realpath(workspace))
 
 
+def named_tools(values: Mapping[str, Any], workspace: str) -> tuple[str, ...]:
+    """What options name that has to be there; nothing where a script is Claude Code's, which takes names
+    of tools that it does not have. Raises ``UsageError``."""
+    lists = [names(values.get(f"{kind}tools") or ()) for kind in ("allowed_", "disallowed_", "")]
+    if values.get("compat") or not any(lists):
+        return ()
+    from sam_tui.cli.tool_patterns import tools_of
+
+    entries = [name for chosen in lists if chosen != ["default"] for name in chosen]
+    return tools_of(entries, os.path.realpath(workspace))
+
+
 def system_prompt(values: Mapping[str, Any]) -> tuple[str, str, str]:
     """The id of a system prompt, words in its place, and words behind it. Raises ``UsageError``."""
     for name in ("system_prompt", "append_system_prompt"):

@@ -259,10 +259,7 @@ def settings(
     attended: "bool | Attends" = False,
     responder: "Responder | None" = None,
 ) -> "Options":
-    """The options as ``assembly`` takes them; logging goes to the data folder from here on.
-
-    Raises ``WorkspaceError`` when the working folder is gone.
-    """
+    """The options as ``assembly`` takes them; from here on it is logged. Raises ``WorkspaceError``."""
     from sam_tui.assembly.options import Options, server_file
 
     data_dir = data_dir_of(values)
@@ -296,6 +293,7 @@ def settings(
         workflow_mode=bool(values.get("workflow_mode")),
         hand_out=values.get("hand_out") or (),
         disabled_tools=disabled_tools,
+        named_tools=claude.named_tools(values, workspace),
         denied=denied,
         sandbox=values.get("sandbox"),
         rehearse=bool(values.get("rehearse")),

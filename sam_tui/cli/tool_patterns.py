@@ -141,6 +141,11 @@ def _path(text: str, part: str, root: str) -> PathPattern:
         raise UsageError(f"{text}: {error}.") from None
 
 
+def tools_of(entries: Iterable[str], root: str) -> tuple[str, ...]:
+    """The tools and operations that entries are about. Raises ``UsageError``."""
+    return tuple(o for entry in entries for o in ToolPattern.of(entry, root).operations)
+
+
 def refusing(
     disallowed: Sequence[str], only: Sequence[str] | None, root: str
 ) -> tuple[tuple[str, ...], tuple[Rule, ...]]:
@@ -168,12 +173,8 @@ def _others(entries: Sequence[str], root: str) -> tuple[list[str], list[Rule]]:
     from sam_tui.assembly.catalogue import adverts
 
     catalogue = adverts()
-    chosen = [o for name in entries for o in ToolPattern.of(name, root).operations]
-    for name in chosen:
-        if name.partition(".")[0] not in catalogue:
-            hint = f"There are: {', '.join(catalogue)}."
-            raise UsageError(f"No tool is called {name!r}.", hint=hint)
-    heads = {name.partition(".")[0] for name in chosen}
+    chosen = tools_of(entries, root)
+    heads = {name.partition(".")[0] for name in chosen} & catalogue.keys()
     operations = {
         f"{tool}.{operation}"
         for tool in heads - set(chosen)

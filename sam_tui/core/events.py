@@ -241,6 +241,8 @@ class SubagentStarted:
 class WorkflowMoved:
     """An execution changed, and the change is committed: ``change`` is the type of its event.
 
+    Without an execution findings changed: ``change`` is their scope, and ``step`` the project.
+
     ``conversation`` is the one that drives it, or empty; ``seq`` the number of the event.
     """
 

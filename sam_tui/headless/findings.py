@@ -6,10 +6,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
+from urllib.parse import quote
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 """The gravest first: the levels of SARIF."""
+_LAST_LINE = 2**31 - 1
+"""What forges store a line number in."""
 SCHEMA: dict[str, object] = {
     "type": "object",
     "required": ["summary", "findings"],
@@ -23,7 +26,7 @@ SCHEMA: dict[str, object] = {
                 "required": ["file", "line", "severity", "title", "message"],
                 "properties": {
                     "file": {"type": "string", "minLength": 1},
-                    "line": {"type": "integer", "minimum": 1},
+                    "line": {"type": "integer", "minimum": 1, "maximum": _LAST_LINE},
                     "severity": {"enum": list(SEVERITIES)},
                     "title": {"type": "string"},
                     "message": {"type": "string"},
@@ -64,7 +67,7 @@ class ChangeReview:
         table = cast("Mapping[str, Any]", json.loads(text))
         findings = [
             ReviewFinding(
-                _below(raw["file"]), raw["line"], raw["severity"], raw["title"], raw["message"]
+                _below(raw["file"]), int(raw["line"]), raw["severity"], raw["title"], raw["message"]
             )
             for raw in table["findings"]
         ]
@@ -87,8 +90,12 @@ def _below(path: str) -> str:
 
 
 def as_text(review: ChangeReview) -> str:
-    """For people."""
-    lines = [f"{f.file}:{f.line}: {f.severity}: {f.title}\n  {f.message}" for f in review.findings]
+    """For people: one line for each finding, its message indented below."""
+    lines: list[str] = []
+    for finding in review.findings:
+        place = " ".join(f"{finding.file}:{finding.line}".split())
+        lines.append(f"{place}: {finding.severity}: {' '.join(finding.title.split())}")
+        lines += [f"  {line}" for line in finding.message.splitlines()]
     return "\n".join([*lines, review.summary])
 
 
@@ -107,7 +114,7 @@ def as_sarif(review: ChangeReview) -> str:
             "locations": [
                 {
                     "physicalLocation": {
-                        "artifactLocation": {"uri": finding.file, "uriBaseId": "%SRCROOT%"},
+                        "artifactLocation": {"uri": quote(finding.file), "uriBaseId": "%SRCROOT%"},
                         "region": {"startLine": finding.line},
                     }
                 }

@@ -15,6 +15,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from sam_tui.json_depth import shallow
 from sam_tui.line_pipes import LONGEST, LinePipes
 
 logger = logging.getLogger(__name__)
@@ -130,7 +131,7 @@ def parsed(line: bytes) -> types.JSONRPCMessage | WireFault | None:
     except ValidationError:
         message = None
     try:
-        value: object = json.loads(line)
+        value: object = json.loads(shallow(line))
     except (ValueError, RecursionError):
         return _fault(None, types.PARSE_ERROR, "Parse error")
     if not isinstance(value, dict):

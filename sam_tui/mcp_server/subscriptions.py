@@ -1,7 +1,7 @@
 """Who wants to hear of changed resources, and telling them: one watch for all clients of a server."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -41,19 +41,21 @@ class StoreWatch:
         self._workflows = workflows
         self._bus = bus
         self._seen = 0
+        self._marks: Mapping[tuple[str, str], object] = {}
 
     async def run(self, needed: Callable[[], bool]) -> None:
         """Watch the store while there are subscribers, until cancelled."""
         subscription = self._bus.subscribe()
         try:
-            self._seen = self._newest()
+            self._seen, self._marks = self._newest(), self._findings()
             while True:
                 await asyncio.sleep(INTERVAL)
                 mine = {e.seq for e in subscription.drain() if isinstance(e, WorkflowMoved)}
                 if needed():
                     self._look(mine)
+                    self._look_at_findings()
                 else:
-                    self._seen = max(self._newest(), self._seen)
+                    self._seen, self._marks = max(self._newest(), self._seen), self._findings()
         finally:
             subscription.close()
 
@@ -64,6 +66,16 @@ class StoreWatch:
             if row.seq not in mine:
                 nobody = ConversationId("")
                 self._bus.publish(WorkflowMoved(nobody, row.execution, row.type, row.step, row.seq))
+
+    def _look_at_findings(self) -> None:
+        """Findings need no execution, whose events would tell of them."""
+        before, self._marks = self._marks, self._findings()
+        for scope, project in before.keys() | self._marks.keys():
+            if before.get((scope, project)) != self._marks.get((scope, project)):
+                self._bus.publish(WorkflowMoved(ConversationId(""), "", scope, project, 0))
+
+    def _findings(self) -> Mapping[tuple[str, str], object]:
+        return self._workflows().records.finding_marks()
 
     def _newest(self) -> int:
         rows = self._workflows().records.events(EventQuery(limit=1, newest=True))

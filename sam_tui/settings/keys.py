@@ -47,6 +47,19 @@ def system_keyring() -> Keyring | None:
         return None
 
 
+def _removed(name: str) -> str:
+    """Remove an entry from the keyring; why it is still there, empty where it is not."""
+    keyring = system_keyring()
+    if keyring is None:
+        return "a keyring keeps it that cannot be used now"
+    try:
+        if keyring.get_password(SERVICE, name) is not None:
+            keyring.delete_password(SERVICE, name)
+    except _REFUSALS as refusal:
+        return f"the keyring keeps it ({refusal})"
+    return ""
+
+
 class PrivateTexts:
     """Private texts, each by a file of its own: in the keyring of the system, else in the file.
 
@@ -81,14 +94,15 @@ class PrivateTexts:
 
     def remove(self, path: str) -> bool:
         """Remove a text. False if there was none. Raises ``OSError``."""
-        if not os.path.lexists(path):
-            return False
-        keyring = system_keyring()
         try:
-            if keyring is not None and keyring.get_password(SERVICE, path) is not None:
-                keyring.delete_password(SERVICE, path)
-        except _REFUSALS as refusal:
-            raise OSError(0, f"the keyring keeps it ({refusal})") from None
+            with open(path, encoding="utf-8") as file:
+                elsewhere = file.read(len(_ELSEWHERE)) == _ELSEWHERE
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError):
+            elsewhere = False
+        if (elsewhere or system_keyring() is not None) and (refusal := _removed(path)):
+            raise OSError(0, refusal)
         os.unlink(path)
         return True
 
@@ -155,9 +169,8 @@ class KeyStore:
         entry = self._entries.get(name)
         if entry is None:
             return False
-        if entry.get("in") == "keyring" and (keyring := system_keyring()) is not None:
-            with suppress(*_REFUSALS):  # it may be gone from there already
-                keyring.delete_password(SERVICE, name)
+        if entry.get("in") == "keyring" and (refusal := _removed(name)):
+            raise ConfigurationError(f"{name} is not removed: {refusal}.")
         self._write(name, None)
         self.values.pop(name, None)
         return True

@@ -340,6 +340,9 @@ def test_what_is_no_message_is_answered_and_the_next_one_is_heard(running: Edito
         ("initialize", {"protocolVersion": -1}),
         ("session/new", {"cwd": "relative", "mcpServers": []}),
         ("session/new", {"cwd": "/a\0b", "mcpServers": []}),
+        ("session/new", {"cwd": "/no/such", "mcpServers": []}),
+        ("session/new", {"cwd": "/", "mcpServers": [7]}),
+        ("session/load", {"cwd": "/", "sessionId": session, "mcpServers": [{"name": 1}]}),
         ("session/load", {"cwd": "/", "sessionId": "../x", "mcpServers": []}),
         ("session/prompt", {"sessionId": session, "prompt": "text"}),
         ("session/prompt", {"sessionId": session, "prompt": []}),
@@ -349,7 +352,11 @@ def test_what_is_no_message_is_answered_and_the_next_one_is_heard(running: Edito
     for method, given in wrong:
         answer = running.ask(method, **given)
         assert (method, given, answer.get("error", {}).get("code")) == (method, given, -32602)
-    assert running.ask("session/new", cwd="/no/such", mcpServers=[])["error"]["code"] == -32603
+    answer = running.ask("session/new", cwd="/no/such", mcpServers=[])
+    assert answer["error"]["data"]["errors"] == ["/no/such does not exist."]
+    deep = b'{"id":"deep","method":"session/new","params":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_001
+    running.send(deep)
+    assert running.answer("deep")["error"]["code"] == -32600
     assert running.prompt(session, "hello")[0]["result"]["stopReason"] == "end_turn"
 
 

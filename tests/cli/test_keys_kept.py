@@ -91,6 +91,10 @@ def test_a_key_is_typed_once_used_by_runs_and_shown_by_none(
     assert KeyStore(str(tmp_path / "data")).values == {"OPENAI_API_KEY": KEY}
     ring.locked = True
     assert "there is no keyring" in said("config", "key", "mistral", typed="another-key")[1]
+    with monkeypatch.context() as gone:  # a key that stays in the keyring is not said to be removed
+        gone.setitem(sys.modules, "keyring", None)
+        code, words = said("config", "key", "openai", "--remove")
+        assert (code, len(ring.kept)) == (52, 1) and "cannot be used now" in words
     assert said("config", "key", "openai", "--remove")[0] == 0
     assert ring.kept == {}
     assert list(json.loads(file.read_text())["keys"]) == ["MISTRAL_API_KEY"]

@@ -108,3 +108,19 @@ def test_a_file_that_the_agent_could_write_or_that_is_none_ends_the_run(program:
         file.write_text(text, encoding="utf-8")
         wrong = program.run("go", "--model", model, "--resume", "x", "--approvals", str(file))
         assert (wrong.code, words in wrong.err) == (52, True), wrong.err
+
+
+@pytest.mark.requirement("headless:approvals-file")
+def test_an_entry_whose_tool_was_changed_to_none_there_is_ends_the_run_and_stays(
+    program: Program,
+) -> None:
+    file = program.folder / "approvals.json"
+    model = program.script({"calls": [outside(program.folder / "yes.txt", "x")]}, {"text": "No."})
+    blocked = program.stream("go", "--model", model, "--approvals", str(file))
+    decide(file, yes="approve")
+    changed = file.read_text(encoding="utf-8").replace('"file_operations"', '"file_operation"')
+    file.write_text(changed, encoding="utf-8")
+    resumed = ("--resume", blocked.result["session_id"], "--approvals", str(file))
+    wrong = program.run(*resumed, "--model", model)
+    assert (wrong.code, "no tool called 'file_operation'" in wrong.err) == (52, True), wrong.err
+    assert file.read_text(encoding="utf-8") == changed

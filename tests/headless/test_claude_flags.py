@@ -22,6 +22,9 @@ SAYS_NO = {
     "--disallowedTools Task(x)": "is no pattern of a tool here",
     "--disallowedTools Bash(a | b)": "one simple command",
     "--tools nothing": "No tool is called 'nothing'",
+    "--disallowedTools Qwertyz": "There are: think,",
+    "--allowedTools read_file": "Did you mean file_operations.read_file?",
+    "--allowedTools file_operations.raed_file": "file_operations.read_file",
     "--max-budget-usd nan": "is no finite number",
     "--request-timeout inf": "is no finite number",
     "--input-format stream-json": "goes with --output-format stream-json",
@@ -45,7 +48,16 @@ def test_what_has_no_meaning_here_is_refused_in_words_that_say_what_has(
     place = ["-C", str(tmp_path), "--data-dir", str(tmp_path / "data")]
     with pytest.raises((UsageError, click.BadParameter)) as refused:
         cli.main(["run", "go", *place, "--model", "x", *given], standalone_mode=False)
-    assert SAYS_NO[words] in str(refused.value)
+    error = refused.value
+    assert SAYS_NO[words] in (error.explain() if isinstance(error, UsageError) else str(error))
+
+
+@pytest.mark.requirement("headless:claude-flags")
+def test_a_script_for_claude_may_name_tools_that_are_not_there(program: Program) -> None:
+    model = program.script({"text": "Done."})
+    lists = ("--allowedTools", "Nope", "--disallowedTools", "Nope", "--tools", "Nope")
+    ended = program.stream("go", "--model", model, *lists, "--compat", "claude")
+    assert (ended.code, ended.of_kind("init")[0]["tools"]) == (0, [])
 
 
 @pytest.mark.requirement("headless:claude-flags")

@@ -2,19 +2,23 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from sam_tui.headless.findings import ChangeReview, as_junit, as_sarif, request_for
+from sam_tui.headless.findings import ChangeReview, as_junit, as_sarif, as_text, request_for
 from tests.fakes.openai_server import Reply, background
+from tests.fakes.programs import needs
 
 ROOT = Path(__file__).parents[2]
+CI_DOCS = ROOT / "docs/ci.md"
 HOSTILE = "]]><x a='\"'>\x00\x1b[31m\ud800 & more"
-FOUND = {
+FOUND: dict[str, Any] = {
     "summary": "One fault.",
     "findings": [
         {"file": "./b.py", "line": 2, "severity": "note", "title": "Name", "message": "unclear"},
@@ -42,6 +46,12 @@ def test_hostile_words_of_a_finding_stay_words_in_every_form() -> None:
     assert [result["level"] for result in run["results"]] == ["error", "note"]
     place = run["results"][0]["locations"][0]["physicalLocation"]
     assert (place["artifactLocation"]["uri"], place["region"]) == ("a.py", {"startLine": 7})
+    odd = {**FOUND["findings"][0], "file": "c:/a #?%.py\n", "line": 3.0, "title": "two\nlines"}
+    review_of_odd = ChangeReview.of({"summary": "", "findings": [odd]})
+    place = json.loads(as_sarif(review_of_odd))["runs"][0]["results"][0]["locations"][0]
+    # A reference as RFC 3986 has it, without a scheme.
+    assert place["physicalLocation"]["artifactLocation"]["uri"] == "c%3A/a%20%23%3F%25.py%0A"
+    assert as_text(review_of_odd) == "c:/a #?%.py :3: note: two lines\n  unclear\n"
     assert ElementTree.fromstring(as_junit(ChangeReview("", ()))).attrib["failures"] == "0"
     assert review.reaches("warning") and not ChangeReview("", ()).reaches("note")
     assert "</change>" in request_for("+ x", ()) and "<change>" not in request_for(" ", ())
@@ -82,7 +92,13 @@ def test_the_script_of_ci_reviews_a_branch_and_fails_where_it_should(tmp_path: P
         done = review(server.base)
         sent = json.loads(server.posts[0].body)["messages"]
         again = review(server.base)
+        environ["GITHUB_ACTIONS"] = "true"
+        server.replies.append(Reply(text=json.dumps({**FOUND, "summary": "::add-path::/x"})))
+        first, *_, summary, last = review(server.base).stdout.splitlines()
+        del environ["GITHUB_ACTIONS"]
     assert done.returncode == 4, done.stderr
+    assert summary == "::add-path::/x" and first.startswith("::stop-commands::")
+    assert last == f"::{first.removeprefix('::stop-commands::')}::" and len(last) > 30
     assert "a.py:7: error:" in done.stdout
     assert "+print(1/0)" in sent[-1]["content"] and "Reviewer" not in done.stderr
     for name in ("review.json", "review.sarif", "review.xml"):
@@ -93,3 +109,18 @@ def test_the_script_of_ci_reviews_a_branch_and_fails_where_it_should(tmp_path: P
     environ["BASE"] = "--output=x"
     refused = review("http://127.0.0.1:9")
     assert (refused.returncode, (tmp_path / "ws/x").exists()) == (2, False)
+
+
+@needs("jq")
+@pytest.mark.requirement("review:ci")
+def test_the_comment_of_the_bot_holds_a_hostile_finding_in_code_spans(tmp_path: Path) -> None:
+    script = re.findall(r"```sh\n(jq .*?)gh pr", CI_DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    words = "`@org/team` ![i](http://evil)\n\u2028/approve <img src=x> ```\n# big"
+    finding = {"file": words, "line": 1, "severity": "error", "title": words, "message": words}
+    review = json.dumps({"summary": "", "findings": [finding] * 2})
+    (tmp_path / "review.json").write_text(review, encoding="utf-8")
+    subprocess.run(["sh", "-ec", script[0]], cwd=tmp_path, check=True)
+    lines = (tmp_path / "comment.md").read_text(encoding="utf-8").split("\n")
+    assert [line[:13] for line in lines] == ["- **error** `"] * 2 + [""]
+    assert [len(re.findall("`[^`]+`", line)) for line in lines] == [2, 2, 0]
+    assert [line.count("`") for line in lines] == [4, 4, 0]

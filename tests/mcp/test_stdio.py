@@ -32,14 +32,17 @@ async def test_what_is_no_request_has_the_error_that_json_rpc_has_for_it(place: 
         assert {"tools", "logging", "resources", "prompts"} <= set(opened["capabilities"])
         surrogate = '{"jsonrpc":"2.0","id":"s","method":"ping","params":{"x":"\\ud800"}}'
         await server.send("{not json", "[]", '{"jsonrpc":"2.0","id":"x"}', '{"result":1}', "", "{}")
+        deep = '{"a":' * 5_000 + "1" + "}" * 5_000
         await server.send(surrogate)
-        faults = [await server.next() for _ in range(5)]
+        await server.send(f'{{"jsonrpc":"2.0","id":"deep","method":"ping","params":{deep}}}')
+        faults = [await server.next() for _ in range(6)]
         assert [(f["id"], f["error"]["code"]) for f in faults] == [
             (None, -32700),
             (None, -32600),
             ("x", -32600),
             (None, -32600),
             ("s", -32600),
+            ("deep", -32600),
         ]
         for none in ("null", "true", "1.5", '{"a":1}'):
             await server.send(f'{{"jsonrpc":"2.0","id":{none},"method":"ping"}}')

@@ -69,6 +69,28 @@ async def test_subscribers_of_both_eras_hear_what_others_and_other_processes_cha
 
 
 @pytest.mark.requirement("mcp:subscriptions")
+@pytest.mark.parametrize("profile", ["midex", "all"])
+async def test_subscribers_hear_of_findings_that_no_execution_made(
+    place: Place, profile: str
+) -> None:
+    finding = {"category": "pattern", "severity": "low", "title": "One", "content": "of all"}
+    uris = ["midex://knowledge/global", "midex://knowledge/project/p%201"]
+    scopes: list[dict[str, str]] = [{"scope": "global"}, {"scope": "project", "project_id": "p 1"}]
+    with place.http("--profile", profile) as house:
+        async with (
+            house.client() as actor,
+            house.client() as hearer,
+            hearer.listen(resource_subscriptions=uris) as stream,
+        ):
+            news = aiter(stream)
+            for uri, scope in zip(uris, scopes, strict=True):
+                added = await actor.call_tool("knowledge.add_finding", {**finding, **scope})
+                assert not added.is_error, added
+                event = await asyncio.wait_for(anext(news), SECONDS)
+                assert event == ResourceUpdated(uri=uri)
+
+
+@pytest.mark.requirement("mcp:subscriptions")
 async def test_the_list_of_resources_changes_with_the_executions(place: Place) -> None:
     define(place.workspace, "two", TWO_STEPS)
     with place.http("--profile", "midex") as house:

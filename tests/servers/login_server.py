@@ -32,6 +32,12 @@ class LoginSite(ThreadingHTTPServer):
         """The scope that a refused message asks for."""
         self.authorization = ""
         """Another server that they send a person to."""
+        self.metadata: dict[str, Any] = {}
+        """What the metadata of the authorization server say otherwise."""
+        self.refusal = ""
+        """Why nobody is registered."""
+        self.token = ""
+        """The access token that is handed out in place of a good one."""
 
     @property
     def base(self) -> str:
@@ -73,6 +79,8 @@ class LoginHandler(BaseHTTPRequestHandler):
         """A message, a registration, or a wish for tokens."""
         body, site = self.rfile.read(int(self.headers["content-length"])), self.server
         match self.path:
+            case "/register" if site.refusal:
+                self._send(400, {"error": "invalid_client_metadata", "reason": site.refusal})
             case "/register":
                 client = json.loads(body)
                 site.registered.append(client)
@@ -86,7 +94,7 @@ class LoginHandler(BaseHTTPRequestHandler):
                 if form.get("refresh_token", site.refresh) != site.refresh:
                     self._send(400, {"error": "invalid_grant"})  # each is good for one refresh
                     return
-                token = f"access-token-{number}-a1B2c3D4e5F6"
+                token = site.token or f"access-token-{number}-a1B2c3D4e5F6"
                 site.valid = {token}
                 site.refresh = f"refresh-token-{number}-a1B2c3D4e5F6"
                 self._send(200, {"access_token": token, "token_type": "Bearer",
@@ -124,7 +132,7 @@ class LoginHandler(BaseHTTPRequestHandler):
             "token_endpoint": f"{base}/token", "registration_endpoint": f"{base}/register",
             "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"],
             "token_endpoint_auth_methods_supported": ["none"],
-            "authorization_response_iss_parameter_supported": True,
+            "authorization_response_iss_parameter_supported": True, **self.server.metadata,
         }  # fmt: skip
 
     def _send(self, status: int, body: Any, **headers: str) -> None:

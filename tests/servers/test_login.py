@@ -154,6 +154,9 @@ async def test_a_login_lies_in_the_keyring_of_the_system_where_there_is_one(
             broken.setattr(ring, "delete_password", refuse)
             with pytest.raises(ToolError, match="the keyring keeps it"):
                 sam.runtime.servers.forget_login("web")
+            broken.setitem(sys.modules, "keyring", None)
+            with pytest.raises(ToolError, match="a keyring keeps it that cannot be used now"):
+                sam.runtime.servers.forget_login("web")
         assert sam.runtime.servers.forget_login("web")
     assert (kept(house), ring.kept) == ([], {})
 
@@ -221,6 +224,52 @@ async def test_a_login_reaches_no_address_that_the_guard_refuses(
             assert await tools(sam) == []
             assert "is not fetched from" in sam.reports["web"].error
         assert (pages, elsewhere.registered, elsewhere.forms) == ([], [], [])
+
+
+@pytest.mark.requirement("servers:login-hostile")
+@pytest.mark.parametrize(
+    ("metadata", "why"),
+    [
+        ({"authorization_endpoint": "http://192.168.1.1/reboot"}, "not on the public internet"),
+        ({"authorization_endpoint": "http://93.184.216.34/log-in"}, "without encryption"),
+        ({"authorization_endpoint": "http://-x/log-in"}, "not a host name"),
+        ({"registration_endpoint": "http://93.184.216.34/register"}, "without encryption"),
+        ({"code_challenge_methods_supported": ["plain"]}, "PKCE"),
+        ({"code_challenge_methods_supported": None}, "PKCE"),
+        ({"issuer": "https://elsewhere.example"}, "issuer mismatch"),
+    ],
+)
+async def test_no_page_is_opened_that_a_hostile_server_names(
+    house: House, site: LoginSite, metadata: dict[str, object], why: str
+) -> None:
+    pages: list[str] = []
+    house.user(web={"url": site.url})
+    site.metadata = metadata
+    async with house.open(browse=pages.append) as sam:
+        assert await tools(sam) == []
+        assert why in sam.reports["web"].error
+    assert (pages, kept(house)) == ([], [])
+
+
+@pytest.mark.requirement("servers:login-hostile")
+async def test_a_refused_login_has_the_words_of_the_server_and_ends_after_three_pages(
+    house: House, site: LoginSite
+) -> None:
+    house.user(web={"url": site.url})
+    site.refusal = "only signed software"
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == []
+        assert "only signed software" in sam.reports["web"].error
+    site.refusal, site.token = "", "two\nlines"
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == []
+        assert "none that can be sent" in sam.reports["web"].error
+    assert kept(house) == []
+    site.token, site.lasts, site.queries = "", -5, []  # tokens that have always ended
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == []
+        assert "one login after another" in sam.reports["web"].error
+    assert len(site.queries) == 3
 
 
 @pytest.mark.requirement("servers:login-by-itself")

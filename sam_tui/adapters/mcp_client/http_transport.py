@@ -14,11 +14,12 @@ from mcp.client.streamable_http import streamable_http_client
 
 from sam_tui.adapters.mcp_client.connection_context import Logins
 from sam_tui.adapters.mcp_client.login import LOGIN, authorized, stored
+from sam_tui.adapters.mcp_client.login_requests import LoginAddresses
 from sam_tui.adapters.mcp_client.settings import ServerSettings
-from sam_tui.adapters.mcp_client.stdio_transport import shallow
 from sam_tui.core.authorization.network.hosts import address_of
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.web import UrlGuard
+from sam_tui.json_depth import shallow
 
 MOST_BYTES = 32_000_000
 """Of an answer that is no stream of events."""
@@ -31,7 +32,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
     """Connects each request, redirects included, to the address that the URL guard resolved."""
 
     def __init__(self, url_guard: UrlGuard, inner: httpx2.AsyncBaseTransport) -> None:
-        self._url_guard = url_guard
+        self.url_guard = url_guard
         self._inner = inner
         self.fault = ""
         """Why the last request could not be sent, in words."""
@@ -39,7 +40,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request. Raises ``httpx2.ConnectError`` if the URL guard refuses."""
         try:
-            passage = await self._url_guard.passage(str(request.url))
+            passage = await self.url_guard.passage(str(request.url))
         except ToolError as error:
             self.fault = error.explain()
             raise httpx2.ConnectError(self.fault, request=request) from None
@@ -54,6 +55,9 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
                 self.fault = f"{passage.host} cannot be reached: {error or type(error).__name__}."
                 if number == len(passage.addresses):
                     raise
+            except httpx2.TimeoutException:
+                self.fault = f"{passage.host} did not answer in time."
+                raise
             finally:
                 request.url = name
         assert response is not None
@@ -129,7 +133,8 @@ async def http_streams(
 ) -> AsyncGenerator[tuple[object, object]]:
     """The two streams of a session over HTTP. Proxies in the environment are not used."""
     registration = _Registration(settings, logins)
-    async with authorized(settings, logins) as auth:
+    addresses = LoginAddresses(settings.url, transport.url_guard)
+    async with authorized(settings, logins, addresses) as auth:
 
         def client(
             headers: dict[str, str] | None = None,

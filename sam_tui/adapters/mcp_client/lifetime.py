@@ -173,6 +173,7 @@ class Life:
         self._over = over
         self._died = False
         self._protocol_fault = ""
+        self._login_refused = False
         self._client: Client | None = None
         self._transport: CheckedTransport | None = None
 
@@ -211,6 +212,7 @@ class Life:
             why = f"it did not come up within {self._settings.start_seconds:g} s"
         except mcp_session.FAULTS as error:
             why = mcp_session.fault_of(error)
+            self._login_refused = mcp_session.refuses_login(error)
         finally:
             self._client = None
             await self._end(watch)
@@ -284,7 +286,8 @@ class Life:
                 self._over.set()
                 raise Lost from None
             fault = self._transport.fault if self._transport is not None else ""
-            fault = fault or mcp_session.fault_of(error)
+            if not fault or mcp_session.refuses_login(error):
+                fault = mcp_session.fault_of(error)
             raise ToolError(f"The MCP server {self._settings.name}: {fault}") from None
         return result_of(answer, self._refused[before:], server=self._settings.name)
 
@@ -365,7 +368,7 @@ class Life:
         if not (why or self._died):
             return ""
         if self._transport is not None:
-            return self._transport.fault or why
+            return why if self._login_refused else self._transport.fault or why
         if self._program is None:
             return why
         words = plain(self._timed_handlers.last().strip()[-_LAST_WORDS:], _LAST_WORDS)

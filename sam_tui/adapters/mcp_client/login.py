@@ -10,11 +10,12 @@ import os
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
-from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthTokenError
 from mcp.client.auth.extensions.client_credentials import (
     ClientCredentialsOAuthProvider,
     PrivateKeyJWTOAuthProvider,
@@ -31,6 +32,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from sam_tui.adapters.mcp_client.connection_context import Logins, LoginTexts
+from sam_tui.adapters.mcp_client.login_requests import CheckedLogin, LoginAddresses
 from sam_tui.adapters.mcp_client.settings import OAuthSettings, ServerSettings
 from sam_tui.core.local_files.cache import signature_of
 
@@ -112,7 +114,10 @@ class LoginFile:
         return login.tokens.model_copy(update=update)
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        """Store new tokens."""
+        """Store new tokens. Raises ``OAuthTokenError`` for one that no header can hold."""
+        token = tokens.access_token
+        if not (token and token.isascii() and token.isprintable()):
+            raise OAuthTokenError("Its access token is none that can be sent")
         lasting = tokens.expires_in
         self.login.tokens = tokens
         if self._context is not None:
@@ -254,7 +259,7 @@ async def callback(port: int) -> AsyncGenerator[Callback]:
 
 @asynccontextmanager
 async def authorized(
-    settings: ServerSettings, logins: Logins
+    settings: ServerSettings, logins: Logins, addresses: LoginAddresses
 ) -> AsyncGenerator[httpx2.Auth | None]:
     """The authentication of a session's requests; None without a login or a person to make one."""
     if any(name.lower() == "authorization" for name in settings.headers):
@@ -263,14 +268,16 @@ async def authorized(
     file = LoginFile(settings, logins)
     await file.reread()
 
-    def serve(provider: OAuthClientProvider) -> OAuthClientProvider:
-        return file.serve(_with_set_scope(provider, settings.oauth.scope))
+    def serve(provider: OAuthClientProvider) -> httpx2.Auth:
+        fixed = _with_set_scope(provider, settings.oauth.scope)
+        return CheckedLogin(file.serve(fixed), addresses)
 
     if settings.oauth.grant == "client_credentials":
         yield serve(_by_itself(settings, file))
     elif (browse := logins.browse) is not None:
         async with callback(_port(file.login.client)) as listening:
-            yield serve(_by_a_person(settings, file, listening, browse))
+            opened = _Browser(listening, addresses, browse)
+            yield serve(_by_a_person(settings, file, opened))
     elif file.login.tokens is not None:
         yield serve(SharedLogin(settings.url, _metadata(_NOWHERE), file))
     else:
@@ -304,22 +311,30 @@ def _by_itself(settings: ServerSettings, file: LoginFile) -> OAuthClientProvider
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Browser:
+    """The browser of the person: what opens a page, and where it comes back to."""
+
+    listening: Callback
+    addresses: LoginAddresses
+    browse: Callable[[str], None]
+
+
 def _by_a_person(
-    settings: ServerSettings, file: LoginFile, listening: Callback, browse: Callable[[str], None]
+    settings: ServerSettings, file: LoginFile, browser: _Browser
 ) -> OAuthClientProvider:
     """Authentication through a browser; a registration for another redirect URI is made anew."""
-    oauth, client = settings.oauth, file.login.client
+    oauth, client, listening = settings.oauth, file.login.client, browser.listening
     if oauth.client_id:
         file.login.client = _registered(oauth, listening.url)
     elif client is not None and listening.url not in map(str, client.redirect_uris or ()):
         file.login.client = None
 
     async def redirect(url: str) -> None:
-        if urlsplit(url).scheme not in ("http", "https"):
-            raise OAuthFlowError("The page of the login is no web page")
-        await asyncio.to_thread(browse, url)
+        await browser.addresses.check_page(url, provider.context)
+        await asyncio.to_thread(browser.browse, url)
 
-    return OAuthClientProvider(
+    provider = OAuthClientProvider(
         settings.url,
         _metadata(listening.url),
         file,
@@ -327,6 +342,7 @@ def _by_a_person(
         listening.answer,
         client_metadata_url=oauth.metadata_url or None,
     )
+    return provider
 
 
 def _registered(oauth: OAuthSettings, url: str) -> OAuthClientInformationFull:

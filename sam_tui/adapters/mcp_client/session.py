@@ -236,11 +236,19 @@ def lost(error: BaseException) -> bool:
             return False
 
 
+def refuses_login(error: BaseException) -> bool:
+    """Whether a login came to nothing."""
+    return isinstance(_first(error), OAuthFlowError)
+
+
 def fault_of(error: BaseException) -> str:
     """An error as a sentence for people; of a group its first error."""
-    while isinstance(error, BaseExceptionGroup):
-        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    error = _first(error)
     match error:
+        case OAuthFlowError(__context__=ValidationError() as cause):
+            field = cause.errors(include_url=False, include_input=False)[0]
+            words = " ".join((str(error).partition(":")[0] + ":", *map(str, field["loc"])))
+            return plain(f"{words} {field['msg']}", _LONGEST_FAULT)
         case MCPError():
             return plain(error.error.message, _LONGEST_FAULT)
         case ValidationError():
@@ -251,6 +259,12 @@ def fault_of(error: BaseException) -> str:
             return error.strerror or str(error)
         case _:
             return plain(str(error), _LONGEST_FAULT) or f"it failed ({type(error).__name__})"
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error
 
 
 async def _answered(

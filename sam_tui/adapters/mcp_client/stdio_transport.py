@@ -17,9 +17,9 @@ from mcp_types import (
     JSONRPCMessage,
     jsonrpc_message_adapter,
 )
-from pydantic_core import from_json
 
 from sam_tui.core.ports.processes.piped import PipedProgram
+from sam_tui.json_depth import shallow
 
 LONGEST_LINE = 16_000_000
 """Bytes of a message."""
@@ -33,13 +33,6 @@ _ANSWERED = re.compile(
     rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*([0-9]{1,18})\s*,\s*"(?:result|error)"'
 )
 """The beginning of an answer, also of one that is no JSON further on."""
-
-DEEPEST_READ = 100
-"""Levels of a message that are read; parsers of JSON give up at 200."""
-LONGEST_CUT = 2_000_000
-"""Bytes that are looked into: a list of tools is far smaller, and the work is as long as the text."""
-_IN_PLACE = b'"(nested too deep)"'
-_TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{\]}]', re.DOTALL)
 
 Streams = tuple[
     MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]
@@ -130,35 +123,6 @@ def message_of(line: bytes) -> JSONRPCMessage | None:
     if "method" in fields or not isinstance(identifier, int | str) or isinstance(identifier, bool):
         return None
     return _misfit(identifier)
-
-
-def shallow(text: bytes) -> bytes:
-    """The JSON text, with words in place of whatever its readers would fail on for its depth alone."""
-    if len(text) > LONGEST_CUT or text.count(b"{") + text.count(b"[") <= DEEPEST_READ:
-        return text
-    try:
-        from_json(text)
-    except ValueError:
-        return _cut(text)
-    return text
-
-
-def _cut(text: bytes) -> bytes:
-    pieces: list[bytes] = []
-    depth = start = 0
-    for token in _TOKENS.finditer(text):
-        match token[0]:
-            case b"[" | b"{":
-                depth += 1
-                if depth == DEEPEST_READ + 1:
-                    pieces += text[start : token.start()], _IN_PLACE
-            case b"]" | b"}":
-                if depth == DEEPEST_READ + 1:
-                    start = token.end()
-                depth -= 1
-            case _:
-                pass
-    return text if depth > DEEPEST_READ else b"".join([*pieces, text[start:]])
 
 
 def _misfit(identifier: int | str) -> JSONRPCError:

@@ -4,7 +4,7 @@ A query answers what is committed, or what the transaction of this connection ha
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from functools import cache
@@ -215,6 +215,11 @@ class SqliteReader:
     def finding(self, finding: str) -> FindingRow | None:
         """The finding of an id, None if there is none."""
         return self._one(FindingRow, "findings", "id = ?", finding)
+
+    def finding_marks(self) -> Mapping[tuple[str, str], tuple[int, float]]:
+        """The number of findings, and when one was changed last, by scope and project."""
+        sql = "SELECT scope, project, count(*), max(updated_at) FROM findings GROUP BY 1, 2"
+        return {(row[0], row[1]): (row[2], row[3]) for row in self._run(sql)}
 
     def events(self, query: EventQuery) -> Sequence[EventRow]:
         """Events by their sequence."""

@@ -176,6 +176,7 @@ def _approvals(values: Values) -> "Approvals | None":
 
 def _go_on(runtime: Runtime, approvals: "Approvals", conversation: ConversationId | None) -> None:
     """Begin with the calls that were approved. Raises ``ConfigurationError``."""
+    from sam_tui.core.tooling.registry import SERVERS
     from sam_tui.headless.approvals import ApprovedCalls
 
     if runtime.workspace.locate(approvals.path).root is not None:
@@ -187,6 +188,11 @@ def _go_on(runtime: Runtime, approvals: "Approvals", conversation: ConversationI
         why = f"{approvals.path} is about the conversation {approvals.conversation}."
         raise ConfigurationError(why, hint=f"Go on with --resume {approvals.conversation}.")
     calls = approvals.made_again(calls_of(runtime.conversations.everything(conversation)))
+    own = [call.name for call in calls if not call.name.startswith(SERVERS)]
+    unknown = [name for name in own if not runtime.registry.knows(name)]
+    if unknown:
+        why = f"{approvals.path}: there is no tool called {unknown[0]!r}."
+        raise ConfigurationError(why, hint="Only “reply” is for you to fill in.")
     if calls:
         runtime.use_model(ApprovedCalls(runtime.model, calls))
 

@@ -2,11 +2,11 @@
 
 import fnmatch
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sam_tui.core.errors import ConfigurationError, InvalidArguments, ToolError
+from sam_tui.core.errors import InvalidArguments, ToolError, UsageError
 from sam_tui.core.tooling.contract import Operation, Tool, operation_key
 from sam_tui.core.tooling.offer import Advert, Offer, example_call
 from sam_tui.core.tooling.short_list import CALL, FIND, find_schema, short_list, with_search
@@ -72,13 +72,30 @@ class Registry:
         self._disabled = frozenset(disabled)
         self._patterns = tuple(name for name in disabled if name.startswith(SERVERS))
         self._publish()
-        unknown = [n for n in disabled if n not in self._offers and n not in self._patterns]
-        if unknown:
-            raise ConfigurationError(f"No tool is called {unknown[0]!r}.", hint=self._known())
         self._own = tuple(self._offers.values())
         advert = Advert(FIND, (FIND,), find_schema(), consolidated=False)
         self._finder = Offer(advert, self._find_tools)
         self._aliases = self._operation_aliases()
+
+    def require(self, names: Iterable[str]) -> None:
+        """Raises ``UsageError`` where a name is no tool or ``tool.operation``; those of servers may
+        come later."""
+        for name in names:
+            head, _, operation = name.partition(".")
+            offer = self._offers.get(head)
+            known = offer is not None and (not operation or operation in offer.advert.operations)
+            if not known and not name.startswith(SERVERS):
+                raise UsageError(f"No tool is called {name!r}.", hint=self._nearest(name))
+
+    def _nearest(self, name: str) -> str:
+        if name in self._aliases:
+            return f"Did you mean {self._aliases[name].name}.{name}?"
+        offers = self._offers.values()
+        whole = [f"{offer.name}.{o}" for offer in offers for o in offer.advert.operations]
+        near = close_matches(name, [*self._offers, *CLAUDE_TOOLS, *whole], n=3)
+        return (
+            f"Did you mean {', '.join(near)}?" if near else f"There are: {', '.join(self._offers)}."
+        )
 
     def join(self, offers: Sequence[Offer]) -> None:
         """From now on these stand behind the others, in place of those that joined before."""

@@ -166,6 +166,10 @@ class WorkflowRecords:
         """Findings, the gravest first; ``text`` is a full-text search."""
         return self._reader.findings(query)
 
+    def finding_marks(self) -> Mapping[tuple[str, str], tuple[int, float]]:
+        """For each scope and project something that changes with its findings."""
+        return self._reader.finding_marks()
+
     def evidence(self, execution: str) -> Sequence[EvidenceRow]:
         """What the host saw, in order."""
         return self._reader.evidence(execution)

@@ -239,6 +239,8 @@ class MidexResources:
         if not isinstance(event, WorkflowMoved):
             return ()
         execution = event.execution
+        if not execution:
+            return [str(at) for at in self._with_findings(event.change, event.step)]
         changed = [
             ResourceAddress("workflow", "telemetry"),
             ResourceAddress("workflow", "telemetry", (execution,)),
@@ -250,9 +252,15 @@ class MidexResources:
             changed.append(
                 ResourceAddress("workflow", "workflow_artifacts", (execution, event.step))
             )
-        if event.change.startswith("finding"):
-            changed.append(ResourceAddress("knowledge", "global"))
         return [str(at) for at in changed]
+
+    def _with_findings(self, scope: str, project: str) -> list[ResourceAddress]:
+        """Where findings of a scope stand; those of the system stand with every project's."""
+        if scope == "global":
+            return [ResourceAddress("knowledge", "global")]
+        known = {name for _, name in self._workflows.records.finding_marks() if name}
+        projects = [project] if scope == "project" else sorted(known)
+        return [ResourceAddress("knowledge", "project", (name,)) for name in projects]
 
     def canonical(self, uri: str) -> str:
         """One spelling for each resource; a query makes no other resource of telemetry."""
