@@ -30,8 +30,38 @@ class Choice:
     note: str = ""
 
 
+_FRAME = 2
+"""Rows of a frame."""
+_LEAST, _TALLEST = 3, 24
+"""Rows of a list."""
 Preview = Callable[[int], Sequence[str]]
 """The lines of a choice, by its index."""
+
+
+class NoteBelow(Static):
+    """Words below a list, which leaves them their rows: where the screen is low, a list of its own height
+    would push them out of the frame. It gives as many as the longest words took, so that it keeps still.
+    """
+
+    def __init__(self, options: OptionList, words: str = "") -> None:
+        super().__init__(words, markup=False, classes="note")
+        self._options = options
+        self._longest = 0
+        self._width = 0
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Count the rows; anew where the words are wrapped at another width."""
+        if event.size.width != self._width:
+            self._width, self._longest = event.size.width, 0
+        self._longest = max(self._longest, event.size.height)
+        self.make_room()
+
+    def make_room(self) -> None:
+        """Have the list leave room for the words and all else that stands in the frame."""
+        frame = self.app.size.height * 9 // 10 - _FRAME
+        beside = [w for w in self.siblings if w is not self._options and w.display]
+        rows = sum(w.outer_size.height + w.styles.margin.height for w in beside)
+        self._options.styles.max_height = min(_TALLEST, max(_LEAST, frame - rows - self._longest))
 
 
 class Dialog(ModalScreen[int | None]):
@@ -63,7 +93,7 @@ class Picker(Dialog):
         *,
         empty: str,
         hint: str = "",
-        keys: str = "",
+        keys: str = "Enter chooses · Esc closes",
         preview: Preview | None = None,
     ) -> None:
         super().__init__()
@@ -83,7 +113,7 @@ class Picker(Dialog):
         words = "type to narrow, ↑↓ and Enter to choose"
         self._filter = FilterLine(self._take, placeholder=words)
         self._list.can_focus = False
-        self._note = Static("Looking…", markup=False, classes="note")
+        self._note = NoteBelow(self._list, "Looking…")
 
     def compose(self) -> ComposeResult:
         """Filter line, list, note."""

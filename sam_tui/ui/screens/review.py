@@ -21,7 +21,7 @@ from sam_tui.ui.widgets.line_input import LineInput
 if TYPE_CHECKING:
     from sam_tui.core.ports.storage import ChangedFile, RewindPlan
 
-_KEYS = "Enter open · a accept · u undo · c comment · s send · o edit · Esc"
+_KEYS = "Enter open · a accept · u undo · c comment · s send · o edit · Esc closes"
 _FATES = {"restored": "changed", "deleted": "created", "created": "deleted"}
 """What going back would do to a file, and what was done to it."""
 _LEAST = 16

@@ -16,7 +16,7 @@ from sam_tui.settings.user import UserSettings
 from sam_tui.settings.values import expected, from_text, toml
 from sam_tui.ui import theme
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.screens.dialogs import Choice, Dialog, Picker
+from sam_tui.ui.screens.dialogs import Choice, Dialog, NoteBelow, Picker
 from sam_tui.ui.widgets.choice_list import ChoiceList, take_key
 
 _AT_ONCE = ("screen.theme",)
@@ -66,7 +66,7 @@ class SettingsScreen(Dialog):
         self._list.can_focus = False
         self._value = Input(id="value")
         self._value.display = False
-        self._note = Static("", markup=False, classes="note")
+        self._note = NoteBelow(self._list)
         self._changing: Setting | None = None
 
     def compose(self) -> ComposeResult:
@@ -112,7 +112,9 @@ class SettingsScreen(Dialog):
         if setting is None:
             return "Nothing fits."
         more = f" Variable {setting.env}." if setting.env else ""
-        return f"{setting.about.replace('`', '')}: {expected(setting)}.{more}"
+        origin = str(self._settings.settings.origin(setting.key))
+        source = f" Set by {origin}." if origin != "default" else ""
+        return f"{setting.about.replace('`', '')}: {expected(setting)}.{more}{source}"
 
     def _tell(self, text: str, style: str = "$text-muted") -> None:
         self._note.update(Content(one_line(text, 400)).stylize(style))

@@ -66,7 +66,8 @@ class DraftScreen(ModalScreen[str | None]):
     DEFAULT_CSS = """
     DraftScreen { align: center middle; background: $background 60%; }
     DraftScreen > Vertical { width: 94%; height: 90%; border: round $border; background: $surface; }
-    DraftScreen TextArea { height: 1fr; border: none; background: $surface; }
+    DraftScreen TextArea { height: 1fr; border: none; padding: 0; background: $surface; }
+    DraftScreen TextArea:focus { border: none; }
     """
     BINDINGS = [  # noqa: RUF012
         Binding("ctrl+s", "keep", "Keep", show=False, priority=True),
@@ -84,7 +85,7 @@ class DraftScreen(ModalScreen[str | None]):
         with Vertical() as frame:
             frame.border_title = Content(f"change {one_line(self._draft.path, 100)}")
             frame.border_subtitle = Content(
-                "Ctrl+S keeps it, and you are asked again · Ctrl+G your editor · Esc drops it"
+                "Ctrl+S keeps it and asks again · Ctrl+G your editor · Esc drops it"
             )
             yield self._area
 
