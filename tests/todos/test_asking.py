@@ -180,6 +180,12 @@ async def test_thinking_nothing_is_an_error(harness: Harness, arguments: dict[st
 
 @pytest.mark.requirement("todos:collaboration-answer")
 async def test_the_line_of_a_question_has_no_marks_of_markdown(harness: Harness):
-    prompt = "## Which *format* for `my_file.md`, **2 * 3 * 4** or __all__?\n\n- one\n- two"
-    done = await harness.call("user_collaboration", {"prompt": prompt})
-    assert done.finished.summary == "Asking: Which format for my_file.md, 2 * 3 * 4 or __all__?"
+    for prompt, line in (
+        (
+            "## Which `my_file.md`, **2 * 3** or __all__?\n\n- one",
+            "Which my_file.md, 2 * 3 or __all__?",
+        ),
+        ("\n- Which *format* - or `**`?", "Which format - or **?"),
+    ):
+        done = await harness.call("user_collaboration", {"prompt": prompt})
+        assert done.finished.summary == f"Asking: {line}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
@@ -18,6 +18,7 @@ from sam_tui.ui.actions import ACTIONS, WorkbenchAction, keys_of
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens import STYLES
 from sam_tui.ui.widgets.choice_list import ChoiceList
+from sam_tui.ui.widgets.key_frame import KeyFrame
 from sam_tui.ui.widgets.line_input import FilterLine
 
 
@@ -58,7 +59,7 @@ class NoteBelow(Static):
 
     def make_room(self) -> None:
         """Have the list leave room for the words and all else that stands in the frame."""
-        frame = self.app.size.height * 9 // 10 - _FRAME
+        frame = self.screen.size.height * 9 // 10 - _FRAME
         beside = [w for w in self.siblings if w is not self._options and w.display]
         rows = sum(w.outer_size.height + w.styles.margin.height for w in beside)
         self._options.styles.max_height = min(_TALLEST, max(_LEAST, frame - rows - self._longest))
@@ -117,9 +118,9 @@ class Picker(Dialog):
 
     def compose(self) -> ComposeResult:
         """Filter line, list, note."""
-        with Vertical() as frame:
+        with KeyFrame() as frame:
             frame.border_title = Content(self._title)
-            frame.border_subtitle = Content(self._keys)
+            frame.say_keys(self._keys)
             yield self._filter
             yield self._list
             yield self._note
@@ -241,9 +242,9 @@ class HelpScreen(Dialog):
 
     def compose(self) -> ComposeResult:
         """Every action with its keys and command, and its help below."""
-        with Vertical() as frame:
+        with KeyFrame() as frame:
             frame.border_title = Content("help")
-            frame.border_subtitle = Content("↑↓ scrolls · Esc closes")
+            frame.say_keys("↑↓ scrolls · Esc closes")
             yield self._filter
             with VerticalScroll():
                 for heading, actions in grouped(ACTIONS):

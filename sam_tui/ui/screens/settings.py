@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -18,6 +17,7 @@ from sam_tui.ui import theme
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Choice, Dialog, NoteBelow, Picker
 from sam_tui.ui.widgets.choice_list import ChoiceList, take_key
+from sam_tui.ui.widgets.key_frame import KeyFrame
 
 _AT_ONCE = ("screen.theme",)
 """What counts as soon as it is set."""
@@ -71,9 +71,9 @@ class SettingsScreen(Dialog):
 
     def compose(self) -> ComposeResult:
         """Filter line, list, the value that is changed, and a note."""
-        with Vertical() as frame:
+        with KeyFrame() as frame:
             frame.border_title = Content("settings")
-            frame.border_subtitle = Content("Enter changes · Ctrl+D: as without it · Esc closes")
+            frame.say_keys("Enter changes · Ctrl+D: as without it · Esc closes")
             yield self._filter
             yield self._list
             yield self._value
@@ -229,7 +229,7 @@ class TourScreen(Dialog):
         super().__init__()
         self._step = 0
         self._text = Static("", markup=False)
-        self._frame = Vertical(self._text)
+        self._frame = KeyFrame(self._text)
 
     def compose(self) -> ComposeResult:
         """The step."""
@@ -241,7 +241,7 @@ class TourScreen(Dialog):
 
     def _show(self) -> None:
         self._frame.border_title = Content(f"tour {self._step + 1} of {len(TOUR)}")
-        self._frame.border_subtitle = Content("Enter: on · Esc: skip")
+        self._frame.say_keys("Enter: on · Esc: skip")
         self._text.update(Content(TOUR[self._step]))
 
     def action_next(self) -> None:

@@ -6,7 +6,7 @@ from typing import Literal, cast
 from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static, TextArea
@@ -27,6 +27,7 @@ from sam_tui.ui.widgets.inquiries.card import (
 )
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
 from sam_tui.ui.widgets.inquiries.scopes import ScopeMarked, ScopeView
+from sam_tui.ui.widgets.key_frame import KeyFrame
 from sam_tui.ui.widgets.line_input import LineInput
 
 _SCROLLS = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}
@@ -82,11 +83,9 @@ class DraftScreen(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """The text in a frame."""
-        with Vertical() as frame:
+        with KeyFrame() as frame:
             frame.border_title = Content(f"change {one_line(self._draft.path, 100)}")
-            frame.border_subtitle = Content(
-                "Ctrl+S keeps it and asks again · Ctrl+G your editor · Esc drops it"
-            )
+            frame.say_keys("Ctrl+S keeps it · Ctrl+G your editor · Esc drops it")
             yield self._area
 
     def on_mount(self) -> None:
@@ -327,7 +326,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self.call_after_refresh(self.on_resize)
         self._comment.display = view in _WRITING
         edit = " · e edit" if self._request.draft is not None else ""
-        self.border_subtitle = Content(_HINTS[view].format(edit=edit))
+        self.say_keys(_HINTS[view].format(edit=edit))
         self.guard.rearm()
         self._write()
         self._details.scroll_home(animate=False)
