@@ -174,7 +174,7 @@ class KeyForm(ModalScreen[str]):
         with KeyFrame() as frame:
             frame.border_title = Content(f"a key for {one_line(self._host, 60)}")
             frame.say_keys(
-                "Enter keeps it · Ctrl+O: until the program ends · Esc: not now"
+                "Enter keeps it · Ctrl+O: this time only · Esc: not now"
                 if self.keeps
                 else "Enter uses it until the program ends · Esc: not now"
             )

@@ -30,7 +30,9 @@ class ThemePicker(Picker):
         async def load() -> Sequence[Choice]:
             return [Choice(name, _about(name, current)) for name in names]
 
-        super().__init__("choose a look", load, empty="", hint="Esc leaves it as it was.")
+        super().__init__(
+            "choose a look", load, empty="", keys="Enter chooses · Esc leaves it as it was"
+        )
         self._names = names
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -241,7 +243,8 @@ class TourScreen(Dialog):
 
     def _show(self) -> None:
         self._frame.border_title = Content(f"tour {self._step + 1} of {len(TOUR)}")
-        self._frame.say_keys("Enter: on · Esc: skip")
+        last = self._step + 1 == len(TOUR)
+        self._frame.say_keys("Enter: done" if last else "Enter: on · Esc: skip")
         self._text.update(Content(TOUR[self._step]))
 
     def action_next(self) -> None:
