@@ -207,7 +207,8 @@ def entry_content(entry: "DecisionEntry", broken: int | None) -> Content:
         ("comment", decision.comment),
         ("from", decision.asker),
         ("waited", f"{decision.elapsed:.1f} s" if decision.elapsed else ""),
-        ("conversation", f"{entry.conversation}, call {entry.call}"),
+        ("conversation", entry.conversation),
+        ("call", entry.call),
         ("seal", f"{entry.seal[:16]}… ({sealed})"),
     )
     return Content("\n").join(
