@@ -63,6 +63,11 @@ class Program(click.Group):
             return super().parse_args(ctx, [])  # the word that is completed may be a command's name
         return super().parse_args(ctx, routed(args, refuses=not ctx.resilient_parsing))
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Its own; while a shell completes a word also the default command's options, for their values."""
+        options = workbench_command.params if ctx.resilient_parsing else ()
+        return [*super().get_params(ctx), *(p for p in options if isinstance(p, click.Option))]
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Commands without loading them, or the options of the default one."""
         from click.shell_completion import CompletionItem

@@ -22,7 +22,12 @@ _ASK = {
     ' words=(${=2}); CURRENT=$(($3 + 1)); source "$1"; _sam_tui_completion',
     "fish": 'source $argv[1]; complete -C "$argv[2]"',
 }
-_LINES = {"sam-tui conf": "config", "sam-tui config un": "unset", "sam-tui --mod": "--model"}
+_LINES = {
+    "sam-tui conf": "config",
+    "sam-tui config un": "unset",
+    "sam-tui --hand": "--hand-out",
+    "sam-tui --permission-mode acc": "accept-edits",
+}
 
 
 def _run(shell: str, *arguments: str) -> str:
@@ -57,6 +62,8 @@ def test_a_shell_completes_commands_and_options(
     for line, completed in _LINES.items():
         out = _run(shell, str(script), line, str(len(line.split()) - 1))
         assert any(completed in word for word in out.splitlines()), (line, out)
+        if shell == "fish" and completed == "--hand-out":
+            assert "Roles, by commas" in out  # the whole description
 
 
 @pytest.mark.requirement("cli:manual")

@@ -176,3 +176,16 @@ async def test_thinking_nothing_is_an_error(harness: Harness, arguments: dict[st
     done = await harness.call("think", arguments)
     assert not done.finished.ok
     assert "`thoughts`" in done.finished.text
+
+
+@pytest.mark.requirement("todos:collaboration-answer")
+async def test_the_line_of_a_question_has_no_marks_of_markdown(harness: Harness):
+    for prompt, line in (
+        (
+            "## Which `my_file.md`, **2 * 3** or __all__?\n\n- one",
+            "Which my_file.md, 2 * 3 or __all__?",
+        ),
+        ("\n- Which *format* - or `**`?", "Which format - or **?"),
+    ):
+        done = await harness.call("user_collaboration", {"prompt": prompt})
+        assert done.finished.summary == f"Asking: {line}"

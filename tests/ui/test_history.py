@@ -38,6 +38,8 @@ async def test_behind_the_first_prompt_come_those_of_earlier_conversations_here(
         # Those of other folders are found as well.
         await me.pilot.press("ctrl+r")
         await me.until(lambda: isinstance(me.app.screen, Picker) and "new 1" in me.drawn())
+        rows = {row.split("│")[1].strip() for row in me.drawn().splitlines() if "just now" in row}
+        assert {"mine  just now", "new 1  just now · /elsewhere"} <= rows
         await me.pilot.press(*"new 1")
         await me.until(lambda: "old 1" not in me.drawn())
         await me.pilot.press("enter")

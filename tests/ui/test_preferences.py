@@ -15,7 +15,7 @@ from sam_tui.ui.actions import ACTIONS, FOCUSING
 from sam_tui.ui.controllers.screen import status_command
 from sam_tui.ui.driver.keys import GroundAnswers, GroundTold
 from sam_tui.ui.preferences import ScreenTerms
-from sam_tui.ui.screens.dialogs import HelpScreen
+from sam_tui.ui.screens.dialogs import HelpScreen, Picker
 from sam_tui.ui.screens.forms import KeyForm
 from sam_tui.ui.screens.settings import SettingsScreen, ThemePicker, TourScreen
 from tests.ui.contrast import contrast, unreadable
@@ -78,6 +78,9 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
         await me.send("/settings")
         await me.until(lambda: isinstance(app.screen, SettingsScreen))
         assert unreadable(app) == []
+        # What the marked one means stays in view where the screen is low.
+        await me.pilot.resize_terminal(80, 24)
+        await me.until(lambda: "The model, such as" in me.drawn() and "Ctrl+D" in me.drawn())
         for line, expected in (
             (("request_timeout", "enter", "12", "enter"), "request_timeout = 12.0"),
             (("request_timeout", "enter", "soon", "enter", "escape"), "request_timeout = 12.0"),
@@ -99,6 +102,10 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
         await me.until(lambda: app.theme == "sam-light")  # as the terminal said
         await me.pilot.press("escape")
 
+        await me.send("/key")
+        await me.until(lambda: isinstance(app.screen, Picker) and "SerpApi" in me.drawn())
+        assert me.drawn().count("Together AI") == me.drawn().count("Gemini ") == 1
+        await me.pilot.press("escape")
         await me.send("/key openai")
         await me.until(lambda: isinstance(app.screen, KeyForm))
         app.screen.query_one(Input).value = "sk-verysecret-0123456789"

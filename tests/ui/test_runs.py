@@ -252,7 +252,7 @@ async def test_the_keys_of_the_screen_fit_and_say_how_to_leave(stage: Stage) -> 
             await me.send("/workflow")
             await me.until(lambda: isinstance(me.app.screen, RunsScreen))
             await me.until(lambda size=size: tuple(me.app.screen.size) == size)
-            await me.until(lambda: me.drawn().rstrip().endswith("Esc"))
+            await me.until(lambda: me.drawn().rstrip().endswith("Esc closes"))
             await me.pilot.press("escape")
             await me.until(lambda: me.app.screen is me.app.chat)
 

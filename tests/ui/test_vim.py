@@ -30,6 +30,15 @@ CASES = [
     ("abc", "xxu", "bc", None),
     ("  abc", "$I-", "  -abc", (0, 3)),
     ("abc", "zqd9", "abc", (0, 0)),
+    ("one two three four", "2wd2w", "one two ", (0, 8)),
+    ("a\nb\nc\nd", "j2dd", "a\nd", (1, 0)),
+    ("a\nb\nc", "Vjd", "c", (0, 0)),
+    ("a\nb\nc", "jVkyP", "a\nb\na\nb\nc", (0, 0)),
+    ("a\nb", "jVcnew", "a\nnew", (1, 3)),
+    ("one (two) three", "f(lct)new", "one (new) three", (0, 8)),
+    ("one two", "dfz2rx", "xne two", (0, 0)),
+    ("one\n  two", "JsX", "oneXtwo", (0, 4)),
+    ("one\ntwo", "Snew", "new\ntwo", (0, 3)),
 ]
 
 

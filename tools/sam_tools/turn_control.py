@@ -326,6 +326,12 @@ def _about_approval(operation: str, unasked: Sequence[str]) -> list[str]:
     ]
 
 
+_EMPHASIS = re.compile(r"(\*\*|`+|(?<!\w)\*)(?=\S)(.+?)(?<=\S)\1")
+_LINE_MARK = re.compile(r"^\s*(?:#+ +|[-*>] +)")
+
+
 def _short(prompt: str) -> str:
-    line = one_line(prompt)
+    """The first line of a question, without the marks of its Markdown."""
+    first = next((line for line in prompt.splitlines() if line.strip()), "")
+    line = one_line(_EMPHASIS.sub(r"\2", _LINE_MARK.sub("", first)))
     return line if len(line) <= _SUMMARY else line[: _SUMMARY - 1] + "…"

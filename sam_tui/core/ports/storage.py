@@ -66,6 +66,15 @@ class UserPrompt:
 
 
 @dataclass(frozen=True, slots=True)
+class PastPrompt:
+    """A prompt of any conversation. ``at`` in seconds since the epoch."""
+
+    text: str
+    workspace: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Writer:
     """The program that writes to a conversation. ``since`` is in seconds since the epoch."""
 
@@ -101,7 +110,7 @@ class ConversationStore(Protocol):
     def find(self, conversation: ConversationId) -> ConversationRecord | None: ...
     def latest(self, workspace: str) -> ConversationRecord | None: ...
     def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]: ...
-    def prompts(self, workspace: str | None, limit: int) -> Sequence[str]:
+    def prompts(self, workspace: str | None, limit: int) -> Sequence[PastPrompt]:
         """What was last asked in this workspace or, with None, anywhere; oldest first, nothing of
         subagents."""
         ...

@@ -150,7 +150,8 @@ class Completion:
         """The earlier prompts of this workspace, oldest first."""
         runtime = self._context.runtime
         try:
-            return runtime.conversations.prompts(runtime.workspace.root, _RECALLED)
+            earlier = runtime.conversations.prompts(runtime.workspace.root, _RECALLED)
+            return [prompt.text for prompt in earlier]
         except SamError as error:
             self._context.screen.transcript.add_error(error)
             return ()

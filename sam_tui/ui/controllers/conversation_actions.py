@@ -1,5 +1,7 @@
 """What is done about the conversation on show: todos, undo, subagents, mini prompts, topic."""
 
+import os
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
@@ -8,10 +10,10 @@ from typing import TYPE_CHECKING
 from sam_tui.core.errors import SamError
 from sam_tui.core.todos.edits import TodoEdit
 from sam_tui.ui.controllers.context import Context
-from sam_tui.ui.controllers.conversations import Conversations
+from sam_tui.ui.controllers.conversations import Conversations, age
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.controllers.window.meter import context_in_words, dollars
-from sam_tui.ui.plain import one_line
+from sam_tui.ui.plain import one_line, short_path
 from sam_tui.ui.screens.dialogs import Choice
 from sam_tui.ui.widgets.todo_panel import TodoEditAsked
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
     from sam_tui.core.ports.code import JournalEntry
     from sam_tui.core.ports.prompts import Prompt
-    from sam_tui.core.ports.storage import ConversationRecord
+    from sam_tui.core.ports.storage import ConversationRecord, PastPrompt
 
 
 _PROMPTS = 2_000
@@ -62,9 +64,12 @@ class ConversationActions:
         texts: list[str] = []
 
         async def load() -> Sequence[Choice]:
-            prompts = self._runtime.conversations.prompts(None, _PROMPTS)
-            texts.extend(dict.fromkeys(reversed(prompts)))
-            return [Choice(text) for text in texts]
+            newest: dict[str, PastPrompt] = {}
+            for prompt in reversed(self._runtime.conversations.prompts(None, _PROMPTS)):
+                newest.setdefault(prompt.text, prompt)
+            texts.extend(newest)
+            now, here = time.time(), self._runtime.workspace.root
+            return [_prompt_choice(prompt, here, now) for prompt in newest.values()]
 
         def chosen(index: int) -> None:
             self._context.screen.prompt.area.put(texts[index])
@@ -188,3 +193,11 @@ class ConversationActions:
 def _money(record: "ConversationRecord") -> str:
     """What a subagent cost so far, where a price is known."""
     return "" if record.usage.cost is None else f" · {dollars(record.usage.cost)}"
+
+
+def _prompt_choice(prompt: "PastPrompt", here: str, now: float) -> Choice:
+    """A prompt as a line of the picker: when it was asked and, elsewhere than ``here``, in which folder."""
+    folder = (
+        "" if prompt.workspace == here else short_path(prompt.workspace, os.path.expanduser("~"))
+    )
+    return Choice(prompt.text, " · ".join(part for part in (age(now - prompt.at), folder) if part))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -18,6 +18,7 @@ from sam_tui.core.errors import SamError
 from sam_tui.ui.plain import one_line, visible, visible_line
 from sam_tui.ui.screens.dialogs import Dialog
 from sam_tui.ui.widgets.choice_list import ChoiceList, take_key
+from sam_tui.ui.widgets.key_frame import KeyFrame
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.policy import DecisionEntry, DecisionFilter, DecisionHistory
@@ -63,8 +64,8 @@ class AuditScreen(Dialog):
 
     def compose(self) -> ComposeResult:
         """Filter line, list, note, detail."""
-        with Vertical() as frame:
-            frame.border_subtitle = Content(_HINT)
+        with KeyFrame() as frame:
+            frame.say_keys(_HINT)
             yield self._filter
             yield self._list
             yield self._note
@@ -132,7 +133,7 @@ class AuditScreen(Dialog):
         where = "this folder" if self._wanted.workspace else "all folders"
         kind = "refused in" if self._wanted.refused else "decisions in"
         count = f"{len(self._entries)}{'+' if self._more else ''}"
-        frame = self.query_one(Vertical)
+        frame = self.query_one(KeyFrame)
         frame.border_title = Content(f"{kind} {where} · {count} · {self._whole}")
 
     def _show_detail(self) -> None:
@@ -206,7 +207,8 @@ def entry_content(entry: "DecisionEntry", broken: int | None) -> Content:
         ("comment", decision.comment),
         ("from", decision.asker),
         ("waited", f"{decision.elapsed:.1f} s" if decision.elapsed else ""),
-        ("conversation", f"{entry.conversation}, call {entry.call}"),
+        ("conversation", entry.conversation),
+        ("call", entry.call),
         ("seal", f"{entry.seal[:16]}… ({sealed})"),
     )
     return Content("\n").join(

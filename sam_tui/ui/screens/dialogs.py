@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
@@ -18,6 +18,7 @@ from sam_tui.ui.actions import ACTIONS, WorkbenchAction, keys_of
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens import STYLES
 from sam_tui.ui.widgets.choice_list import ChoiceList
+from sam_tui.ui.widgets.key_frame import KeyFrame
 from sam_tui.ui.widgets.line_input import FilterLine
 
 
@@ -30,8 +31,38 @@ class Choice:
     note: str = ""
 
 
+_FRAME = 2
+"""Rows of a frame."""
+_LEAST, _TALLEST = 3, 24
+"""Rows of a list."""
 Preview = Callable[[int], Sequence[str]]
 """The lines of a choice, by its index."""
+
+
+class NoteBelow(Static):
+    """Words below a list, which leaves them their rows: where the screen is low, a list of its own height
+    would push them out of the frame. It gives as many as the longest words took, so that it keeps still.
+    """
+
+    def __init__(self, options: OptionList, words: str = "") -> None:
+        super().__init__(words, markup=False, classes="note")
+        self._options = options
+        self._longest = 0
+        self._width = 0
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Count the rows; anew where the words are wrapped at another width."""
+        if event.size.width != self._width:
+            self._width, self._longest = event.size.width, 0
+        self._longest = max(self._longest, event.size.height)
+        self.make_room()
+
+    def make_room(self) -> None:
+        """Have the list leave room for the words and all else that stands in the frame."""
+        frame = self.screen.size.height * 9 // 10 - _FRAME
+        beside = [w for w in self.siblings if w is not self._options and w.display]
+        rows = sum(w.outer_size.height + w.styles.margin.height for w in beside)
+        self._options.styles.max_height = min(_TALLEST, max(_LEAST, frame - rows - self._longest))
 
 
 class Dialog(ModalScreen[int | None]):
@@ -63,7 +94,7 @@ class Picker(Dialog):
         *,
         empty: str,
         hint: str = "",
-        keys: str = "",
+        keys: str = "Enter chooses · Esc closes",
         preview: Preview | None = None,
     ) -> None:
         super().__init__()
@@ -83,13 +114,13 @@ class Picker(Dialog):
         words = "type to narrow, ↑↓ and Enter to choose"
         self._filter = FilterLine(self._take, placeholder=words)
         self._list.can_focus = False
-        self._note = Static("Looking…", markup=False, classes="note")
+        self._note = NoteBelow(self._list, "Looking…")
 
     def compose(self) -> ComposeResult:
         """Filter line, list, note."""
-        with Vertical() as frame:
+        with KeyFrame() as frame:
             frame.border_title = Content(self._title)
-            frame.border_subtitle = Content(self._keys)
+            frame.say_keys(self._keys)
             yield self._filter
             yield self._list
             yield self._note
@@ -211,9 +242,9 @@ class HelpScreen(Dialog):
 
     def compose(self) -> ComposeResult:
         """Every action with its keys and command, and its help below."""
-        with Vertical() as frame:
+        with KeyFrame() as frame:
             frame.border_title = Content("help")
-            frame.border_subtitle = Content("↑↓ scrolls · Esc closes")
+            frame.say_keys("↑↓ scrolls · Esc closes")
             yield self._filter
             with VerticalScroll():
                 for heading, actions in grouped(ACTIONS):

@@ -29,7 +29,7 @@ _WHOLE = 4000
 """Characters of a line of a question: what is approved stands there whole."""
 _LOOKS = 1.0
 """Seconds between two looks at the folder: other programs drive fleets, and tell nobody."""
-_KEYS = "a approve · d deny · Enter answer in words · t retry · x cancel · Esc"
+_KEYS = "a approve · d deny · Enter answer in words · t retry · x cancel · Esc closes"
 _AGAIN = "Press x again to cancel this fleet"
 _ORDER = ("applying", "queued", "failed", "conflict", "waiting", "cancelled", "done")
 _TONES = {"done": "$success", "failed": "$error", "conflict": "$error", "queued": "$accent"}

@@ -7,7 +7,7 @@ from typing import cast
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
@@ -15,6 +15,7 @@ from textual.widgets import Input, Static
 from sam_tui.ui.key_guard import KeyGuard, Patience
 from sam_tui.ui.plain import one_line, visible, visible_line
 from sam_tui.ui.screens import STYLES
+from sam_tui.ui.widgets.key_frame import KeyFrame
 from sam_tui.ui.widgets.line_input import LineInput
 
 
@@ -37,9 +38,9 @@ class ParamForm(ModalScreen[dict[str, str] | None]):
 
     def compose(self) -> ComposeResult:
         """A field for each parameter, with its meaning."""
-        with Vertical() as frame:
+        with KeyFrame() as frame:
             frame.border_title = Content(f"start {one_line(self._workflow, 60)}")
-            frame.border_subtitle = Content("Enter: next, and begin · Esc: not now")
+            frame.say_keys("Enter: next, and begin · Esc: not now")
             with VerticalScroll():
                 for name, about in self._params.items():
                     yield Static(_label(name, about), markup=False)
@@ -94,9 +95,9 @@ class FileForm(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """A line for the path, and what was wrong with the last one."""
-        with Vertical() as frame:
+        with KeyFrame() as frame:
             frame.border_title = Content(one_line(self._title, 60))
-            frame.border_subtitle = Content("Enter writes it · Esc: not now")
+            frame.say_keys("Enter writes it · Esc: not now")
             yield self._line
             yield self._note
 
@@ -125,9 +126,9 @@ class HostQuestion(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """Both hosts, and what would be sent to the new one."""
         before, after = (visible_line(host) for host in self._hosts)
-        with Vertical() as frame:
+        with KeyFrame() as frame:
             frame.border_title = Content("go to another host?")
-            frame.border_subtitle = Content("S switches · Esc stays")
+            frame.say_keys("S switches · Esc stays")
             hosts = Content.assemble("From ", (before, "bold"), " to ", (after, "bold"), ".")
             yield Static(hosts, markup=False)
             lead = f"{after} is sent the whole conversation with your next message, for "
@@ -170,10 +171,10 @@ class KeyForm(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         """Why it is asked, and a line for the key."""
-        with Vertical() as frame:
+        with KeyFrame() as frame:
             frame.border_title = Content(f"a key for {one_line(self._host, 60)}")
-            frame.border_subtitle = Content(
-                "Enter keeps it · Ctrl+O: until the program ends · Esc: not now"
+            frame.say_keys(
+                "Enter keeps it · Ctrl+O: this time only · Esc: not now"
                 if self.keeps
                 else "Enter uses it until the program ends · Esc: not now"
             )

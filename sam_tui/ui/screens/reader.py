@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widgets import TextArea
@@ -13,6 +12,7 @@ from textual.widgets import TextArea
 from sam_tui.ui import programs
 from sam_tui.ui.plain import one_line, visible
 from sam_tui.ui.screens.dialogs import Dialog
+from sam_tui.ui.widgets.key_frame import KeyFrame
 
 PART = 50_000
 """Characters that are read at once."""
@@ -45,7 +45,7 @@ class Reader(Dialog):
         self._title = title
         self._load = load
         self._part = ReaderPart("", 0, 0)
-        self._frame = Vertical()
+        self._frame = KeyFrame()
         self._area = TextArea(read_only=True, soft_wrap=True, show_line_numbers=False)
 
     def compose(self) -> ComposeResult:
@@ -71,7 +71,7 @@ class Reader(Dialog):
         end = part.start + len(part.text)
         more = " · [ ] for other parts" if part.total > PART else ""
         span = f"{part.start:,}-{end:,} of {part.total:,}{more} · Esc closes"
-        self._frame.border_subtitle = Content(span)
+        self._frame.say_keys(span)
 
 
 class LoginPage(Dialog):
@@ -93,13 +93,13 @@ class LoginPage(Dialog):
         super().__init__()
         self._server = server
         self._address = ""
-        self._frame = Vertical()
+        self._frame = KeyFrame()
         self._area = TextArea("The server is asked for its page…", read_only=True, soft_wrap=True)
 
     def compose(self) -> ComposeResult:
         """The address in a frame."""
         self._frame.border_title = Content(f"Log in at {one_line(self._server, 50)}")
-        self._frame.border_subtitle = Content("Esc gives up")
+        self._frame.say_keys("Esc gives up")
         with self._frame:
             yield self._area
 
@@ -116,7 +116,7 @@ class LoginPage(Dialog):
         event.stop()
         self._address = event.address
         self._area.text = visible(event.address)
-        self._frame.border_subtitle = Content("c copies · o opens the browser · Esc gives up")
+        self._frame.say_keys("c copies · o opens the browser · Esc gives up")
 
     def action_copy(self) -> None:
         """Copy the address."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -16,12 +15,13 @@ from sam_tui.ui.plain import one_line
 from sam_tui.ui.screens.dialogs import Dialog
 from sam_tui.ui.transcript.render.diff import DiffLine, parse
 from sam_tui.ui.widgets.choice_list import ChoiceList
+from sam_tui.ui.widgets.key_frame import KeyFrame
 from sam_tui.ui.widgets.line_input import LineInput
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.checkpoints import ChangedFile, RewindPlan
 
-_KEYS = "Enter open · a accept · u undo · c comment · s send · o edit · Esc"
+_KEYS = "Enter open · a accept · u undo · c comment · s send · o edit · Esc closes"
 _FATES = {"restored": "changed", "deleted": "created", "created": "deleted"}
 """What going back would do to a file, and what was done to it."""
 _LEAST = 16
@@ -128,11 +128,11 @@ class ReviewScreen(Dialog):
         self._comment = LineInput(
             self._commented, placeholder="comment on this line, Enter keeps it"
         )
-        self._frame = Vertical(self._list, self._comment, self._note)
+        self._frame = KeyFrame(self._list, self._comment, self._note)
 
     def compose(self) -> ComposeResult:
         """List, comment line, note."""
-        self._frame.border_subtitle = Content(_KEYS)
+        self._frame.say_keys(_KEYS)
         self._comment.display = False
         yield self._frame
 

@@ -24,6 +24,7 @@ from sam_tui.ui.screens.run_lines import (
     step_lines,
 )
 from sam_tui.ui.widgets.choice_list import ChoiceList
+from sam_tui.ui.widgets.key_frame import fitting_keys
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.workflows import FindingRow
@@ -38,9 +39,9 @@ _LOOKS = 0.5
 """Seconds between two looks at the store: other programs move runs too, and tell nobody."""
 _KEYS = (
     "n new · g go on · p pause · r resume · t retry · x abandon · o transcript · v plan"
-    " · Tab, Enter: read · Esc",
-    "n new · g go on · p pause · r resume · t retry · x abandon · o read · v plan · Esc",
-    "n new · g go on · x abandon · Esc",
+    " · Tab, Enter: read · Esc closes",
+    "n new · g go on · p pause · r resume · t retry · x abandon · o read · v plan · Esc closes",
+    "n new · g go on · x abandon · Esc closes",
 )
 """The longest that fits is shown."""
 _IDLE = "The agent does not work on it here: g lets it go on"
@@ -119,7 +120,7 @@ class RunsScreen(Screen[None]):
 
     def _keys(self) -> str:
         room = self.size.width - 2
-        return next((keys for keys in _KEYS if len(keys) <= room), _KEYS[-1])
+        return next((keys for keys in _KEYS if len(keys) <= room), fitting_keys(_KEYS[-1], room))
 
     def look(self) -> None:
         """Draw anew if anything happened since the last look."""

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -16,8 +15,9 @@ from sam_tui.settings.user import UserSettings
 from sam_tui.settings.values import expected, from_text, toml
 from sam_tui.ui import theme
 from sam_tui.ui.plain import one_line
-from sam_tui.ui.screens.dialogs import Choice, Dialog, Picker
+from sam_tui.ui.screens.dialogs import Choice, Dialog, NoteBelow, Picker
 from sam_tui.ui.widgets.choice_list import ChoiceList, take_key
+from sam_tui.ui.widgets.key_frame import KeyFrame
 
 _AT_ONCE = ("screen.theme",)
 """What counts as soon as it is set."""
@@ -30,7 +30,9 @@ class ThemePicker(Picker):
         async def load() -> Sequence[Choice]:
             return [Choice(name, _about(name, current)) for name in names]
 
-        super().__init__("choose a look", load, empty="", hint="Esc leaves it as it was.")
+        super().__init__(
+            "choose a look", load, empty="", keys="Enter chooses · Esc leaves it as it was"
+        )
         self._names = names
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -66,14 +68,14 @@ class SettingsScreen(Dialog):
         self._list.can_focus = False
         self._value = Input(id="value")
         self._value.display = False
-        self._note = Static("", markup=False, classes="note")
+        self._note = NoteBelow(self._list)
         self._changing: Setting | None = None
 
     def compose(self) -> ComposeResult:
         """Filter line, list, the value that is changed, and a note."""
-        with Vertical() as frame:
+        with KeyFrame() as frame:
             frame.border_title = Content("settings")
-            frame.border_subtitle = Content("Enter changes · Ctrl+D: as without it · Esc closes")
+            frame.say_keys("Enter changes · Ctrl+D: as without it · Esc closes")
             yield self._filter
             yield self._list
             yield self._value
@@ -112,7 +114,9 @@ class SettingsScreen(Dialog):
         if setting is None:
             return "Nothing fits."
         more = f" Variable {setting.env}." if setting.env else ""
-        return f"{setting.about.replace('`', '')}: {expected(setting)}.{more}"
+        origin = str(self._settings.settings.origin(setting.key))
+        source = f" Set by {origin}." if origin != "default" else ""
+        return f"{setting.about.replace('`', '')}: {expected(setting)}.{more}{source}"
 
     def _tell(self, text: str, style: str = "$text-muted") -> None:
         self._note.update(Content(one_line(text, 400)).stylize(style))
@@ -227,7 +231,7 @@ class TourScreen(Dialog):
         super().__init__()
         self._step = 0
         self._text = Static("", markup=False)
-        self._frame = Vertical(self._text)
+        self._frame = KeyFrame(self._text)
 
     def compose(self) -> ComposeResult:
         """The step."""
@@ -239,7 +243,8 @@ class TourScreen(Dialog):
 
     def _show(self) -> None:
         self._frame.border_title = Content(f"tour {self._step + 1} of {len(TOUR)}")
-        self._frame.border_subtitle = Content("Enter: on · Esc: skip")
+        last = self._step + 1 == len(TOUR)
+        self._frame.say_keys("Enter: done" if last else "Enter: on · Esc: skip")
         self._text.update(Content(TOUR[self._step]))
 
     def action_next(self) -> None:

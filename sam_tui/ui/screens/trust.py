@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -12,6 +12,7 @@ from textual.widgets import Static
 from sam_tui.ui.key_guard import KeyGuard, Patience
 from sam_tui.ui.plain import visible, visible_line
 from sam_tui.ui.screens import STYLES
+from sam_tui.ui.widgets.key_frame import KeyFrame
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,10 +50,10 @@ class TrustScreen(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         """The folder and its state, what changed, and the files that trust is about."""
-        with Vertical() as frame:
+        with KeyFrame() as frame:
             frame.border_title = Content("trust this folder?")
             keys = "R trusts it no longer" if self._trust.trusted else "T trusts it as shown"
-            frame.border_subtitle = Content(f"{keys} · Esc leaves it · ↑↓ scroll")
+            frame.say_keys(f"{keys} · ↑↓ scroll · Esc leaves it")
             with self._body:
                 yield Static(trust_content(self._trust, self.shown.believed), markup=False)
 

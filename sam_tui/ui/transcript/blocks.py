@@ -145,10 +145,15 @@ class Card:
 
     @property
     def title(self) -> str:
-        """The action, in the past tense once done; commands in the background keep the present."""
+        """The action, in the past tense once done; commands in the background keep the present.
+
+        A command that ended with another exit code than 0 failed, and ran.
+        """
         title = self.summary or self.operation
         runs = any(getattr(display, "running", False) for display in self.displays)
-        return past_tense(title) if self.state == "done" and not runs else title
+        ended = any(getattr(display, "exit_code", None) is not None for display in self.displays)
+        done = self.state == "done" or (self.state == "failed" and ended)
+        return past_tense(title) if done and not runs else title
 
 
 @dataclass(frozen=True, slots=True)

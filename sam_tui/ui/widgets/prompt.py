@@ -202,7 +202,7 @@ class PromptArea(PasteArea):
             case "down":
                 return self._newer()
             case "tab" if self.fitting:
-                self.put(slash.completed(self.text, self._source.skills()))
+                self._complete_typed()
             case "tab" | "alt+enter" if self._steers and self.text.strip():
                 self._post(later=True)
             case "question_mark" | "ctrl+d" if not self.text:
@@ -288,6 +288,14 @@ class PromptArea(PasteArea):
 
     def _complete(self, action: WorkbenchAction) -> None:
         self.put(f"/{action.slash} " if action.argument else f"/{action.slash}")
+
+    def _complete_typed(self) -> None:
+        """Complete what is certain of a command; where nothing is, the marked one."""
+        text, marked = slash.completed(self.text, self._source.skills()), self.menu.marked
+        if text != self.text or marked is None or text == "/":
+            self.put(text)
+        else:
+            self._complete(marked)
 
     def _meant(self) -> str:
         """What was written; of a command begun the marked one."""

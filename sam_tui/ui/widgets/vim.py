@@ -12,6 +12,10 @@ Mode = Literal["insert", "normal", "visual"]
 _WORD = re.compile(r"\w+|[^\w\s]+")
 _MOTIONS, _LINEWISE = "hjklwbe0^$G", "jkGg"
 """Motions, and the motions over whole lines."""
+_TO_CHARACTER = "ft"
+"""Motions to the character that is typed behind them."""
+_MOST = 999
+"""How often a motion is made at the most."""
 
 
 class VimText:
@@ -58,6 +62,18 @@ class VimText:
             case _:
                 return self._word(motion)
 
+    def reach_after(self, motion: str, times: int) -> int:
+        """Where a motion leads that is made so many times."""
+        moved = VimText(self.text, self.location(self.at))
+        for _ in range(times):
+            moved.at = moved.reach(motion)
+        return moved.at
+
+    def next_in_line(self, motion: str) -> int | None:
+        """Where ``f`` or ``t`` and a character lead; None where the line has no such character."""
+        at = self.text.find(motion[1], self.at + 1, self.line()[1])
+        return None if at < 0 else at - (motion[0] == "t")
+
     def _word(self, motion: str) -> int:
         spans = [match.span() for match in _WORD.finditer(self.text)]
         if motion == "b":
@@ -77,6 +93,9 @@ class VimKeys:
         self._pending = ""
         self._register = ""
         self._anchor = 0
+        self._count = ""
+        self._whole = False
+        """Whether whole lines are marked."""
         self._plain: dict[str, Callable[[VimText], object]] = {
             "i": lambda text: self._insert(text, text.at),
             "a": lambda text: self._insert(text, text.reach("l")),
@@ -87,9 +106,14 @@ class VimKeys:
             "x": lambda text: self._operate(text, "d", "l"),
             "D": lambda text: self._operate(text, "d", "$"),
             "C": lambda text: self._operate(text, "c", "$"),
+            "s": lambda text: self._operate(text, "c", "l"),
+            "S": lambda text: self._operate_lines(text, "c", *text.line()),
+            "J": self._join,
             "p": self._put,
+            "P": self._put_before,
             "u": lambda _: area.undo(),
             "v": self._begin_visual,
+            "V": lambda text: self._begin_visual(text, whole=True),
             "/": lambda _: search(),
         }
 
@@ -116,26 +140,52 @@ class VimKeys:
 
     def _take_normal(self, text: VimText, key: str) -> None:
         pending, self._pending = self._pending, ""
-        if pending.endswith("g"):
-            if key == "g":
-                self._move_or_operate(text, pending[:-1], "g")
-        elif key == "g":
-            self._pending = pending + "g"
+        if pending.endswith(("g", "r", *_TO_CHARACTER)):
+            self._take_second(text, pending, key)
+        elif key.isdecimal() and (key != "0" or self._count):
+            self._pending, self._count = pending, (self._count + key)[:3]
         elif key in _MOTIONS:
             self._move_or_operate(text, pending, key)
+        elif key in ("g", *_TO_CHARACTER) or (key == "r" and not pending):
+            self._pending = pending + key
         elif pending:
             if key == pending:
-                self._operate_lines(text, pending, text.line()[0], text.line()[1])
+                below = text.line(self._times - 1)
+                self._operate_lines(text, pending, text.line()[0], below[1])
         elif key in "dcy":
             self._pending = key
         elif key in self._plain:
             self._plain[key](text)
+        if not self._pending and not key.isdecimal():
+            self._count = ""
+
+    @property
+    def _times(self) -> int:
+        return min(int(self._count or 1), _MOST)
+
+    def _take_second(self, text: VimText, pending: str, key: str) -> None:
+        """The key behind one that needs another."""
+        first, operator = pending[-1], pending[:-1]
+        if first == "r":
+            if text.at < text.line()[1]:
+                self._area.replace(key, text.location(text.at), text.location(text.at + 1))
+                self._area.move_cursor(text.location(text.at))
+        elif first == "g":
+            if key == "g":
+                self._move_or_operate(text, operator, "g")
+        elif (reached := text.next_in_line(first + key)) is None:
+            return
+        elif operator:
+            self._apply(text, operator, text.at, reached + 1)
+        else:
+            self._area.move_cursor(text.location(reached))
 
     def _move_or_operate(self, text: VimText, operator: str, motion: str) -> None:
         if not operator:
-            self._area.move_cursor(text.location(text.reach(motion)))
+            self._area.move_cursor(text.location(text.reach_after(motion, self._times)))
         elif motion in _LINEWISE:
-            other = text.location(text.reach(motion))[0] - text.location(text.at)[0]
+            reached = text.reach_after(motion, self._times)
+            other = text.location(reached)[0] - text.location(text.at)[0]
             edges = (*text.line(), *text.line(other))
             self._operate_lines(text, operator, min(edges), max(edges))
         else:
@@ -144,7 +194,7 @@ class VimKeys:
     def _operate(self, text: VimText, operator: str, motion: str) -> None:
         if operator == "c" and motion == "w":
             motion = "e"
-        reached = text.reach(motion)
+        reached = text.reach_after(motion, self._times)
         if motion == "w":
             reached = min(reached, max(text.line()[1], text.at))
         start, end = sorted((text.at, reached))
@@ -153,6 +203,8 @@ class VimKeys:
     def _operate_lines(self, text: VimText, operator: str, start: int, end: int) -> None:
         row, self._register = text.location(start)[0], text.text[start:end] + "\n"
         if operator == "y":
+            self._area.move_cursor(text.location(text.at))
+            self._enter("normal")
             return
         if operator == "d":
             # With its line end, or, of the last line, with the one before.
@@ -188,26 +240,60 @@ class VimKeys:
             at = text.location(text.reach("l"))
             self._area.move_cursor(self._area.insert(self._register, at).end_location)
 
-    def _begin_visual(self, text: VimText) -> None:
+    def _put_before(self, text: VimText) -> None:
+        if self._register.endswith("\n"):
+            row = text.location(text.at)[0]
+            self._area.insert(self._register, (row, 0))
+            self._area.move_cursor((row, 0))
+        elif self._register:
+            self._area.insert(self._register, text.location(text.at))
+
+    def _join(self, text: VimText) -> None:
+        """The next line behind this one, with a blank in place of the line's end."""
+        end = text.line()[1]
+        if end < len(text.text):
+            rest = text.text[end + 1 :]
+            after = end + 1 + len(rest) - len(rest.lstrip(" \t"))
+            self._area.replace(" ", text.location(end), text.location(after))
+            self._area.move_cursor(text.location(end))
+
+    def _begin_visual(self, text: VimText, *, whole: bool = False) -> None:
         self._enter("visual")
-        self._anchor = text.at
+        self._anchor, self._whole = text.at, whole
         self._select(text, text.at)
 
     def _take_visual(self, text: VimText, key: str) -> None:
         start, end = sorted((self._anchor, text.at))
         if key in _MOTIONS:
             self._select(text, text.reach(key))
+        elif key in "dxyc" and self._whole:
+            first = VimText(text.text, text.location(start)).line()[0]
+            last = VimText(text.text, text.location(end)).line()[1]
+            text.at = first
+            self._operate_lines(text, key.replace("x", "d"), first, last)
         elif key in "dxyc":
             # The character under the cursor belongs to it.
             self._apply(text, key.replace("x", "d"), start, min(end + 1, len(text.text)))
-        elif key == "v":
-            self._enter("normal")
+        elif key in "vV":
+            whole = key == "V"
+            if whole == self._whole:
+                self._enter("normal")
+            else:
+                self._whole = whole
+                self._select(text, text.at)
 
     def _select(self, text: VimText, offset: int) -> None:
+        if self._whole:
+            edges = VimText(text.text, text.location(self._anchor)).line()
+            others = VimText(text.text, text.location(offset)).line()
+            down = offset >= self._anchor
+            first, last = (edges[0], others[1]) if down else (edges[1], others[0])
+            self._area.selection = Selection(text.location(first), text.location(last))
+            return
         self._area.selection = Selection(text.location(self._anchor), text.location(offset))
 
     def _enter(self, mode: Mode) -> None:
-        self.mode, self._pending = mode, ""
+        self.mode, self._pending, self._count = mode, "", ""
         if mode != "visual":
             self._area.selection = Selection.cursor(self._area.cursor_location)
         self._area.border_title = None if mode == "insert" else mode.upper()

@@ -31,7 +31,9 @@ def completion_command(context: click.Context, shell: str) -> int:
     kind = get_completion_class(shell)
     assert kind is not None
     completes = kind(context.find_root().command, {}, _NAME, _VARIABLE)
-    click.echo(completes.source_template % completes.source_vars())
+    script = completes.source_template % completes.source_vars()
+    # Fish cuts what stands behind a second comma, and so half of most descriptions.
+    click.echo(script.replace('string split ","', 'string split -m 1 ","'))
     return 0
 
 

@@ -115,16 +115,23 @@ class SettingActions:
     def _pick_provider(self) -> None:
         from sam_tui.ui.screens.dialogs import Choice, Picker
 
-        variables = [n for n in SECRETS if "KEY" in n and not n.startswith("SAM_TUI_")]
+        services: dict[str, list[str]] = {}
+        for name in SECRETS:
+            if "KEY" in name and not name.startswith("SAM_TUI_"):
+                services.setdefault(SECRETS[name], []).append(name)
         store = self._settings.keys
         storage = store.storage if store is not None else {}
 
         async def load() -> Sequence[Choice]:
-            return [Choice(name, f"{SECRETS[name]} {storage.get(name, '')}") for name in variables]
+            return [
+                Choice(service, " · ".join([*names, *(storage[n] for n in names if n in storage)]))
+                for service, names in services.items()
+            ]
 
         def picked(index: int | None) -> None:
             if index is not None:
-                self.key(variables[index])
+                names = [*services.values()][index]
+                self.key(next((name for name in names if name in storage), names[0]))
 
         self._app.push_screen(Picker("a key for", load, empty=""), picked)
 

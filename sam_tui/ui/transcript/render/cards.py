@@ -93,7 +93,7 @@ def _opened(canvas: Canvas, card: Card) -> None:
         _tail(canvas, card.output, MOST_LINES)
     for display in card.displays:
         left = draw_display(canvas, display, MOST_LINES)
-        left_out(canvas, left, "more lines; c copies all")
+        left_out(canvas, left, "more lines; Alt+C copies all")
 
 
 def _folded(canvas: Canvas, card: Card, *, chosen: bool) -> None:

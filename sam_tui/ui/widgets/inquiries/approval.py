@@ -1,21 +1,18 @@
 """Asks whether a call may run, and how much more may run without asking."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, cast
+from typing import Literal
 
 from textual import events
-from textual.app import App, ComposeResult
-from textual.binding import Binding
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Button, Static, TextArea
+from textual.widgets import Button, Static
 
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Draft, Inquiry
-from sam_tui.ui import programs
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import InquiryAnswered
-from sam_tui.ui.plain import one_line, visible_line
+from sam_tui.ui.plain import visible_line
 from sam_tui.ui.widgets.inquiries.card import (
     CardWidth,
     alike_lines,
@@ -25,6 +22,7 @@ from sam_tui.ui.widgets.inquiries.card import (
     diffs_content,
     why_lines,
 )
+from sam_tui.ui.widgets.inquiries.draft import DraftScreen
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
 from sam_tui.ui.widgets.inquiries.scopes import ScopeMarked, ScopeView
 from sam_tui.ui.widgets.line_input import LineInput
@@ -58,59 +56,6 @@ _TO_ALL: Mapping[str, Literal["once", "deny"]] = {"1": "once", "3": "deny"}
 
 View = Literal["choices", "denial", "comment", "scopes", "why", "alike"]
 _WRITING: tuple[View, ...] = ("denial", "comment")
-
-
-class DraftScreen(ModalScreen[str | None]):
-    """The whole file as it would be. The result is the text as it was left; None: as it was proposed."""
-
-    DEFAULT_CSS = """
-    DraftScreen { align: center middle; background: $background 60%; }
-    DraftScreen > Vertical { width: 94%; height: 90%; border: round $border; background: $surface; }
-    DraftScreen TextArea { height: 1fr; border: none; background: $surface; }
-    """
-    BINDINGS = [  # noqa: RUF012
-        Binding("ctrl+s", "keep", "Keep", show=False, priority=True),
-        Binding("ctrl+g", "editor", "Editor", show=False, priority=True),
-        Binding("escape,ctrl+c,ctrl+q", "leave", "Close", show=False, priority=True),
-    ]
-
-    def __init__(self, draft: Draft) -> None:
-        super().__init__()
-        self._draft = draft
-        self._area = TextArea(draft.text, soft_wrap=False, show_line_numbers=True)
-
-    def compose(self) -> ComposeResult:
-        """The text in a frame."""
-        with Vertical() as frame:
-            frame.border_title = Content(f"change {one_line(self._draft.path, 100)}")
-            frame.border_subtitle = Content(
-                "Ctrl+S keeps it, and you are asked again · Ctrl+G your editor · Esc drops it"
-            )
-            yield self._area
-
-    def on_mount(self) -> None:
-        """Begin at the top."""
-        self.set_focus(self._area)
-
-    def action_keep(self) -> None:
-        """Use the text as it is now."""
-        self.dismiss(self._area.text)
-
-    def action_leave(self) -> None:
-        """Change nothing."""
-        self.dismiss(None)
-
-    def action_editor(self) -> None:
-        """Go on in the person's own editor."""
-        self.run_worker(self._in_editor(), group="reader", exclusive=True)
-
-    async def _in_editor(self) -> None:
-        app = cast("App[None]", self.app)  # pyright: ignore[reportUnknownMemberType]
-        text, trouble = await programs.edit(app, self._area.text)
-        if trouble:
-            self.notify(trouble, severity="warning", markup=False)
-        else:
-            self._area.text = text
 
 
 class ApprovalPanel(InquiryPanel, can_focus=True):
@@ -326,7 +271,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             self.call_after_refresh(self.on_resize)
         self._comment.display = view in _WRITING
         edit = " · e edit" if self._request.draft is not None else ""
-        self.border_subtitle = Content(_HINTS[view].format(edit=edit))
+        self.say_keys(_HINTS[view].format(edit=edit))
         self.guard.rearm()
         self._write()
         self._details.scroll_home(animate=False)

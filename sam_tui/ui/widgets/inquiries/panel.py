@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 
 from textual import events
-from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
 from sam_tui.core.ids import InquiryId
 from sam_tui.core.inquiry import Inquiry
 from sam_tui.ui.key_guard import KeyGuard, Patience
+from sam_tui.ui.widgets.key_frame import KeyFrame
 
 _LEFT = 3
 """Rows left to transcript and status bar at the least."""
@@ -19,7 +19,7 @@ _LITTLE = 30
 """Rows of a terminal up to which a question has a larger share, so that a change is in view."""
 
 
-class InquiryPanel(Vertical):
+class InquiryPanel(KeyFrame):
     """A question with its number in the queue and its guard against stray keys."""
 
     heading = ""

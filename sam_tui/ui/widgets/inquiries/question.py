@@ -158,7 +158,7 @@ class QuestionPanel(InquiryPanel):
         """Say how to answer."""
         self._write()
         hint = _SEVERAL if self._question.several else _ONE
-        self.border_subtitle = Content(hint if self._rows else _ANSWERS)
+        self.say_keys(hint if self._rows else _ANSWERS)
 
     def _write(self) -> None:
         for at, row in enumerate(self._rows):

@@ -29,19 +29,29 @@ class ScopeRow(Static):
         super().__init__(markup=False, classes="scope")
         self._index = index
         self._choice = choice
-        self.mark(marked=False)
+        self._marked = False
+        self._write()
 
     def mark(self, *, marked: bool) -> None:
         """Show whether this scope is marked."""
-        sign = "▸" if marked else " "
-        figures = figures_of(self._choice)
-        self.update(
-            Content.assemble(
-                (f"{sign} {self._index + 1} ", "bold $accent" if marked else "$text-muted"),
-                (visible_line(self._choice.words), "bold" if marked else "$foreground"),
-                (f"  {figures}" if figures else "", "$text-muted"),
-            )
+        self._marked = marked
+        self._write()
+
+    def on_resize(self) -> None:
+        """Wrap the words to the width, below their own beginning."""
+        self._write()
+
+    def _write(self) -> None:
+        marked, figures = self._marked, figures_of(self._choice)
+        lead = f"{'▸' if marked else ' '} {self._index + 1} "
+        words = Content.assemble(
+            (visible_line(self._choice.words), "bold" if marked else "$foreground"),
+            (f"  {figures}" if figures else "", "$text-muted"),
         )
+        room = self.size.width - len(lead)
+        lines = words.wrap(room) if room > len(lead) else [words]
+        below = Content("\n" + " " * len(lead)).join(lines)
+        self.update(Content.assemble((lead, "bold $accent" if marked else "$text-muted"), below))
 
     def on_click(self, event: events.Click) -> None:
         """A click marks; it takes nothing."""

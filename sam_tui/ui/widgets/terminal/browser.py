@@ -83,11 +83,11 @@ class Browser:
             at = f"{self.finding.at + 1} of {count}" if count else "nothing"
             return f"/{self.typing}▏ {at if self.typing else 'type to find'}"
         if self.marking is not None:
-            return "y copies · s to the prompt · o pager · e editor · Esc"
+            return "y copies · s to the prompt · o pager · e editor · Esc leaves"
         if self.finding.needle:
             count = len(self.finding.hits)
-            return f"/{self.finding.needle} {self.finding.at + bool(count)} of {count} · n N · Esc"
-        return "/ finds · v w V Ctrl+V mark · o pager · Esc"
+            return f"/{self.finding.needle} {self.finding.at + bool(count)} of {count} · n N · Esc leaves"
+        return "/ finds · v w V Ctrl+V mark · o pager · Esc leaves"
 
     def key(self, key: str, character: str | None) -> Wish | None:
         """A key was pressed. Returns what is left for others to do."""

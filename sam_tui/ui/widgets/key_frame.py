@@ -1,0 +1,42 @@
+"""A frame whose lower edge names keys: the first and the last where not all have room."""
+
+from textual.containers import Vertical
+from textual.content import Content
+
+_EDGE = 6
+"""Columns of the edge beside its text."""
+_BETWEEN = " · "
+
+
+def fitting_keys(keys: str, room: int) -> str:
+    """Keys and what they do, parted by ``·``, in so many columns; the last one leads out and stays."""
+    if len(keys) <= room:
+        return keys
+    *parts, last = keys.split(_BETWEEN)
+    for count in range(len(parts) - 1, 0, -1):
+        line = _BETWEEN.join([*parts[:count], "…", last])
+        if len(line) <= room:
+            return line
+    return last
+
+
+class KeyFrame(Vertical):
+    """Shows at its lower edge as many keys as it is wide."""
+
+    _keys = ""
+
+    def say_keys(self, keys: str) -> None:
+        """Show these from now on."""
+        self._keys = keys
+        self.fit_keys()
+
+    def fit_keys(self) -> None:
+        """Show what fits the width; all of them before there is one."""
+        width = self.outer_size.width
+        self.border_subtitle = Content(
+            fitting_keys(self._keys, width - _EDGE) if width else self._keys
+        )
+
+    def on_resize(self) -> None:
+        """Fit the keys to another width."""
+        self.fit_keys()
