@@ -11,6 +11,7 @@ from sam_tui.adapters.llm.deltas import ChunkReader, read_finish, read_usage
 from sam_tui.adapters.llm.endpoint import Endpoint, client_for
 from sam_tui.adapters.llm.failures import failure, no_answer, read_error, read_refusal, unreachable
 from sam_tui.adapters.llm.litellm_model import known_cost
+from sam_tui.adapters.llm.read_pace import ReadPace, paced
 from sam_tui.adapters.llm.response_bytes import (
     BEGINNING,
     EventParser,
@@ -63,11 +64,12 @@ class DirectModel:
             async with self._answering(request) as response:
                 await answer.accept(response)
                 pieces = response.aiter_bytes()
-                async for data in pieces:
-                    for delta in answer.feed(data):
-                        yield delta
-                    if answer.complete:
-                        break
+                with paced(response, ReadPace()):
+                    async for data in pieces:
+                        for delta in answer.feed(data):
+                            yield delta
+                        if answer.complete:
+                            break
                 for delta in await _tail(pieces, answer):
                     yield delta
         except httpx.HTTPError as error:
