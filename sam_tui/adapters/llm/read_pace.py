@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import httpx
 
-INTERVAL = 1 / 20
+INTERVAL = 1 / 16
 """Seconds from one read to the next, at the least."""
 AT_ONCE = 16
 """Reads of one response that wait for nothing: short answers, and the beginning of all others."""
