@@ -35,6 +35,13 @@ from sam_tui.core.errors import UsageError
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
 
+_FOR_ANSWERS = (
+    "sam_tui.ui.transcript.stream",
+    "sam_tui.ui.transcript.render.code",
+    "markdown_it",
+)
+"""The modules that draw answers. Loading them held up keys for 40 ms when the first piece came."""
+
 
 class MainContext(click.Context):
     """Of a command without a name: usage texts show the program's alone."""
@@ -129,7 +136,8 @@ def _open(values: Values) -> int:
         await asyncio.to_thread(assembly.load_workbench)
         built = open_runtime(values, attended=True, keeps_terminals=True, program="the workbench")
         assembly.warm(built)
-        app.run_worker(assembly.prepare(built, awaited=bool(app.queue.waiting)), name="prepare")
+        waits = bool(app.queue.waiting)
+        app.run_worker(assembly.prepare(built, _FOR_ANSWERS, awaited=waits), name="prepare")
         return built
 
     from sam_tui.settings.user import UserSettings
