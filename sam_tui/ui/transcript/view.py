@@ -308,6 +308,8 @@ class Transcript(CursorPane):
             if present:
                 self.ledger.update(index, block)
                 present = False
+                if before:
+                    self.exact_height(index)  # before what follows: open code goes on by lines
             else:
                 self.insert_block(index, block)
             answer.order += 1
