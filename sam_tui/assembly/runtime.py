@@ -1,7 +1,6 @@
 """A runtime from its options: all parts made in an order in which each fault is told at the start."""
 
 import asyncio
-import gc
 import importlib
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -79,8 +78,6 @@ def _model(parts: Agent, options: Options, environ: Mapping[str, str]) -> Model 
     )
 
 
-_YOUNG = 1
-"""The generations of objects that are looked through in a millisecond or two."""
 _FOR_CALLS = (
     "sam_tui.adapters.terminal.emulator.screen",
     "sam_tools.file_operations",
@@ -121,9 +118,6 @@ async def prepare(runtime: Runtime, modules: Sequence[str], *, awaited: bool) ->
             while awaited:
                 awaited = _awaiting(await events.batch(), awaited)
             await asyncio.to_thread(part)
-        # Modules stay: no later search for garbage looks through them while keys wait for it.
-        gc.collect(_YOUNG)
-        gc.freeze()
     finally:
         events.close()
 

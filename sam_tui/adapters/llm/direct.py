@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,10 +34,11 @@ _LINGER = 0.25
 
 
 class DirectModel:
-    """An OpenAI-compatible endpoint as a ``Model``."""
+    """An OpenAI-compatible endpoint as a ``Model``. ``pace`` says when an answer is read on."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, pace: Callable[[], ReadPace] = ReadPace) -> None:
         self.endpoint = endpoint
+        self._pace = pace
         self._writer = RequestWriter(endpoint.model, endpoint.dialect, endpoint.options)
         self._client: httpx.AsyncClient | None = None
 
@@ -64,7 +65,7 @@ class DirectModel:
             async with self._answering(request) as response:
                 await answer.accept(response)
                 pieces = response.aiter_bytes()
-                with paced(response, ReadPace()):
+                with paced(response, self._pace()):
                     async for data in pieces:
                         for delta in answer.feed(data):
                             yield delta

@@ -28,9 +28,10 @@ class ReadPace:
         self._reads = 0
         self._due = 0.0
 
-    def pause(self) -> float:
-        """Seconds to wait before the next read."""
-        return max(0.0, self._due - self._clock())
+    async def wait(self) -> None:
+        """Wait until the next read is due."""
+        if (seconds := self._due - self._clock()) > 0:
+            await asyncio.sleep(seconds)
 
     def note(self, size: int) -> None:
         """A read brought so many bytes."""
@@ -56,8 +57,7 @@ def paced(response: "httpx.Response", pace: ReadPace) -> Generator[None]:
     receive: Callable[[int], Awaitable[bytes]] = stream.receive
 
     async def paced_receive(max_bytes: int = 65_536) -> bytes:
-        if seconds := pace.pause():
-            await asyncio.sleep(seconds)
+        await pace.wait()
         data = await receive(max_bytes)
         pace.note(len(data))
         return data

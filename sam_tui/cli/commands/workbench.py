@@ -1,10 +1,11 @@
 """``sam-tui``: the workbench, or with ``--print`` one headless run."""
 
 import asyncio
+import gc
 import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -137,7 +138,8 @@ def _open(values: Values) -> int:
         built = open_runtime(values, attended=True, keeps_terminals=True, program="the workbench")
         assembly.warm(built)
         waits = bool(app.queue.waiting)
-        app.run_worker(assembly.prepare(built, _FOR_ANSWERS, awaited=waits), name="prepare")
+        parts = assembly.prepare(built, _FOR_ANSWERS, awaited=waits)
+        app.run_worker(_prepared(parts), name="prepare")
         return built
 
     from sam_tui.settings.user import UserSettings
@@ -166,6 +168,13 @@ def _open(values: Values) -> int:
     finally:
         unheed_signals()
     return app.return_code or 0
+
+
+async def _prepared(parts: Coroutine[object, object, None]) -> None:
+    """Have the parts loaded; later searches for garbage do not look through what they are made of."""
+    await parts
+    gc.collect(1)  # what is young alone: all would take long enough to hold up keys
+    gc.freeze()
 
 
 def _on_a_terminal() -> bool:
