@@ -1198,6 +1198,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "browser:ends": Requirement("Each page has a workbench of its own, which ends with it and leaves nothing behind; there are so many at most.", "issue 17.12"),
     "browser:arguments": Requirement("What a workbench is started with comes from the command line alone, and its key is in no process list.", "issue 17.12"),
     "docs:pictures-compared": Requirement("A picture shows what the workbench draws: a scene is played anew and compared row by row, in its words and colours.", "issue 17.13"),
+    "start:dataclasses": Requirement("Methods of dataclasses do what Python's own do, and cost a start no compilation.", "issue 17.14"),
     "ui:first-request": Requirement("The workbench does first what its first request needs; tools and the sandbox are made ready while nobody waits for an answer.", "issue 17.14"),
     "ui:key-cost": Requirement("A key typed in the prompt lays nothing out and draws the prompt alone.", "issue 17.14"),
     "ui:bytes-a-token": Requirement("A token that streams in costs few bytes and rows.", "issue 17.14"),
