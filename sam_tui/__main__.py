@@ -27,6 +27,9 @@ def main() -> int:
         # Imports make what stays: looking through it for garbage took a fifth of the start. Whoever
         # builds a runtime turns it on again (cli.options.open_runtime).
         gc.disable()
+        from sam_tui.dataclass_methods import use_closures
+
+        use_closures()
         from sam_tui.cli.main import main as run
 
         return run(sys.argv[1:])

@@ -126,15 +126,19 @@ def warm(runtime: Runtime) -> None:
         warm_model(runtime.model)
 
 
-async def prepare(runtime: Runtime, *, awaited: bool) -> None:
-    """Make ready what the first calls need, part by part, whenever nobody waits for an answer.
+async def prepare(runtime: Runtime, modules: Sequence[str], *, awaited: bool) -> None:
+    """Make ready what the first answer and its calls need, part by part, whenever nobody waits for one.
 
-    ``awaited``: a prompt waits already. Threads take turns, so that each part would delay the request.
+    ``modules`` are those that draw an answer. ``awaited``: a prompt waits already. Threads take turns,
+    so that each part would delay the request.
     """
     events = runtime.bus.subscribe()
     try:
-        modules = (partial(importlib.import_module, name) for name in _FOR_CALLS)
-        for part in (runtime.commands.warm, *modules):
+        drawing, calls = (
+            [partial(importlib.import_module, name) for name in names]
+            for names in (modules, _FOR_CALLS)
+        )
+        for part in (*drawing, runtime.commands.warm, *calls):
             awaited = _awaiting(events.drain(), awaited)
             while awaited:
                 awaited = _awaiting(await events.batch(), awaited)

@@ -63,6 +63,8 @@ if TYPE_CHECKING:
 
 Start = Callable[[Callable[[str], None]], Awaitable["Runtime"]]
 """Builds the runtime, telling in words how far it is."""
+_COLLECTED = (3_000, 10, 50)
+"""How many objects of each age bring about a search for garbage: that of all objects is the rare one."""
 _LEAVE_WITHIN = 20.0
 """Seconds for keys that were typed before the end to arrive."""
 
@@ -225,6 +227,7 @@ class SamApp(App[None], inherit_bindings=False):
         workbench.begin(self._invocation, starting.commands)
         gc.collect()
         gc.freeze()
+        gc.set_threshold(*_COLLECTED)
 
     def _learn(self, secrets: Mapping[str, str]) -> None:
         """Have the shield mask these secrets."""

@@ -309,6 +309,6 @@ async def test_who_made_a_program_ready_hears_nothing_more(opened: Opened) -> No
     runtime = opened().runtime
     gc.collect()
     before = heard()
-    await prepare(runtime, awaited=False)
+    await prepare(runtime, (), awaited=False)
     gc.collect()
     assert heard() == before

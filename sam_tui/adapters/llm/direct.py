@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,6 +11,7 @@ from sam_tui.adapters.llm.deltas import ChunkReader, read_finish, read_usage
 from sam_tui.adapters.llm.endpoint import Endpoint, client_for
 from sam_tui.adapters.llm.failures import failure, no_answer, read_error, read_refusal, unreachable
 from sam_tui.adapters.llm.litellm_model import known_cost
+from sam_tui.adapters.llm.read_pace import ReadPace, paced
 from sam_tui.adapters.llm.response_bytes import (
     BEGINNING,
     EventParser,
@@ -33,10 +34,11 @@ _LINGER = 0.25
 
 
 class DirectModel:
-    """An OpenAI-compatible endpoint as a ``Model``."""
+    """An OpenAI-compatible endpoint as a ``Model``. ``pace`` says when an answer is read on."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, pace: Callable[[], ReadPace] = ReadPace) -> None:
         self.endpoint = endpoint
+        self._pace = pace
         self._writer = RequestWriter(endpoint.model, endpoint.dialect, endpoint.options)
         self._client: httpx.AsyncClient | None = None
 
@@ -63,11 +65,12 @@ class DirectModel:
             async with self._answering(request) as response:
                 await answer.accept(response)
                 pieces = response.aiter_bytes()
-                async for data in pieces:
-                    for delta in answer.feed(data):
-                        yield delta
-                    if answer.complete:
-                        break
+                with paced(response, self._pace()):
+                    async for data in pieces:
+                        for delta in answer.feed(data):
+                            yield delta
+                        if answer.complete:
+                            break
                 for delta in await _tail(pieces, answer):
                     yield delta
         except httpx.HTTPError as error:

@@ -1,10 +1,11 @@
 """``sam-tui``: the workbench, or with ``--print`` one headless run."""
 
 import asyncio
+import gc
 import importlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,6 +35,13 @@ from sam_tui.core.errors import UsageError
 
 if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
+
+_FOR_ANSWERS = (
+    "sam_tui.ui.transcript.stream",
+    "sam_tui.ui.transcript.render.code",
+    "markdown_it",
+)
+"""The modules that draw answers. Loading them held up keys for 40 ms when the first piece came."""
 
 
 class MainContext(click.Context):
@@ -129,7 +137,9 @@ def _open(values: Values) -> int:
         await asyncio.to_thread(assembly.load_workbench)
         built = open_runtime(values, attended=True, keeps_terminals=True, program="the workbench")
         assembly.warm(built)
-        app.run_worker(assembly.prepare(built, awaited=bool(app.queue.waiting)), name="prepare")
+        waits = bool(app.queue.waiting)
+        parts = assembly.prepare(built, _FOR_ANSWERS, awaited=waits)
+        app.run_worker(_prepared(parts), name="prepare")
         return built
 
     from sam_tui.settings.user import UserSettings
@@ -158,6 +168,13 @@ def _open(values: Values) -> int:
     finally:
         unheed_signals()
     return app.return_code or 0
+
+
+async def _prepared(parts: Coroutine[object, object, None]) -> None:
+    """Have the parts loaded; later searches for garbage do not look through what they are made of."""
+    await parts
+    gc.collect(1)  # what is young alone: all would take long enough to hold up keys
+    gc.freeze()
 
 
 def _on_a_terminal() -> bool:

@@ -160,6 +160,8 @@ class CellRow:
 
     def changed(self, old: "CellRow") -> list[int]:
         """The columns that look other than in an earlier row, and are known."""
+        if self.texts == old.texts and self.pens == old.pens:
+            return []
         both = zip(self.texts, old.texts, self.pens, old.pens, strict=True)
         return [
             at

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from math import ceil
 from typing import TYPE_CHECKING, cast
 
@@ -101,6 +101,17 @@ def paint_span(strip: Strip, text: str, span: tuple[int, int], style: Style) -> 
     return Strip.join(parts)
 
 
+@lru_cache(maxsize=64)
+def _bar_strip(segment: Segment, width: int) -> Strip:
+    """One look of a scroll bar: the same strip each time, so that its cells are computed once."""
+    return Strip([segment], width)
+
+
+@lru_cache(maxsize=64)
+def _blank(width: int, style: Style) -> Strip:
+    return Strip.blank(width, style)
+
+
 class LeanScrollBar(ScrollBar):
     """Textual's vertical scroll bar. Each of its looks is one strip; Textual styles every row."""
 
@@ -117,7 +128,7 @@ class LeanScrollBar(ScrollBar):
             back_color=style.bgcolor or Color.default(),
             bar_color=style.color or Color.default(),
         ).segments
-        strips = {id(segment): Strip([segment], width) for segment in segments}
+        strips = {id(segment): _bar_strip(segment, width) for segment in segments}
         if filters := self.get_line_filters():
             background = self.background_colors[1]
             for line_filter in filters:
@@ -203,7 +214,7 @@ class BlockPane(Viewport):
         """Paint rows straight from memory; there are no borders to draw around them."""
         if self.styles.gutter != (0, 0, 0, 0):
             return super().render_lines(crop)
-        strips = [self._line(y) for y in crop.line_range]
+        strips = self._lines(crop.line_range)
         if filters := self.get_line_filters():
             background = self.background_colors[1]
             for line_filter in filters:
@@ -226,7 +237,10 @@ class BlockPane(Viewport):
 
     def locate(self, y: int) -> tuple[int, int] | None:
         """The block on a screen row, and the row of its content there (negative in its gap)."""
-        absolute = y + self.scroll_offset.y
+        return self._at(y + self.scroll_offset.y)
+
+    def _at(self, absolute: int) -> tuple[int, int] | None:
+        """The same for a row of the whole conversation."""
         if absolute >= self.ledger.total or not self.wrap_width:
             return None
         index, row = self.ledger.at(absolute)
@@ -234,28 +248,32 @@ class BlockPane(Viewport):
         return index, min(row, len(self.rows_of(index)) - 1)
 
     def _blank_strip(self) -> Strip:
-        return Strip.blank(self.size.width, self.palette.text)
+        return _blank(self.size.width, self.palette.text)
 
-    def _line(self, y: int) -> Strip:
-        hit = self.locate(y)
-        strip = self._blank_strip()
-        if hit is not None and hit[1] >= 0:
-            index, number = hit
-            row = self.rows_of(index)[number]
-            block = self.ledger[index]
-            strip = row.strip
-            selection = self.text_selection
-            if selection is not None and (
-                span := selection.get_span(row_coordinate(block.order, number))
-            ):
-                style = self.screen.get_component_rich_style("screen--selection")
-                strip = paint_span(strip, row.text, span, style)
-            if self._pattern is not None:
-                strip = self._with_matches(strip, row, (block.order, number))
-            if self.cursor == block.group and self.has_focus:
-                strip = self._with_cursor(strip)
-        if y == self.size.height - 1 and (count := self.unread):
-            strip = self._with_hint(strip, count)
+    def _lines(self, rows: range) -> list[Strip]:
+        """The rows of the screen. What all of them need is looked up once: it is dear."""
+        top, blank, selection = self.scroll_offset.y, self._blank_strip(), self.text_selection
+        hits = [self._at(top + y) for y in rows]
+        strips = [
+            blank if hit is None or hit[1] < 0 else self._line(*hit, selection) for hit in hits
+        ]
+        last = self.size.height - 1
+        if last in rows and (count := self.unread):
+            strips[last - rows.start] = self._with_hint(strips[last - rows.start], count)
+        return strips
+
+    def _line(self, index: int, number: int, selection: Selection | None) -> Strip:
+        row, block = self.rows_of(index)[number], self.ledger[index]
+        strip = row.strip
+        if selection is not None and (
+            span := selection.get_span(row_coordinate(block.order, number))
+        ):
+            style = self.screen.get_component_rich_style("screen--selection")
+            strip = paint_span(strip, row.text, span, style)
+        if self._pattern is not None:
+            strip = self._with_matches(strip, row, (block.order, number))
+        if self.cursor == block.group and self.has_focus:
+            strip = self._with_cursor(strip)
         return strip
 
     def _with_cursor(self, strip: Strip) -> Strip:

@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from textual.notifications import SeverityLevel
-from textual.timer import Timer
 
 from sam_tui.core.errors import SamError
 from sam_tui.core.ids import CallId
+from sam_tui.ui.timers import after
 from sam_tui.ui.transcript.blocks import (
     Block,
     Card,
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from sam_tui.ui.transcript.render.rows import Row
     from sam_tui.ui.transcript.stream import LiveAnswer
 
-FRAME = 1 / 30
-"""Seconds between two drawings of what streams, at the least."""
+FRAME = 1 / 16
+"""Seconds between two drawings of what streams, at the least: text needs no more to grow smoothly."""
 SHARE = 4
 """A frame that took t seconds is followed by ``SHARE * t`` without one: the keyboard comes first."""
 OUTPUT_KEPT = 64_000
@@ -64,12 +64,12 @@ class Transcript(CursorPane):
         self._dirty_calls: set[CallId] = set()
         self._sources: dict[int, str] = {}
         self._step: set[int] = set()
-        self._timer: Timer | None = None
         self._rest = 0.0
+        """Until when no frame is drawn."""
         self.printed: set[int] = set()
         """Groups of which something stands above as ordinary text."""
         self.at_rest = True
-        """Whether the frame clock stands still."""
+        """Whether no frame is due."""
 
     # -- what happens ----------------------------------------------------------------------------
 
@@ -262,24 +262,21 @@ class Transcript(CursorPane):
     # -- frames ----------------------------------------------------------------------------------
 
     def _wake(self) -> None:
-        """See to it that a frame comes; the clock stands still while nothing changes."""
-        self.at_rest = False
-        if self._timer is not None:
-            self._timer.resume()
+        """See to it that a frame comes: at once, or when the rest after the last one is over."""
+        if self.at_rest and self.is_running:
+            self.at_rest = False
+            after(self, self._rest - monotonic(), self._frame)
 
     def on_mount(self) -> None:
-        """Make the frame clock, at rest."""
-        self._timer = self.set_interval(FRAME, self._frame, pause=self.at_rest)
+        """Draw what came before there was anything to draw on."""
+        self._wake()
 
     def _frame(self) -> None:
-        """Draw what came since the last frame; stop the clock when nothing did."""
-        if monotonic() < self._rest:
-            return
-        began = thread_time()
-        if not self.flush() and self._timer is not None:
-            self._timer.pause()
-            self.at_rest = True
-        self._rest = monotonic() + SHARE * (thread_time() - began)
+        """Draw what came since the last frame."""
+        self.at_rest = True
+        began, spent = monotonic(), thread_time()
+        self.flush()
+        self._rest = max(began + FRAME, monotonic() + SHARE * (thread_time() - spent))
 
     def flush(self) -> bool:
         """Draw now what waits for the next frame; False when nothing did."""
@@ -311,6 +308,8 @@ class Transcript(CursorPane):
             if present:
                 self.ledger.update(index, block)
                 present = False
+                if before:
+                    self.exact_height(index)  # before what follows: open code goes on by lines
             else:
                 self.insert_block(index, block)
             answer.order += 1

@@ -29,6 +29,17 @@ _VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 """Set without its watchers: they would lay the screen out anew."""
 
 
+def _with_old(rows: "list[Row]", old: "list[Row]") -> "list[Row]":
+    """The rows, with the first ones of an earlier drawing where those look the same: what is known of
+    a strip, such as its cells, is known by its identity."""
+    same = 0
+    for row, before in zip(rows, old, strict=False):
+        if row != before:
+            break
+        same += 1
+    return [*old[:same], *rows[same:]]
+
+
 class Viewport(ScrollView, can_focus=True):
     """Blocks as rows of one scroll view.
 
@@ -105,6 +116,8 @@ class Viewport(ScrollView, can_focus=True):
             return cached[1]
         self.draws += 1
         rows = self.draw_block(block, self.wrap_width)
+        if cached is not None:
+            rows = _with_old(rows, cached[1])
         self._kept[block.order] = (block, rows)
         self._kept.move_to_end(block.order)
         if len(self._kept) > KEPT:
