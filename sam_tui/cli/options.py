@@ -281,6 +281,7 @@ def settings(
         mode=MODES[values["mode"]] if values.get("mode") else None,
         add_dirs=tuple(values.get("add_dir") or ()),
         offline=bool(values.get("offline")),
+        believed=values.get("believed"),
         max_turns=values.get("max_turns"),
         max_tokens=values.get("max_tokens"),
         max_cost=values.get("max_cost"),
