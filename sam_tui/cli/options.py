@@ -392,10 +392,11 @@ def workspace_of(values: Values) -> str:
 
         folder = Worktrees(values["workspace"] or os.getcwd(), os.environ).open(name)
         values.update(workspace=folder, worktree=None)
-        notice = f"Working in {folder}; “sam-tui sessions worktree” merges or drops it."
-        click.echo(notice, err=True)
+        click.echo(
+            f"Working in {folder}; “sam-tui sessions worktree” merges or drops it.", err=True
+        )
     try:
         return str(values["workspace"] or os.getcwd())
     except OSError as error:
-        why = "The working folder no longer exists."
-        raise WorkspaceError(why, hint="Go to another, or use --workspace.") from error
+        hint = "Go to another, or use --workspace."
+        raise WorkspaceError("The working folder no longer exists.", hint=hint) from error

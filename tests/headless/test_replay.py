@@ -286,7 +286,9 @@ def test_reminders_of_a_trusted_folder_are_compared_and_those_of_ones_own_settin
 @pytest.mark.requirement("replay:safe")
 def test_a_recording_makes_no_file_count_that_acts(tmp_path: Path, capsys: Said) -> None:
     made = tmp_path / "made"
-    hook = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": f"touch {made}"}]}]}}
+    hook = {
+        "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": f"touch {made}"}]}]}
+    }
     server = {"mcpServers": {"x": {"command": "touch", "args": [str(made)]}}}
     acting = {
         ".sam/hooks.json": json.dumps(hook),
@@ -315,7 +317,9 @@ def test_what_was_allowed_then_is_allowed_again_where_one_says_so_and_nothing_el
     def change(recording: Any) -> None:
         claims(outside)(recording)
         decided = {"call": "call_1", "operation": "file_operations.create_file"}
-        recording["decisions"] = [decided | {"targets": [str(outside / "made")], "outcome": "allow"}]
+        recording["decisions"] = [
+            decided | {"targets": [str(outside / "made")], "outcome": "allow"}
+        ]
 
     name = altered(tmp_path, "delete", change)
     assert main(["replay", name]) == 0

@@ -72,11 +72,9 @@ def _of_turns(
                 words = "was not reached" if again is None else "was not present"
                 yield Deviation("requests", where, words)
                 continue
-            parts, same = (
-                guidance.compared(each.request, subagent=bool(whose)) for each in (step, again)
-            )
-            if parts != same:
-                lines = _difference(parts, same)
+            requests = guidance.compared(step.request, again.request, subagent=bool(whose))
+            if requests[0] != requests[1]:
+                lines = _difference(*requests)
                 yield Deviation("requests", where, "the request is made up in another way", lines)
             yield from _of_results(where, step, again)
 

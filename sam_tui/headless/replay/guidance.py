@@ -1,38 +1,17 @@
 """What people wrote for the agent, in a recording: how it is named, restored, and when it is compared."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ids import ConversationId
-from sam_tui.core.messages import ReminderMessage
 from sam_tui.core.runtime import Runtime
+from sam_tui.headless.replay.scenario import FILES, WORDS, Scenario
 
-if TYPE_CHECKING:
-    from sam_tui.headless.replay.scenario import Change, Scenario
-
-_LINE = re.compile(r"^- (.+?): ", re.MULTILINE)
-_FILES = {
-    "instructions": re.compile(r'^<fileInstructions of="([^"]*)">$', re.MULTILINE),
-    "skills": _LINE,
-    "agents": _LINE,
-}
-"""Reminders of files, and where they name each."""
-WORDS = ("pins", "mini_prompts", "user_defined")
-"""Reminders of words that a person set down beside the conversation: a recording has these words."""
 _MEMORIES, _STORED = "reminder memories", "result memory_operations.store_memory"
 _NOTHING_PINNED = "Nothing is pinned any more."
 _LONGEST = 8_000
 _NAME = "recorded"
-
-
-def entries_of(reminder: ReminderMessage, change: "Change") -> list[str]:
-    """How a recording names a reminder; one of files by each of them."""
-    entry = f"reminder {reminder.name}"
-    names = _FILES[reminder.name].findall(reminder.text) if reminder.name in _FILES else ()
-    return [f"{entry}: {change(name)}" for name in names] or [entry]
 
 
 class Guidance:
@@ -42,29 +21,35 @@ class Guidance:
     recording has, and of memories where one was just stored; all others always, unless they are muted.
     """
 
-    def __init__(self, recorded: "Scenario", supplied: Collection[str]) -> None:
+    def __init__(self, recorded: Scenario, supplied: Collection[str]) -> None:
         self._supplied = supplied
         self._left_out = {f"reminder {name}" for name in _changed_in_turns(recorded)}
         self._left_out |= {f"reminder {n}" for n, c in recorded.reminders.items() if c == "muted"}
         self.not_compared: dict[str, None] = {}
-        """Entries that were left out, in order."""
+        """Entries that were left out and only one side has, in order."""
 
-    def compared(self, request: Sequence[str], *, subagent: bool) -> list[str]:
-        """The entries of a request that both sides have, if nothing is wrong."""
-        kept = [entry for entry in request if self._counts(entry, request, subagent=subagent)]
-        self.not_compared |= dict.fromkeys(entry for entry in request if entry not in kept)
-        return kept
+    def compared(
+        self, then: Sequence[str], now: Sequence[str], *, subagent: bool
+    ) -> tuple[list[str], list[str]]:
+        """The entries of two requests that both have, if nothing is wrong."""
+        both = [
+            [entry for entry in request if self._counts(entry, request, subagent=subagent)]
+            for request in (then, now)
+        ]
+        dropped = [entry for entry in (*then, *now) if entry not in both[0] + both[1]]
+        self.not_compared |= {e: None for e in dropped if (e in then) != (e in now)}
+        return both[0], both[1]
 
     def _counts(self, entry: str, request: Sequence[str], *, subagent: bool) -> bool:
         name = entry.removeprefix("reminder ").partition(":")[0]
         if entry == _MEMORIES:
             return _STORED in request and entry not in self._left_out
-        if name in _FILES and entry.startswith("reminder "):
+        if name in FILES and entry.startswith("reminder "):
             return entry in self._supplied and f"reminder {name}" not in self._left_out
         return entry not in self._left_out and not (subagent and name in WORDS)
 
 
-def _changed_in_turns(recorded: "Scenario") -> set[str]:
+def _changed_in_turns(recorded: Scenario) -> set[str]:
     """Words that the person changed while a turn ran, or that a recording of an older version lacks."""
     return {
         name
@@ -79,8 +64,8 @@ def supplied_by(runtime: Runtime, believed: Collection[str]) -> frozenset[str]:
     """The entries that the files of a scratch copy account for."""
     skills = runtime.parts.skills.listing().skills if runtime.parts.has_skills else ()
     agents = runtime.parts.definitions("agents").definitions
-    below = [f"reminder skills: {each.name}" for each in skills if each.source == "project"]
-    below += [f"reminder agents: {each.name}" for each in agents if each.source == "project"]
+    below = [f"reminder skills: {skill.name}" for skill in skills if skill.source == "project"]
+    below += [f"reminder agents: {agent.name}" for agent in agents if agent.source == "project"]
     return frozenset([*(f"reminder instructions: {name}" for name in believed), *below])
 
 

@@ -23,7 +23,6 @@ from sam_tui.core.ports.policy import DecisionEntry
 from sam_tui.core.ports.storage import CallDisplay
 from sam_tui.core.prompt.reminders import ReminderChoice
 from sam_tui.core.verdict import Decision
-from sam_tui.headless.replay.guidance import WORDS, entries_of
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -34,6 +33,15 @@ LARGEST = 16_000_000
 """Bytes of a fixture."""
 Change = Callable[[str], str]
 _ASKING = "user_collaboration"
+_LINE = re.compile(r"^- (.+?): ", re.MULTILINE)
+FILES = {
+    "instructions": re.compile(r'^<fileInstructions of="([^"]*)">$', re.MULTILINE),
+    "skills": _LINE,
+    "agents": _LINE,
+}
+"""Reminders of files, and where they name each."""
+WORDS = ("pins", "mini_prompts", "user_defined")
+"""Reminders of words that a person set down beside the conversation: a recording has these words."""
 
 
 _STRICT: Any = {"extra": "forbid"}
@@ -205,6 +213,13 @@ def numbered(messages: Iterable[Message], subagent: int = 0) -> Mapping[CallId, 
     return {call: f"{whose}call_{number}" for number, call in enumerate(ids, 1)}
 
 
+def _entries_of(reminder: ReminderMessage, change: Change) -> list[str]:
+    """How a recording names a reminder; one of files by each of them."""
+    entry = f"reminder {reminder.name}"
+    names = FILES[reminder.name].findall(reminder.text) if reminder.name in FILES else ()
+    return [f"{entry}: {change(name)}" for name in names] or [entry]
+
+
 def turns_of(
     messages: Iterable[Message], change: Change, numbers: Mapping[CallId, str]
 ) -> list[RecordedTurn]:
@@ -221,7 +236,7 @@ def turns_of(
                     joined.append(change(text))
                 guidance = {}
             case ReminderMessage(name=name):
-                request += entries_of(message, change)
+                request += _entries_of(message, change)
                 if name in WORDS:
                     guidance[name] = change(message.text)
             case AssistantMessage() if turns:

@@ -168,7 +168,9 @@ def _believed(runtime: "Runtime", before: "FilesByPath") -> list[str]:
     """The files that tell a model something, and that the person trusts as they were then."""
     from sam_tui.adapters.policy.recorded_trust import only_tells
 
-    return [n for n, file in before.items() if only_tells(n) and runtime.trust.vouches(n, file.data)]
+    return [
+        n for n, file in before.items() if only_tells(n) and runtime.trust.vouches(n, file.data)
+    ]
 
 
 def _decided_and_answered(
@@ -232,7 +234,10 @@ def _play(
     notes = [*notes, *_of_replies(replies)]
     if guidance.not_compared:
         names = ", ".join(name.removeprefix("reminder ") for name in guidance.not_compared)
-        notes.append(f"reminders that are not compared, as their source is not in the recording, or the time decides: {names}")
+        notes.append(
+            "reminders that are not compared (their source is not in the recording, or time decides):"
+            f" {names}"
+        )
     return deviations, [*notes, f"kept: {folder}"] if keep else notes
 
 
