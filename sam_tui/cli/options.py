@@ -267,8 +267,7 @@ def settings(
 
     data_dir = data_dir_of(values)
     log_to(data_dir, debug=bool(values.get("debug")) or os.environ.get("SAM_TUI_DEBUG") == "1")
-    prompt, prompt_text, appended = system_prompt(values)
-    workspace = workspace_of(values)
+    (prompt, prompt_text, appended), workspace = system_prompt(values), workspace_of(values)
     disabled_tools, denied = disabled(values, workspace)
     return Options(
         workspace=workspace,
@@ -392,9 +391,8 @@ def workspace_of(values: Values) -> str:
 
         folder = Worktrees(values["workspace"] or os.getcwd(), os.environ).open(name)
         values.update(workspace=folder, worktree=None)
-        click.echo(
-            f"Working in {folder}; “sam-tui sessions worktree” merges or drops it.", err=True
-        )
+        notice = f"Working in {folder}; “sam-tui sessions worktree” merges or drops it."
+        click.echo(notice, err=True)
     try:
         return str(values["workspace"] or os.getcwd())
     except OSError as error:
