@@ -109,8 +109,10 @@ class Worktrees:
         standing = self._standing(name)
         if standing.changed:
             if not message:
+                count = standing.changed
+                files = "1 file that is" if count == 1 else f"{count} files that are"
                 raise UsageError(
-                    f"{name} has {standing.changed} files that are not committed.",
+                    f"{name} has {files} not committed.",
                     hint="Commit them there, or give -m MESSAGE.",
                 )
             self._git(standing.path, "add", "--all")
