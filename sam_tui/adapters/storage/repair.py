@@ -116,12 +116,12 @@ def _readable(path: Path, new: Path) -> Path:
         header = fresh[: _SIZE.start] + bytes(12) + fresh[_SIZE.stop : _HEADER]
     mended = bytearray(header + damaged[_HEADER:])
     schema = _schema_pages(fresh)
-    other = [page for page in schema if mended[page] != fresh[page]]
+    other = [page for page in schema if bytes(mended[page]) != fresh[page]]
     if len(other) < len(schema):
         for page in other:
             mended += bytes(max(0, page.stop - len(mended)))  # where the end is gone
             mended[page] = fresh[page]
-    if mended == damaged:
+    if bytes(mended) == damaged:
         return path
     copy = new / "copy.db"
     copy.write_bytes(mended)
