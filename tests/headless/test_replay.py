@@ -329,3 +329,27 @@ def test_what_was_allowed_then_is_allowed_again_where_one_says_so_and_nothing_el
     told = capsys.readouterr().out
     assert f"was allowed then, and was again: file_operations.create_file {outside}/made" in told
     assert (outside / "made").read_text() == "x"  # a command of another call wrote nothing there
+
+
+@pytest.mark.requirement("replay:safe")
+def test_a_command_that_was_allowed_then_runs_again_where_one_says_so(
+    tmp_path: Path, capsys: Said
+) -> None:
+    command = "rm -r old"
+
+    def change(recording: Any) -> None:
+        (step, _) = recording["turns"][0]["steps"]
+        arguments = {"operation": "run_command", "command": command}
+        step["calls"][0]["arguments"] = json.dumps(arguments)
+        step["results"][0]["text"] = "(no output)"
+        decided = {"call": "call_1", "operation": "terminal_operations.run_command"}
+        recording["decisions"] = [decided | {"targets": [f"$ {command}"], "outcome": "allow"}]
+        recording |= {"files": {"old/a.txt": {"text": "a"}}, "changed": {"old/a.txt": None}}
+
+    name = altered(tmp_path, "command_changes_files", change)
+    assert main(["replay", name, "--check"]) == DIFFERS
+    told = capsys.readouterr().out
+    assert f"is not repeated: terminal_operations.run_command $ {command}" in told
+    assert "old/a.txt: is there" in told
+    assert main(["replay", name, "--check", "--allow-recorded"]) == 0, capsys.readouterr()
+    assert f"and was again: terminal_operations.run_command $ {command}" in capsys.readouterr().out
