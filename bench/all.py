@@ -46,6 +46,7 @@ BENCHES: Mapping[str, Bench] = {
     "long": Bench("turns after two thousand others: time and memory"),
     "workflow": Bench("a transition and queries", ("--executions", "200")),
     "plans": Bench("a step of a plan, a search in the list of APIs, twenty sources side by side"),
+    "engine": Bench("requests of 1,000 messages, opening and copying 10,000, searches"),
     "checkpoints": Bench(
         "a snapshot of the workspace beside plain git, programs killed while they take some",
         ("--kills", "20", "--rounds", "11"),

@@ -1,7 +1,8 @@
-"""A snapshot of a workspace beside plain git in the same moments, and checkpoints whose program is killed.
+"""Snapshots and restores beside plain git in the same moments, and checkpoints whose program is killed.
 
 ``python -m bench.checkpoints [--files N] [--rounds N] [--kills N] [--json FILE] [--strict]``. Plain git is
-``git add -A`` and ``git write-tree`` into a store of its own. Each round changes ten files.
+``git add -A`` and ``git write-tree`` into a store of its own; for a restore ``git checkout TREE -- .``
+follows. Each round changes ten files.
 """
 
 import asyncio
@@ -32,17 +33,48 @@ def timed(work: Callable[[], object]) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-def plain_git(store: Path, root: Path) -> Callable[[], None]:
-    """What ``git add -A`` and ``git write-tree`` do into a store of their own."""
+def plain_git(store: Path, root: Path) -> Callable[..., None]:
+    """What ``git add -A`` and ``git write-tree`` do into a store of their own, and further commands."""
     environ = {"PATH": os.environ["PATH"], "GIT_DIR": str(store), "GIT_WORK_TREE": str(root)}
+    for who in ("AUTHOR", "COMMITTER"):
+        environ |= {f"GIT_{who}_{what}": "bench@bench.invalid" for what in ("NAME", "EMAIL")}
     environ |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 
-    def run() -> None:
-        for words in (("add", "-A"), ("write-tree",)):
+    def run(*further: tuple[str, ...]) -> None:
+        for words in (("add", "-A"), ("write-tree",), *further):
             subprocess.run(("git", *words), env=environ, cwd=root, check=True, capture_output=True)
 
     subprocess.run(("git", "init", "-q", "--template="), env=environ, cwd=root, check=True)
     return run
+
+
+def rewinds(
+    checkpoints: GitCheckpoints, git: Callable[..., None], root: Path, rounds: int
+) -> Figure:
+    """The time of a look at what a restore would do, and of the restore."""
+    changed = sorted(root.rglob("*.txt"))[:CHANGED]
+    number = asyncio.run(checkpoints.before(CALL))
+    git(("commit", "-q", "--allow-empty", "-m", "x"))
+
+    async def restore() -> None:
+        plan = await checkpoints.plan(number, {CALL.conversation})
+        await checkpoints.restore(plan, {change.path for change in plan.changes})
+
+    def there_and_back(work: Callable[[], object]) -> float:
+        for path in changed:
+            path.write_text(f"{time.time_ns()}\n", encoding="ascii")
+        return timed(work)
+
+    pairs = [
+        (
+            there_and_back(lambda: asyncio.run(restore())),
+            there_and_back(lambda: git(("checkout", "-q", "-f", "HEAD", "--", "."))),
+        )
+        for _ in range(rounds)
+    ]
+    ours, theirs = (median(times) for times in zip(*pairs, strict=True))
+    beside = "git add -A, write-tree and checkout"
+    return Figure(f"restore of {CHANGED} files", ours, "ms", 3.0, theirs, beside)
 
 
 def snapshots(folder: Path, files: int, rounds: int) -> list[Figure]:
@@ -76,9 +108,10 @@ def snapshots(folder: Path, files: int, rounds: int) -> list[Figure]:
                     times[name].append(timed(work))
                 else:
                     work()
+    restored = rewinds(checkpoints, git, root, rounds)
     checkpoints.close()
     beside = "git add -A and write-tree"
-    return [
+    figures = [
         Figure(
             f"snapshot of {files:,} files, {words}",
             median(times[kind]),
@@ -89,6 +122,7 @@ def snapshots(folder: Path, files: int, rounds: int) -> list[Figure]:
         )
         for kind, words in (("same", "nothing changed"), ("changed", f"{CHANGED} changed"))
     ]
+    return [*figures, restored]
 
 
 def main() -> int:

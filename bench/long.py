@@ -1,9 +1,9 @@
-"""Measures a long run: what the hundredth turn and the two thousandth cost, in time and in memory.
+"""Measures a long run: what the hundredth turn and the two thousandth cost, in time, memory and bytes.
 
 ``python -m bench.long [--turns N] [--json FILE] [--strict]``. One process, the assembled runtime, the
 scripted model, no limit of context, so that nothing is ever compacted. Times are CPU of a turn at the
 median of the 50 before each mark, beside those of the first mark. Every run counts memory as Python
-does, which slows all turns alike.
+does, which slows all turns alike. The bytes of each request are compared with those of the one before.
 """
 
 import asyncio
@@ -13,10 +13,12 @@ import sys
 import tempfile
 import time
 import tracemalloc
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.figures import Figure, judged, options
 from sam_tui.adapters.llm.scripted import ScriptedModel
+from sam_tui.adapters.llm.wire import Dialect, RequestWriter
 from sam_tui.assembly import Options, build
 
 MARKS = (100, 500, 1_000, 2_000)
@@ -28,12 +30,29 @@ KEPT = 4_096
 """Bytes of memory that a turn may leave behind: two messages of a line each, and what indexes them."""
 
 
+@dataclass(slots=True)
+class BytesSent:
+    """What requests had in all, and how much of it was the request before."""
+
+    sent: int = 0
+    before: int = 0
+    last: bytes = b""
+
+    def add(self, body: bytes) -> None:
+        """A request; a closing bracket and brace are at its end."""
+        known = self.last[:-2]
+        self.sent += len(body)
+        self.before += len(known) if body.startswith(known) else 0
+        self.last = body
+
+
 async def measured(folder: Path, turns: int) -> list[Figure]:
     """Run them all; two figures a mark."""
     (folder / "ws").mkdir()
     runtime = build(Options(str(folder / "ws"), str(folder / "data")), {"HOME": str(folder)})
     runtime.use_model(ScriptedModel([{"text": f"Answer {n}."} for n in range(turns)]))
     session = runtime.open_session()
+    writer, sent = RequestWriter("bench", Dialect(), {}), BytesSent()
     costs: list[float] = []
     figures: list[Figure] = []
     first, last_turn, last_size = 0.0, 0, 0
@@ -44,6 +63,8 @@ async def measured(folder: Path, turns: int) -> list[Figure]:
         costs.append(time.process_time() - begun)
         if finished.reason != "finished":
             raise SystemExit(f"turn {number} ended as {finished.reason}: {finished.error}")
+        # The last answer came after the request.
+        sent.add(writer.body(runtime.engine.requests.build(session.messages[:-1])))
         if number not in MARKS:
             continue
         gc.collect()
@@ -56,6 +77,8 @@ async def measured(folder: Path, turns: int) -> list[Figure]:
         last_turn, last_size = number, size
     tracemalloc.stop()
     await runtime.close()
+    share = f"input bytes that were sent before, {turns:,} turns"
+    figures.append(Figure(share, 100 * sent.before / sent.sent, "%", 97, least=True))
     return figures
 
 

@@ -109,8 +109,9 @@ class Worktrees:
         standing = self._standing(name)
         if standing.changed:
             if not message:
+                files = _counted(standing.changed, "file")
                 raise UsageError(
-                    f"{name} has {standing.changed} files that are not committed.",
+                    f"{name} has {files} to commit.",
                     hint="Commit them there, or give -m MESSAGE.",
                 )
             self._git(standing.path, "add", "--all")
@@ -131,8 +132,8 @@ class Worktrees:
         standing = self._standing(name)
         if (standing.changed or standing.ahead) and not force:
             raise UsageError(
-                f"{name} has {standing.changed} changed files and {standing.ahead} commits that are"
-                " nowhere else.",
+                f"{name} has {_counted(standing.changed, 'changed file')} and"
+                f" {_counted(standing.ahead, 'commit')} to merge.",
                 hint="Merge it, or drop it with --force.",
             )
         self._remove(name, standing.path)
@@ -175,3 +176,7 @@ class Worktrees:
 
 def _is_worktree(path: str) -> bool:
     return os.path.isfile(os.path.join(path, ".git"))
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}{'' if count == 1 else 's'}"

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sam_tui.adapters.policy import AppFolders, Layers, SandboxTerms, read_layers
+from sam_tui.adapters.policy import AppFolders, Layers, RecordedTrust, SandboxTerms, read_layers
 from sam_tui.assembly.options import Options
 from sam_tui.core.agent.budget import DEFAULT_STEPS, MOST_STEPS, Limits
 from sam_tui.core.authorization.paths.containment import Workspace
@@ -39,6 +39,9 @@ class Configuration:
         layers.sandbox(SandboxTerms(options.sandbox, options.network))
         ignored = (*layers.project.ignored, *options.notes)
         trust = FolderTrust(workspace.root, layers.trust, layers.state, ignored=ignored)
+        if options.believed is not None:
+            store = RecordedTrust(folders.config_dir, options.believed)
+            trust = FolderTrust(workspace.root, store, store.state(workspace.root), ignored=ignored)
         return cls(options, environ, workspace, folders, layers, trust)
 
     @property

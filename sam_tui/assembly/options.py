@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from sam_tui.adapters.llm.choice import Route
     from sam_tui.core.authorization.policy.policy import PermissionMode
@@ -106,5 +106,8 @@ class Options:
     """Whether stored conversations are only looked at, also on a disk that is full or read-only."""
     keeps_terminals: bool = False
     """Whether agents' terminal sessions outlive the program."""
+    believed: "Mapping[str, str] | None" = None
+    """Files of the workspace that tell the model something, with their SHA-256: these count, and
+    nothing else that trust in a folder is about; None leaves it to the person's trust."""
     notes: tuple[str, ...] = ()
     """What of the folder's settings does not count, in words."""

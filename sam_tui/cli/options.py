@@ -264,8 +264,7 @@ def settings(
 
     data_dir = data_dir_of(values)
     log_to(data_dir, debug=bool(values.get("debug")) or os.environ.get("SAM_TUI_DEBUG") == "1")
-    prompt, prompt_text, appended = system_prompt(values)
-    workspace = workspace_of(values)
+    (prompt, prompt_text, appended), workspace = system_prompt(values), workspace_of(values)
     disabled_tools, denied = disabled(values, workspace)
     return Options(
         workspace=workspace,
@@ -278,6 +277,7 @@ def settings(
         mode=MODES[values["mode"]] if values.get("mode") else None,
         add_dirs=tuple(values.get("add_dir") or ()),
         offline=bool(values.get("offline")),
+        believed=values.get("believed"),
         max_turns=values.get("max_turns"),
         max_tokens=values.get("max_tokens"),
         max_cost=values.get("max_cost"),
@@ -394,5 +394,5 @@ def workspace_of(values: Values) -> str:
     try:
         return str(values["workspace"] or os.getcwd())
     except OSError as error:
-        why = "The working folder no longer exists."
-        raise WorkspaceError(why, hint="Go to another, or use --workspace.") from error
+        hint = "Go to another, or use --workspace."
+        raise WorkspaceError("The working folder no longer exists.", hint=hint) from error

@@ -8,7 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from sam_reminders import ReminderSources, build_reminders
+from sam_tui.assembly import agent
 from sam_tui.cli.main import main
+from sam_tui.core.prompt.reminders import Reminder
 
 RECORDINGS = sorted((Path(__file__).parent / "recordings").glob("*.json"))
 DIFFERS, USAGE = 4, 2
@@ -34,13 +37,30 @@ def altered(folder: Path, name: str, change: Callable[[Any], object]) -> str:
 
 
 @pytest.mark.requirement("replay:check")
-def test_ten_recordings_play_as_they_were(tmp_path: Path, capsys: Said) -> None:
+def test_the_recordings_play_as_they_were(tmp_path: Path, capsys: Said) -> None:
     junit = tmp_path / "junit.xml"
     code = main(["replay", *map(str, RECORDINGS), "--check", "--junit", str(junit)])
     assert capsys.readouterr().out.splitlines() == [f"{file}: as recorded" for file in RECORDINGS]
-    assert (code, len(RECORDINGS)) == (0, 10)
+    assert (code, len(RECORDINGS)) == (0, 11)
     suite = ElementTree.fromstring(junit.read_text())
-    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("30", "0")
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("33", "0")
+
+
+@pytest.mark.requirement("replay:check")
+@pytest.mark.parametrize(
+    "name",
+    ["instructions", "skills", "agents", "mini_prompts", "pins", "user_defined", "memories"],
+)
+def test_a_reminder_that_is_lost_fails_the_recording_that_has_it(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    def without(sources: ReminderSources) -> list[Reminder]:
+        return [reminder for reminder in build_reminders(sources) if reminder.name != name]
+
+    monkeypatch.setattr(agent, "build_reminders", without)
+    recording = next(file for file in RECORDINGS if file.stem == "guidance")
+    assert main(["replay", str(recording), "--check"]) == DIFFERS
+    assert f"-reminder {name}" in capsys.readouterr().out
 
 
 @pytest.mark.requirement("replay:check")
@@ -223,16 +243,20 @@ def test_answers_of_the_person_and_what_subagents_did_are_played(
 
 
 @pytest.mark.requirement("replay:check")
-def test_what_a_trusted_folder_and_settings_say_to_the_model_is_no_difference(
-    tmp_path: Path, capsys: Said
+def test_reminders_of_a_trusted_folder_are_compared_and_those_of_ones_own_settings_told(
+    tmp_path: Path, home: Path, capsys: Said
 ) -> None:
     project, script = tmp_path / "project", tmp_path / "script.json"
-    (project / "src").mkdir(parents=True)
-    (project / "AGENTS.md").write_text("Be brief.\n")
-    (project / "src" / "AGENTS.md").write_text("Use tabs.\n")
-    (project / "src" / "a.txt").write_text("one\n")
-    (project / ".sam" / "agents").mkdir(parents=True)
-    (project / ".sam" / "agents" / "scout.md").write_text("---\ndescription: Looks\n---\nLook.\n")
+    own = home / ".claude" / "rules" / "own.md"
+    for file, text in {
+        project / "AGENTS.md": "Be brief.\n",
+        project / "src" / "AGENTS.md": "Use tabs.\n",
+        project / "src" / "a.txt": "one\n",
+        project / ".sam" / "agents" / "scout.md": "---\ndescription: Looks\n---\nLook.\n",
+        own: "Be kind.\n",
+    }.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
     look = {"operation": "read_file", "path": "src/a.txt"}
     calls = [{"name": "file_operations", "arguments": look}]
     script.write_text(json.dumps([{"calls": calls}, {"text": "One."}]))
@@ -242,8 +266,90 @@ def test_what_a_trusted_folder_and_settings_say_to_the_model_is_no_difference(
     assert main(["run", "Look at it.", *place, *model]) == 0
     file = tmp_path / "test.json"
     assert main(["sessions", "to-test", "first", "-o", str(file), *place]) == 0
-    requests = [step["request"] for step in json.loads(file.read_text())["turns"][0]["steps"]]
-    assert [r.count("reminder instructions") for r in requests] == [1, 1]
-    assert "reminder agents" in requests[0]
+    recording = json.loads(file.read_text())
+    first, second = (step["request"] for step in recording["turns"][0]["steps"])
+    assert "reminder instructions: AGENTS.md" in first and "reminder agents: scout" in first
+    assert "reminder instructions: src/AGENTS.md" in second
+    own.unlink()
     capsys.readouterr()
     assert main(["replay", str(file), "--check"]) == 0, capsys.readouterr()
+    assert "not compared" in (told := capsys.readouterr().out) and "rules/own.md" in told
+    # What nobody trusted then is told to no model, and what it should have been told fails the check.
+    recording["believed"] = [".sam/agents/scout.md", "AGENTS.md"]
+    recording["turns"][0]["steps"][0]["request"].remove("reminder instructions: AGENTS.md")
+    file.write_text(json.dumps(recording))
+    assert main(["replay", str(file), "--check"]) == DIFFERS
+    told = capsys.readouterr().out
+    assert "+reminder instructions: AGENTS.md" in told and "-reminder instructions" not in told
+
+
+@pytest.mark.requirement("replay:safe")
+def test_a_recording_makes_no_file_count_that_acts(tmp_path: Path, capsys: Said) -> None:
+    made = tmp_path / "made"
+    hook = {
+        "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": f"touch {made}"}]}]}
+    }
+    server = {"mcpServers": {"x": {"command": "touch", "args": [str(made)]}}}
+    acting = {
+        ".sam/hooks.json": json.dumps(hook),
+        ".mcp.json": json.dumps(server),
+        ".sam/policy.toml": 'mode = "bypass"\n',
+        ".sam/settings.toml": f'[permissions]\nmode = "bypass"\nadd_dir = ["{tmp_path}"]\n',
+    }
+
+    def change(recording: Any) -> None:
+        claims(tmp_path)(recording)
+        recording["files"] = {name: {"text": text} for name, text in acting.items()}
+        recording["believed"] = list(acting)
+
+    assert main(["replay", altered(tmp_path, "delete", change)]) == 0
+    assert "is not repeated: file_operations.create_file" in capsys.readouterr().out
+    assert not made.exists()
+
+
+@pytest.mark.requirement("replay:safe")
+def test_what_was_allowed_then_is_allowed_again_where_one_says_so_and_nothing_else(
+    tmp_path: Path, capsys: Said
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+
+    def change(recording: Any) -> None:
+        claims(outside)(recording)
+        decided = {"call": "call_1", "operation": "file_operations.create_file"}
+        recording["decisions"] = [
+            decided | {"targets": [str(outside / "made")], "outcome": "allow"}
+        ]
+
+    name = altered(tmp_path, "delete", change)
+    assert main(["replay", name]) == 0
+    assert "--allow-recorded repeats it" in capsys.readouterr().out
+    assert not list(outside.iterdir())
+    assert main(["replay", name, "--allow-recorded"]) == 0
+    told = capsys.readouterr().out
+    assert f"was allowed then, and was again: file_operations.create_file {outside}/made" in told
+    assert (outside / "made").read_text() == "x"  # a command of another call wrote nothing there
+
+
+@pytest.mark.requirement("replay:safe")
+def test_a_command_that_was_allowed_then_runs_again_where_one_says_so(
+    tmp_path: Path, capsys: Said
+) -> None:
+    command = "rm -r old"
+
+    def change(recording: Any) -> None:
+        (step, _) = recording["turns"][0]["steps"]
+        arguments = {"operation": "run_command", "command": command}
+        step["calls"][0]["arguments"] = json.dumps(arguments)
+        step["results"][0]["text"] = "(no output)"
+        decided = {"call": "call_1", "operation": "terminal_operations.run_command"}
+        recording["decisions"] = [decided | {"targets": [f"$ {command}"], "outcome": "allow"}]
+        recording |= {"files": {"old/a.txt": {"text": "a"}}, "changed": {"old/a.txt": None}}
+
+    name = altered(tmp_path, "command_changes_files", change)
+    assert main(["replay", name, "--check"]) == DIFFERS
+    told = capsys.readouterr().out
+    assert f"is not repeated: terminal_operations.run_command $ {command}" in told
+    assert "old/a.txt: is there" in told
+    assert main(["replay", name, "--check", "--allow-recorded"]) == 0, capsys.readouterr()
+    assert f"and was again: terminal_operations.run_command $ {command}" in capsys.readouterr().out

@@ -255,8 +255,14 @@ def without_end(content: bytes) -> bytes:
     return content[: len(content) // 3] + b"\xff" * (len(content) - len(content) // 3)
 
 
+def without_tables(content: bytes) -> bytes:
+    size = int.from_bytes(content[16:18])
+    at = content.index(b"CREATE TABLE conversations") // size * size
+    return content[:at] + b"\xff" * size + content[at + size :]
+
+
 @pytest.mark.requirement("sessions:repair")
-@pytest.mark.parametrize("damage", [without_header, cut, without_end])
+@pytest.mark.parametrize("damage", [without_header, cut, without_end, without_tables])
 def test_a_database_that_sqlite_does_not_open_is_repaired_by_what_can_be_read(
     sam: Sam, data: Path, damage: Callable[[bytes], bytes]
 ) -> None:

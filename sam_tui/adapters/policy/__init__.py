@@ -6,6 +6,7 @@
 
 from sam_tui.adapters.policy.files import POLICY_FILE, PROJECT_FILE, PolicyFile, load_policies
 from sam_tui.adapters.policy.layers import AppFolders, Layers, make_policy, read_layers, renewed
+from sam_tui.adapters.policy.recorded_trust import RecordedTrust
 from sam_tui.adapters.policy.sandbox_settings import (
     SandboxPlan,
     SandboxTerms,
@@ -23,6 +24,7 @@ __all__ = [
     "FileTrust",
     "Layers",
     "PolicyFile",
+    "RecordedTrust",
     "SandboxPlan",
     "SandboxTerms",
     "SavedRules",

@@ -21,6 +21,8 @@ _SHADOWS = ("_data", "_idx", "_content", "_docsize", "_config")
 _SIDE_FILES = ("-wal", "-shm")
 _MAGIC, _HEADER, _SIZE = b"SQLite format 3\0", 100, slice(28, 40)
 """Of the database file format: its first bytes, their length in all, the fields for its size."""
+_INTERIOR = 5
+"""The kind of a page that names others below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +101,47 @@ def _reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _with_header(path: Path, new: Path) -> Path:
-    """The file, or where its first bytes are no database's a copy that begins as ``new`` does."""
-    header = bytearray((new / FILE_NAME).read_bytes()[:_HEADER])
-    with path.open("rb") as file:
-        if file.read(len(_MAGIC)) == _MAGIC:
-            return path
-    header[_SIZE] = bytes(12)  # no pages counted, none free: the file's own size counts
+def _readable(path: Path, new: Path) -> Path:
+    """The file, or a copy that begins as ``new`` does, and names the tables as it does, where it says so
+    no more.
+
+    A new database of this program has its tables at the same pages as any that it made.
+    """
+    with contextlib.closing(sqlite3.connect(new / FILE_NAME)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    fresh, damaged = (new / FILE_NAME).read_bytes(), path.read_bytes()
+    header = damaged[:_HEADER]
+    if not header.startswith(_MAGIC):
+        # No pages counted, none free: the file's own size counts.
+        header = fresh[: _SIZE.start] + bytes(12) + fresh[_SIZE.stop : _HEADER]
+    mended = bytearray(header + damaged[_HEADER:])
+    schema = _schema_pages(fresh)
+    other = [page for page in schema if bytes(mended[page]) != fresh[page]]
+    if len(other) < len(schema):
+        for page in other:
+            mended += bytes(max(0, page.stop - len(mended)))  # where the end is gone
+            mended[page] = fresh[page]
+    if bytes(mended) == damaged:
+        return path
     copy = new / "copy.db"
-    shutil.copyfile(path, copy)
-    with copy.open("r+b") as file:
-        file.write(header)
+    copy.write_bytes(mended)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copyfile(path.with_name(f"{path.name}-wal"), copy.with_name(f"{copy.name}-wal"))
     return copy
+
+
+def _schema_pages(data: bytes) -> list[slice]:
+    """Where a whole database has its list of tables, without the header in front of it."""
+    size = int.from_bytes(data[16:18])
+    pages = [slice(_HEADER, size)]
+    if data[_HEADER] == _INTERIOR:
+        cells = int.from_bytes(data[_HEADER + 3 : _HEADER + 5])
+        starts = range(_HEADER + 12, _HEADER + 12 + 2 * cells, 2)
+        offsets = [int.from_bytes(data[start : start + 2]) for start in starts]
+        numbers = [int.from_bytes(data[offset : offset + 4]) for offset in offsets]
+        numbers.append(int.from_bytes(data[_HEADER + 8 : _HEADER + 12]))
+        pages += [slice((number - 1) * size, number * size) for number in numbers]
+    return pages
 
 
 def _move(path: Path, folder: Path) -> tuple[int, tuple[str, ...]]:
@@ -119,7 +150,7 @@ def _move(path: Path, folder: Path) -> tuple[int, tuple[str, ...]]:
     rows, lost = 0, list[str]()
     with (
         contextlib.closing(database),
-        contextlib.closing(_reader(_with_header(path, folder))) as old,
+        contextlib.closing(_reader(_readable(path, folder))) as old,
     ):
         for table in _tables(database):
             columns = [str(row[1]) for row in database.query(f"PRAGMA table_info({table})")]

@@ -15,6 +15,7 @@ from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.checkpoints import ChangedFile, RewindPlan
 from sam_tui.core.runtime import Runtime
 from sam_tui.core.text.plain import printable
+from sam_tui.core.tooling.checkpoints import files_untouched
 from sam_tui.headless.output import terminal_safe
 
 T = TypeVar("T")
@@ -169,7 +170,7 @@ def _account(plan: RewindPlan) -> None:
     for words in plan.omitted:
         click.echo(terminal_safe(f"not kept: {words}"), err=True)
     if plan.untouched:
-        click.echo(f"{plan.untouched} files that only others changed stay as they are.", err=True)
+        click.echo(files_untouched(plan), err=True)
 
 
 def _echo(line: str) -> None:

@@ -154,3 +154,11 @@ class Rewinder:
             waiting += children - related
             related |= children
         return related | {conversation}
+
+
+def files_untouched(plan: RewindPlan) -> str:
+    """How many files stay as they are because only others changed them; empty where there is none."""
+    if plan.untouched == 1:
+        return "1 file that only others changed stays as it is."
+    stay = f"{plan.untouched} files that only others changed stay as they are."
+    return stay if plan.untouched else ""

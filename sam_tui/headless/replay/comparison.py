@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Literal
 
 from sam_tui.headless.findings import xml_attribute, xml_text
+from sam_tui.headless.replay.guidance import Guidance
 from sam_tui.headless.replay.scenario import (
     RecordedFile,
     RecordedResult,
@@ -26,6 +27,7 @@ _VARIES = (
     (r"\d{4}-\d\d-\d\d", "date"),
     (r"\b\d{8}-\d{6}-[0-9a-f]{8}\b", "id"),
     (r"\b[a-z]+_[0-9a-f]{12,}\b", "id"),
+    (r"\b(?<=ID: )[0-9a-f]{8,}\b", "id"),
     (r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "id"),
     (r"\b\d+(?:\.\d+)?(?=\s?(?:ms|s|seconds?|minutes?)\b)", "number"),
     (r"(?<=\"duration\": )\d+(?:\.\d+)?|(?<=\"elapsed\": )\d+(?:\.\d+)?", "number"),
@@ -46,31 +48,21 @@ class Deviation:
     lines: tuple[str, ...] = ()
 
 
-def compare(recorded: Scenario, played: Scenario) -> list[Deviation]:
+def compare(recorded: Scenario, played: Scenario, guidance: Guidance) -> list[Deviation]:
     """All differences between the recording and the replay, in order."""
-    deviations = list(_of_turns("", recorded.turns, played.turns))
+    deviations = list(_of_turns("", recorded.turns, played.turns, guidance))
     pairs = zip_longest(recorded.subagents, played.subagents)
     for number, (then, now) in enumerate(pairs, 1):
-        where = f"subagent {number}, "
-        deviations += _of_turns(where, then.turns if then else [], now.turns if now else [])
+        before, after = (then.turns if then else []), (now.turns if now else [])
+        deviations += _of_turns(f"subagent {number}, ", before, after, guidance)
     return [*deviations, *_of_files(recorded, played)]
 
 
-_OF_THE_PERSON = frozenset(
-    f"reminder {name}"
-    for name in (
-        "instructions", "skills", "agents", "mini_prompts", "pins", "user_defined", "memories",
-    )
-)  # fmt: skip
-"""What comes from settings, trusted files and earlier conversations: a replay has those of its machine."""
-
-
-def _comparable(request: Sequence[str]) -> list[str]:
-    return [part for part in request if part not in _OF_THE_PERSON]
-
-
 def _of_turns(
-    whose: str, recorded: Sequence[RecordedTurn], played: Sequence[RecordedTurn]
+    whose: str,
+    recorded: Sequence[RecordedTurn],
+    played: Sequence[RecordedTurn],
+    guidance: Guidance,
 ) -> Iterator[Deviation]:
     for number, (then, now) in enumerate(zip_longest(recorded, played), 1):
         before, after = (then.steps if then else []), (now.steps if now else [])
@@ -79,15 +71,15 @@ def _of_turns(
             if step is None or again is None:
                 words = "was not reached" if again is None else "was not present"
                 yield Deviation("requests", where, words)
-            else:
-                yield from _of_step(where, step, again)
+                continue
+            requests = guidance.compared(step.request, again.request, subagent=bool(whose))
+            if requests[0] != requests[1]:
+                lines = _difference(*requests)
+                yield Deviation("requests", where, "the request is made up in another way", lines)
+            yield from _of_results(where, step, again)
 
 
-def _of_step(where: str, then: RecordedStep, now: RecordedStep) -> Iterator[Deviation]:
-    parts, again = _comparable(then.request), _comparable(now.request)
-    if parts != again:
-        lines = _difference(parts, again)
-        yield Deviation("requests", where, "the request is made up in another way", lines)
+def _of_results(where: str, then: RecordedStep, now: RecordedStep) -> Iterator[Deviation]:
     for result, again in zip_longest(then.results, now.results):
         if result is None or again is None:
             present = result or again

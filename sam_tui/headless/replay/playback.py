@@ -19,6 +19,7 @@ from sam_tui.core.ports.model import (
 )
 from sam_tui.core.ports.storage import ConversationStore
 from sam_tui.core.runtime import Runtime
+from sam_tui.headless.replay.guidance import restore
 from sam_tui.headless.replay.scenario import (
     LARGEST,
     Change,
@@ -102,12 +103,26 @@ class _SubagentSteps:
 
 
 class RecordedReplies:
-    """Answers questions as the person did then, and approvals as far as all of it lies in a folder."""
+    """Answers questions as the person did then, and approvals as far as all of it lies in a folder.
 
-    def __init__(self, scenario: Scenario, placeholders: PathPlaceholders, root: str) -> None:
+    ``everything`` gives the recorded answer to all others, too: to the very same question of the same
+    call, and for that once.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        placeholders: PathPlaceholders,
+        root: str,
+        *,
+        everything: bool = False,
+    ) -> None:
         self._root = os.path.realpath(root)
+        self._everything = everything
         self.not_repeated: list[str] = []
         """What was allowed then, and is not allowed by a replay, in words."""
+        self.repeated: list[str] = []
+        """What was allowed again though it is about more than the folder, in words."""
         self._answers = {a.call: placeholders.local(a.text) for a in scenario.answers}
         self._decided = {
             (d.call, d.operation, tuple(map(placeholders.local, d.targets))): d
@@ -127,8 +142,9 @@ class RecordedReplies:
             return Approval("deny", decided.comment)
         if request.targets and all(map(self._inside, request.targets)):
             return Approval("once", decided.comment)
-        self.not_repeated.append(f"{request.operation} {', '.join(request.targets)}")
-        return None
+        words = f"{request.operation} {', '.join(request.targets)}"
+        (self.repeated if self._everything else self.not_repeated).append(words)
+        return Approval("once", decided.comment) if self._everything else None
 
     def _inside(self, target: str) -> bool:
         return os.path.isabs(target) and os.path.realpath(target).startswith(self._root + os.sep)
@@ -184,17 +200,25 @@ def files_below(root: str) -> FilesByPath:
 
 
 async def play(
-    runtime: Runtime, scenario: Scenario, placeholders: PathPlaceholders
+    runtime: Runtime, scenario: Scenario, placeholders: PathPlaceholders, data: str
 ) -> tuple[Scenario, list[str]]:
-    """Play all turns; what came of it as a scenario, and what went wrong with turns, in words."""
+    """Play all turns; what came of it as a scenario, and what went wrong with turns, in words.
+
+    ``data`` is the runtime's data folder, which has nothing in it.
+    """
     root = runtime.workspace.root
     before = files_below(root)
     model = RecordedModel(scenario, placeholders)
     runtime.use_model(model)
     session = runtime.open_session()
+    choices = runtime.engine.requests.injectors.choices
+    for name, choice in scenario.reminders.items():
+        choices.choose(session.conversation, name, choice)
     faults: list[str] = []
     for number, turn in enumerate(scenario.turns):
         model.begin(number)
+        guidance = {name: placeholders.local(text) for name, text in turn.guidance.items()}
+        restore(runtime, session.conversation, guidance, data)
         try:
             finished = await session.run(placeholders.local(turn.prompt), model.joining)
         except SamError as error:

@@ -21,6 +21,7 @@ from sam_tui.core.messages import (
 from sam_tui.core.ports.files import FilesByPath, StoredFile
 from sam_tui.core.ports.policy import DecisionEntry
 from sam_tui.core.ports.storage import CallDisplay
+from sam_tui.core.prompt.reminders import ReminderChoice
 from sam_tui.core.verdict import Decision
 
 if TYPE_CHECKING:
@@ -32,6 +33,15 @@ LARGEST = 16_000_000
 """Bytes of a fixture."""
 Change = Callable[[str], str]
 _ASKING = "user_collaboration"
+_LINE = re.compile(r"^- (.+?): ", re.MULTILINE)
+FILES = {
+    "instructions": re.compile(r'^<fileInstructions of="([^"]*)">$', re.MULTILINE),
+    "skills": _LINE,
+    "agents": _LINE,
+}
+"""Reminders of files, and where they name each."""
+WORDS = ("pins", "mini_prompts", "user_defined")
+"""Reminders of words that a person set down beside the conversation: a recording has these words."""
 
 
 _STRICT: Any = {"extra": "forbid"}
@@ -78,11 +88,13 @@ class RecordedStep:
 
 @dataclass(slots=True, kw_only=True)
 class RecordedTurn:
-    """A prompt and the steps of its turn."""
+    """A prompt and the steps of its turn. ``guidance`` has the person's words that it was reminded of,
+    by the reminder's name."""
 
     __pydantic_config__: ClassVar[Any] = _STRICT
 
     prompt: str
+    guidance: dict[str, str] = field(default_factory=dict[str, str])
     steps: list[RecordedStep] = field(default_factory=list[RecordedStep])
 
 
@@ -146,7 +158,11 @@ class RecordedFile:
 
 @dataclass(slots=True, kw_only=True)
 class Scenario:
-    """A whole recording. ``changed`` are the files that were not as before at its end; None is gone."""
+    """A whole recording. ``changed`` are the files that were not as before at its end; None is gone.
+
+    ``believed`` names the files that were trusted to tell the model something, ``reminders`` what the
+    person chose for each.
+    """
 
     __pydantic_config__: ClassVar[Any] = _STRICT
 
@@ -159,6 +175,8 @@ class Scenario:
     answers: list[RecordedAnswer] = field(default_factory=list[RecordedAnswer])
     files: dict[str, RecordedFile] = field(default_factory=dict[str, RecordedFile])
     changed: dict[str, RecordedFile | None] = field(default_factory=dict[str, RecordedFile | None])
+    believed: list[str] = field(default_factory=list[str])
+    reminders: dict[str, ReminderChoice] = field(default_factory=dict[str, ReminderChoice])
 
 
 @cache
@@ -195,22 +213,32 @@ def numbered(messages: Iterable[Message], subagent: int = 0) -> Mapping[CallId, 
     return {call: f"{whose}call_{number}" for number, call in enumerate(ids, 1)}
 
 
+def _entries_of(reminder: ReminderMessage, change: Change) -> list[str]:
+    """How a recording names a reminder; one of files by each of them."""
+    entry = f"reminder {reminder.name}"
+    names = FILES[reminder.name].findall(reminder.text) if reminder.name in FILES else ()
+    return [f"{entry}: {change(name)}" for name in names] or [entry]
+
+
 def turns_of(
     messages: Iterable[Message], change: Change, numbers: Mapping[CallId, str]
 ) -> list[RecordedTurn]:
     """A conversation's messages by prompts and steps."""
     turns: list[RecordedTurn] = []
-    request, joined = list[str](), list[str]()
+    request, joined, guidance = list[str](), list[str](), dict[str, str]()
     for message in messages:
         match message:
             case UserMessage(text=text):
                 request.append("prompt")
                 if not turns or (turns[-1].steps and not turns[-1].steps[-1].calls):
-                    turns.append(RecordedTurn(prompt=change(text)))
+                    turns.append(RecordedTurn(prompt=change(text), guidance=guidance))
                 else:
                     joined.append(change(text))
+                guidance = {}
             case ReminderMessage(name=name):
-                request.append(f"reminder {name}")
+                request += _entries_of(message, change)
+                if name in WORDS:
+                    guidance[name] = change(message.text)
             case AssistantMessage() if turns:
                 calls = [
                     CallRecord(id=numbers[c.id], name=c.name, arguments=change(c.arguments))

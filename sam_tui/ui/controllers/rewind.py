@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sam_tui.core.errors import SamError
 from sam_tui.core.text.plain import printable
+from sam_tui.core.tooling.checkpoints import files_untouched
 from sam_tui.ui.controllers.context import Context, Option
 from sam_tui.ui.controllers.conversations import Conversations, age
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
@@ -187,13 +188,6 @@ def files_in_words(plan: "RewindPlan") -> str:
     counts = [f"{safe.count(fate)} {fate}" for fate in ("restored", "created", "deleted")]
     words = ", ".join(count for count in counts if not count.startswith("0 ")) or "nothing"
     return f"{words}; {len(plan.foreign)} left alone" if plan.foreign else words
-
-
-def files_untouched(plan: "RewindPlan") -> str:
-    """How many files stay as they are because only others changed them."""
-    if plan.untouched == 1:
-        return "1 file that only others changed stays as it is."
-    return f"{plan.untouched} files that only others changed stay as they are."
 
 
 def plan_in_words(plan: "RewindPlan", redact: Callable[[str], str]) -> str:

@@ -75,11 +75,15 @@ def import_command(**values: Any) -> int:
                 data = read_named(name, most=LARGEST)
             except UnusableFile as error:
                 raise UsageError(f"{name} {error}.") from error
-            document = runtime.conversation_files.read(data)
+            try:
+                document = runtime.conversation_files.read(data)
+            except UsageError as error:
+                raise UsageError(f"{name}: {error}", hint=error.hint) from error
             conversation = runtime.add_document(document)
             click.echo(conversation)
             note = f"{len(document.entries)} messages of {document.source}"
-            skipped = f", {document.skipped} lines could not be read" if document.skipped else ""
+            lines = "1 line" if document.skipped == 1 else f"{document.skipped} lines"
+            skipped = f", {lines} could not be read" if document.skipped else ""
             click.echo(terminal_safe(f"{name}: {note}{skipped}"), err=True)
     return 0
 

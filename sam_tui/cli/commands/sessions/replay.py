@@ -1,11 +1,12 @@
 """``sam-tui replay`` and ``sessions to-test``: recorded conversations played again, and as files."""
 
 import asyncio
+import hashlib
 import os
 import shutil
 import tempfile
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,15 @@ from sam_tui.cli.options import closing_runtime, conversation_of, open_runtime, 
 from sam_tui.cli.settings import data_dir_of
 from sam_tui.cli.streams import require_output
 from sam_tui.core.errors import UsageError
-from sam_tui.core.local_files.bounded import UnusableFile, read_named, write_named
+from sam_tui.core.local_files.bounded import UnusableFile, read_bounded, read_named, write_named
 from sam_tui.headless.output import terminal_safe
 
 if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
+    from sam_tui.core.ports.files import FilesByPath
     from sam_tui.core.runtime import Runtime
     from sam_tui.headless.replay.comparison import Deviation
+    from sam_tui.headless.replay.playback import RecordedReplies
     from sam_tui.headless.replay.scenario import (
         Change,
         PathPlaceholders,
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
         Scenario,
     )
 
+_MOST_TOLD = 1_000_000
+"""Bytes of a file that tells a model something."""
 DIFFERS = 4
 """The exit code of --check where something is not as it was."""
 
@@ -38,13 +43,18 @@ DIFFERS = 4
 @click.argument("recordings", metavar="ID|FILE", nargs=-1, required=True)
 @click.option("--check", is_flag=True, help="End with 4 where something is not as it was.")
 @click.option("--junit", metavar="FILE", help="Write the outcome there as JUnit XML.")
+@click.option(
+    "--allow-recorded",
+    is_flag=True,
+    help="Allow what was allowed then, outside of the scratch folder, too: for recordings that you know.",
+)
 @click.option("--keep", is_flag=True, help="Keep the scratch folders, and say where they are.")
 @place_options
 def replay_command(**values: Any) -> int:
     """Play recorded conversations again: recorded answers, real tools, a scratch copy of the folder.
 
     Told is what differs of requests, results and files. A FILE is one of “sessions to-test”. Nothing
-    outside of the scratch folder is allowed, whatever was allowed then.
+    outside of the scratch folder is allowed, whatever was allowed then, but with --allow-recorded.
     """
     from sam_tui.headless.replay.comparison import as_junit, as_text
 
@@ -52,7 +62,9 @@ def replay_command(**values: Any) -> int:
     played: list[tuple[str, Sequence[Deviation]]] = []
     for name in values["recordings"]:
         with _recording(name, values) as scenario:
-            deviations, notes = _play(scenario, keep=values["keep"])
+            deviations, notes = _play(
+                scenario, keep=values["keep"], everything=values["allow_recorded"]
+            )
         played.append((name, deviations))
         click.echo(terminal_safe(as_text(name, deviations)))
         for note in notes:
@@ -147,7 +159,18 @@ def _recorded(runtime: "Runtime", values: dict[str, Any], name: str, *, mask: bo
         answers=answers,
         files=files,
         changed=changed,
+        believed=_believed(runtime, before),
+        reminders=dict(runtime.engine.requests.injectors.choices.chosen(conversation)),
     )
+
+
+def _believed(runtime: "Runtime", before: "FilesByPath") -> list[str]:
+    """The files that tell a model something, and that the person trusts as they were then."""
+    from sam_tui.adapters.policy.recorded_trust import only_tells
+
+    return [
+        n for n, file in before.items() if only_tells(n) and runtime.trust.vouches(n, file.data)
+    ]
 
 
 def _decided_and_answered(
@@ -177,9 +200,12 @@ def _placeholders(workspace: str, data: str) -> "PathPlaceholders":
     return PathPlaceholders({home: "home", parent: "parent", data: "data", workspace: "workspace"})
 
 
-def _play(scenario: "Scenario", *, keep: bool) -> "tuple[list[Deviation], list[str]]":
+def _play(
+    scenario: "Scenario", *, keep: bool, everything: bool
+) -> "tuple[list[Deviation], list[str]]":
     """What is not as it was once a scenario was played in a folder of its own, and what else to say."""
     from sam_tui.headless.replay.comparison import compare
+    from sam_tui.headless.replay.guidance import Guidance, supplied_by
     from sam_tui.headless.replay.playback import RecordedReplies, lay_out, play
 
     with _scratch(keep=keep) as folder:
@@ -187,23 +213,53 @@ def _play(scenario: "Scenario", *, keep: bool) -> "tuple[list[Deviation], list[s
         os.mkdir(root)
         placeholders = _placeholders(root, data)
         lay_out(scenario, root, placeholders)
-        replies = RecordedReplies(scenario, placeholders, root)
+        replies = RecordedReplies(scenario, placeholders, root, everything=everything)
+        believed = _digests(root, scenario.believed)
         values = {
             "workspace": root, "data_dir": data, "mode": "ask", "network": "off",
             "sandbox": "default", "strict_mcp_config": True, "disallowed_tools": (), "offline": True,
+            "believed": believed,
         }  # fmt: skip
 
-        async def played() -> "tuple[Scenario, list[str]]":
+        async def played() -> "tuple[Scenario, list[str], Guidance]":
             runtime = open_runtime(values, responder=replies, program="sam-tui replay")
             try:
-                return await play(runtime, scenario, placeholders)
+                guidance = Guidance(scenario, supplied_by(runtime, believed))
+                return *await play(runtime, scenario, placeholders, data), guidance
             finally:
                 await runtime.close()
 
-        again, faults = asyncio.run(played())
-    notes = [*faults]
+        again, notes, guidance = asyncio.run(played())
+    deviations = compare(scenario, again, guidance)
+    notes = [*notes, *_of_replies(replies)]
+    if guidance.not_compared:
+        names = ", ".join(name.removeprefix("reminder ") for name in guidance.not_compared)
+        notes.append(
+            "reminders that are not compared (their source is not in the recording, or time decides):"
+            f" {names}"
+        )
+    return deviations, [*notes, f"kept: {folder}"] if keep else notes
+
+
+def _of_replies(replies: "RecordedReplies") -> list[str]:
+    """What was repeated of what was allowed then, and what was not, in words."""
+    notes = [f"was allowed then, and was again: {what}" for what in replies.repeated]
     notes += [f"was allowed then, and is not repeated: {what}" for what in replies.not_repeated]
-    return compare(scenario, again), [*notes, f"kept: {folder}"] if keep else notes
+    if replies.not_repeated:
+        notes.append("--allow-recorded repeats it: only for a recording that you know.")
+    return notes
+
+
+def _digests(root: str, names: "Sequence[str]") -> dict[str, str]:
+    """The files of a scratch copy that tell a model something, among those that were trusted."""
+    from sam_tui.adapters.policy.recorded_trust import only_tells
+
+    believed: dict[str, str] = {}
+    for name in filter(only_tells, names):
+        with suppress(UnusableFile):
+            data = read_bounded(os.path.join(root, name), most=_MOST_TOLD, root=root)
+            believed[name] = hashlib.sha256(data).hexdigest()
+    return believed
 
 
 @contextmanager

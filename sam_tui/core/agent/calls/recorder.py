@@ -35,8 +35,9 @@ class _Sent:
     model: str
     system: str
     tools_json: str
-    messages: Sequence[Message]
-    sizes: Sequence[int]
+    messages: list[Message]
+    ends: list[int]
+    """The bytes up to the end of each message."""
 
 
 class CallRecorder:
@@ -69,15 +70,18 @@ class CallRecorder:
         comparison."""
         before = self._sent.get(conversation)
         same = _same(before.messages, request.messages) if before else 0
-        sizes = [
-            *(before.sizes[:same] if before else ()),
-            *(_size(message) for message in request.messages[same:]),
-        ]
-        self._sent[conversation] = _Sent(
-            model, request.system, request.tools_json, list(request.messages), sizes
+        # The lists are those of the request before: most grow by two messages, and are long.
+        messages, ends = (
+            (before.messages, before.ends) if before else (list[Message](), list[int]())
         )
+        sent = len(messages)
+        del messages[same:], ends[same:]
+        for message in request.messages[same:]:
+            messages.append(message)
+            ends.append((ends[-1] if ends else 0) + _size(message))
+        self._sent[conversation] = _Sent(model, request.system, request.tools_json, messages, ends)
         head = len(request.system.encode("utf-8", "replace")) + len(request.tools_json)
-        size = head + sum(sizes)
+        size = head + (ends[-1] if ends else 0)
         if before is None:
             return SentPrefix(size)
         if before.model != model:
@@ -88,8 +92,8 @@ class CallRecorder:
             return SentPrefix(
                 size, 0, f"tools: {_other_tool(before.tools_json, request.tools_json)}"
             )
-        unchanged = head + sum(sizes[:same])
-        if same == len(before.messages):
+        unchanged = head + (ends[same - 1] if same else 0)
+        if same == sent:
             return SentPrefix(size, unchanged)
         return SentPrefix(size, unchanged, _block(request.messages, same))
 
@@ -184,6 +188,8 @@ def _words(delta: Delta) -> str:
 
 def _same(before: Sequence[Message], now: Sequence[Message]) -> int:
     """The number of equal messages at the beginning."""
+    if list(now[: len(before)]) == before:
+        return len(before)
     for index, (old, new) in enumerate(zip(before, now, strict=False)):
         if old is not new and old != new:
             return index

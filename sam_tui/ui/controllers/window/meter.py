@@ -77,7 +77,14 @@ def context_in_words(runtime: "Runtime", session: "Session") -> str:
     window = runtime.engine.room.context(model) if model is not None else None
     parts = context_parts(requests.system, requests.tools_json, session.messages)
     used = sum(part.tokens for part in parts)
-    lines = [f"{used:>9,}  tokens in all, estimated at four bytes each"]
+    lines = [f"{used:>9,}  tokens in all, estimated at four bytes each, as are the parts below"]
+    counted = [c.usage for c in runtime.calls.calls(session.conversation) if c.usage.input_tokens]
+    if counted:
+        sent, answered = counted[-1].input_tokens, counted[-1].output_tokens
+        last = (
+            f"tokens of the last request, and {answered:,} of its answer, as the provider counted"
+        )
+        lines.insert(0, f"{sent:>9,}  {last}")
     if window:
         lines.append(
             f"{window:>9,}  tokens that {model.name if model else ''} takes: {used / window:.0%}"
