@@ -11,11 +11,25 @@ import pytest
 from tests.cli.conftest import Command
 
 FILES = (
-    ".sam/policy.toml", ".sam/settings.toml", ".sam/hooks.json", ".sam/bundles.json",
-    ".sam/prompts/system/x.md", ".sam/skills/x/SKILL.md", ".sam/workflows/x.md", ".sam/personas/x.md",
-    ".sam/commands/x.md", ".sam/agents/x.md", ".agents/skills/y/SKILL.md", ".claude/commands/x.md",
-    ".claude/agents/x.md", ".claude/rules/x.md", ".mcp.json", "AGENTS.md", "CLAUDE.md",
-    "below/AGENTS.md", ".github/copilot-instructions.md",
+    ".sam/policy.toml",
+    ".sam/settings.toml",
+    ".sam/hooks.json",
+    ".sam/bundles.json",
+    ".sam/prompts/system/x.md",
+    ".sam/skills/x/SKILL.md",
+    ".sam/workflows/x.md",
+    ".sam/personas/x.md",
+    ".sam/commands/x.md",
+    ".sam/agents/x.md",
+    ".agents/skills/y/SKILL.md",
+    ".claude/commands/x.md",
+    ".claude/agents/x.md",
+    ".claude/rules/x.md",
+    ".mcp.json",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "below/AGENTS.md",
+    ".github/copilot-instructions.md",
 )
 FOLDERS = (
     (".sam", ".agents", ".github", ".claude", ".git"),
@@ -41,7 +55,9 @@ def _socket(path: Path) -> None:
 
 def _bomb(path: Path) -> None:
     """YAML of which each line is nine times the one before."""
-    rows = [f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 9)}]" for n in range(9)]
+    rows = [
+        f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join(['*' + chr(97 + n)] * 9)}]" for n in range(9)
+    ]
     front = "\n".join(("---", "a: &a [x]", *rows, "name: x", "description: b", "---", "x"))
     path.write_text(front, "utf-8")
 
