@@ -249,8 +249,8 @@ class WatchedPlaces:
         return any(_content(path) == content for path in higher(real, self.root_of(real)))
 
     def is_copy(self, real: str) -> bool:
-        """Whether a run made this place like one above it, and it is so still: without it nothing is allowed
-        that was not before."""
+        """Whether a run made this place like one above it, and it is so still: without it no more is
+        allowed than before."""
         content = _content(real)
         return content is not None and (real, digest_of(content)) in self._copies
 
