@@ -12,7 +12,7 @@ from sam_tui.adapters.policy.saved_rules import FileLedger
 from sam_tui.adapters.storage import Storage, open_storage
 from sam_tui.adapters.terminal.sandbox.kernel.calls import ProcessMemory
 from sam_tui.adapters.terminal.sandbox.network.allowed_hosts import Reach
-from sam_tui.adapters.terminal.sandbox.supervised.places import RemoteAddresses
+from sam_tui.adapters.terminal.sandbox.supervised.places import PlaceHistory
 from sam_tui.adapters.terminal.sandbox.supervised.run import OutsideWish, RunTerms, Watch
 from sam_tui.adapters.web.allowance import Allowance, Allowances
 from sam_tui.core.agent.retry import COOLING_SECONDS, FallbackModel
@@ -101,7 +101,7 @@ def what_other_programs_are_told_of_it(folder: Path) -> Callable[[], bool]:
 
 def an_answer_in_the_supervisor(_: Path) -> Callable[[], bool]:
     terms = RunTerms(1, (), (), (), (), True, 7, {})
-    watch = Watch(terms, ProcessMemory(), lambda _: None, RemoteAddresses())
+    watch = Watch(terms, ProcessMemory(), lambda _: None, PlaceHistory())
     wish, heard = OutsideWish("write", "/etc/x"), list[bool]()
     watch.decide({}, wish, heard.append)
     watch.answer(1, allowed=True, seconds=MINUTES)

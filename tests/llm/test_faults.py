@@ -205,6 +205,28 @@ async def test_what_never_ends_is_broken_off_at_the_limit(stage: Stage, kind: st
     assert stage.server.sent < 2**25  # what the system's buffers hold, and not what there is
 
 
+SHORT_LINES: Mapping[str, tuple[bytes, bool]] = {
+    "comments": (b":\n\n", True),
+    "empty lines": (b"\n", True),
+    "events that say nothing": (b"data: {}\n\n", False),
+    "names of events": (b"event: x\n\n", False),
+}
+
+
+@pytest.mark.requirement("model:answer-limits")
+@pytest.mark.parametrize("kind", SHORT_LINES)
+async def test_lines_that_say_nothing_cost_no_time_or_are_counted(stage: Stage, kind: str) -> None:
+    line, whole = SHORT_LINES[kind]
+    model = stage.open(Reply(raw=line * 1000 + WORDS + STOP + DONE))
+    narrow = replace(request(), limits=NARROW)
+    if whole:
+        assert (await answer(model, narrow)).text == "Half"
+    else:
+        with pytest.raises(errors.AnswerTooLarge, match="more than 625 lines"):
+            await answer(model, narrow)
+    await model.close()
+
+
 @pytest.mark.requirement("model:faults")
 async def test_a_server_that_only_ever_says_that_it_will_answer_is_silent(
     monkeypatch: pytest.MonkeyPatch,

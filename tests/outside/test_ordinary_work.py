@@ -90,8 +90,13 @@ const hook = '#!/usr/bin/env sh\\n. "$(dirname "$0")/h"'
 fs.writeFileSync(".husky/_/pre-commit", hook, { mode: 0o755 })
 execFileSync("git", ["config", "core.hooksPath", ".husky/_"])
 """
+CARRIED = (
+    "README", "vercel.json", "netlify.toml", ".bazelrc", ".npmrc", ".mcp.json", "AGENTS.md",
+    ".github/workflows/ci.yml", ".vscode/tasks.json", ".pre-commit-config.yaml", ".husky/pre-commit",
+)  # fmt: skip
+"""What a repository has in every version: most of it later runs or instructs."""
 FILES = {
-    "git": {"README": "plain\n"},
+    "git": dict.fromkeys(CARRIED, "plain\n"),
     "node": {"server.js": SERVER, ".env": "WORD=spoken\n"},
     "npm": {
         "package.json": json.dumps({

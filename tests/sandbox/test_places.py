@@ -243,6 +243,22 @@ async def test_ordinary_work_raises_no_question(run: Run, worked_on: Path, name:
     assert (result.exit_code, person.asked, result.refused) == (0, [], ()), result.output
 
 
+@pytest.mark.requirement("sandbox:places-quiet")
+async def test_what_forbids_something_is_removed_unasked_only_where_a_command_copied_it_from_above(
+    run: Run, worked_on: Path
+) -> None:
+    for folder in (worked_on, worked_on / "mine"):
+        folder.mkdir(exist_ok=True)
+        (folder / ".mcp.json").write_text("{}\n")
+    person = Person()
+    result = await run(
+        "mkdir w; cp .mcp.json w; rm w/.mcp.json; cp .mcp.json w; rm -r w; rm mine/.mcp.json",
+        ask=person,
+    )
+    assert [access.path for access in person.asked] == [str(worked_on / "mine/.mcp.json")]
+    assert (worked_on / "mine/.mcp.json").exists() and not (worked_on / "w").exists(), result
+
+
 @pytest.mark.requirement("sandbox:places")
 async def test_what_the_person_agrees_to_is_placed_exactly_and_other_content_asks_anew(
     run: Run, repository: Path

@@ -29,6 +29,8 @@ MEGABYTES = 1024**2
 LIMITS = CommandLimits(512 * MEGABYTES, 40, 2 * MEGABYTES, 64, 400 * MEGABYTES)
 # Doubles eight times: where nothing held it there would be 512 processes, and they end by themselves.
 BOMB = "f() { [ $1 -gt 7 ] || { f $(($1 + 1)) & f $(($1 + 1)) & sleep 20; }; }; f 0; sleep 20"
+# Each process begins two and ends, as fast as it can; where nothing held it for two seconds at most.
+FAST_BOMB = "f() { [ $SECONDS -gt 1 ] || f | f & }; f; sleep 20"
 DETACHED_BOMB = "for i in $(seq 60); do setsid sleep 20 & done; sleep 20"
 
 
@@ -81,7 +83,7 @@ async def test_a_command_fails_at_its_limit_and_the_limit_is_named(
 
 @pytest.mark.requirement("terminal:limits")
 @pytest.mark.parametrize("confined", [True, False])
-@pytest.mark.parametrize("bomb", [BOMB, DETACHED_BOMB], ids=["one-session", "many-sessions"])
+@pytest.mark.parametrize("bomb", [BOMB, FAST_BOMB, DETACHED_BOMB])
 async def test_a_command_with_too_many_processes_is_ended_with_all_of_them(
     limited: Run, bomb: str, confined: bool
 ) -> None:

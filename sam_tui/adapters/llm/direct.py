@@ -14,6 +14,7 @@ from sam_tui.adapters.llm.litellm_model import known_cost
 from sam_tui.adapters.llm.read_pace import ReadPace, paced
 from sam_tui.adapters.llm.response_bytes import (
     BEGINNING,
+    EventLines,
     EventParser,
     Intake,
     may_begin_events,
@@ -151,6 +152,7 @@ class _Answer:
         self._endpoint = endpoint
         self._reader = ChunkReader(endpoint.dialect.owner)
         self._intake = Intake(limits, endpoint.source.where)
+        self._lines = EventLines(limits, endpoint.source.where)
         self._parser = EventParser()
         self._plain = False
         self._fields_only = False
@@ -199,7 +201,7 @@ class _Answer:
             self._body.append(lines)
             return []
         self._note_beginning(lines)
-        return self._events_of(self._parser.feed(lines))
+        return self._events_of(self._parser.feed(self._lines.take(lines)))
 
     def _note_beginning(self, lines: bytes) -> None:
         if not self._events:

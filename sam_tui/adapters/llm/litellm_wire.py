@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from sam_tui import http_library
 from sam_tui.adapters.llm.deltas import ThinkTags, plausible, read_finish
 from sam_tui.adapters.llm.failures import ProviderRefusal, read_error, read_refusal
-from sam_tui.adapters.llm.response_bytes import BEGINNING, Intake, may_begin_events, require_plain
+from sam_tui.adapters.llm.response_bytes import (
+    BEGINNING,
+    EventLines,
+    Intake,
+    may_begin_events,
+    require_plain,
+)
 from sam_tui.adapters.llm.wire import OWNER
 from sam_tui.core.errors import ModelCut, ModelError, ModelRejected
 from sam_tui.core.ports.model import AnswerLimits, CallDelta, Delta, OpaqueDelta, ReasoningDelta
@@ -191,8 +197,12 @@ class LiteLLMWire:
                 self._note(events)
                 yield events
                 return
+            events_only = EventLines(self._limits, self._where)
             async for data in stream:
-                for lines in _portions(intake.take(data)):
+                whole = intake.take(data)
+                if self._refused is None and kind.startswith("text/"):
+                    whole = events_only.take(whole)
+                for lines in _portions(whole):
                     self._note(lines)
                     yield lines
                     await asyncio.sleep(0)

@@ -1,6 +1,7 @@
 """The bytes of one response: counted, mended, in lines and server-sent events (HTML standard, 9.2.6)."""
 
 import json
+import re
 from collections.abc import Mapping
 
 from sam_tui.core.errors import AnswerTooLarge, ModelRejected
@@ -141,6 +142,35 @@ class Intake:
                 f"{self._where} sent a piece of more than {self._limits.size:,} bytes.",
                 setting="answer_bytes",
             )
+
+
+LINE_BYTES = 32
+"""Bytes that an answer may have for one line of its events: who reads one needs time for each."""
+_COMMENT = re.compile(rb"(?<![^\n]):[^\r\n]*\r?\n")
+_EMPTY = re.compile(rb"\n(?:\r?\n){2,}")
+
+
+class EventLines:
+    """Takes the whole lines of an event stream, leaves out those that say nothing, and counts the rest.
+
+    A comment, or one more empty line, costs the server a byte or two and a slow reader much.
+    """
+
+    def __init__(self, limits: AnswerLimits, where: str) -> None:
+        self._most = limits.size // LINE_BYTES
+        self._where = where
+        self._count = 0
+
+    def take(self, lines: bytes) -> bytes:
+        """The lines that say something. Raises ``AnswerTooLarge``."""
+        lines = _EMPTY.sub(b"\n\n", _COMMENT.sub(b"", lines))
+        self._count += lines.count(b"\n") + lines.count(b"\r") - lines.count(b"\r\n")
+        if self._count > self._most:
+            raise AnswerTooLarge(
+                f"{self._where} sent more than {self._most:,} lines for one answer.",
+                setting="answer_bytes",
+            )
+        return lines
 
 
 def require_plain(headers: Mapping[str, str], where: str) -> None:

@@ -290,10 +290,11 @@ def _names(folder: str, nested: Iterable[str]) -> Iterator[str]:
     yield from FILES
     yield from nested
     for top in FOLDERS:
-        if os.path.islink(os.path.join(folder, top)):
+        path = os.path.join(folder, top)
+        if os.path.islink(path) or (os.path.lexists(path) and not os.path.isdir(path)):
             yield top
             continue
-        for parent, folders, files in os.walk(os.path.join(folder, top)):
+        for parent, folders, files in os.walk(path):
             folders.sort()
             linked = [name for name in folders if os.path.islink(os.path.join(parent, name))]
             for name in sorted((*files, *linked)):

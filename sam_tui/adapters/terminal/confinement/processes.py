@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 from sam_tui.adapters.terminal.confinement.run import ConfinedRun
 from sam_tui.adapters.terminal.processes.ends import SharedLook, Stages, all_ended, end_session
 from sam_tui.adapters.terminal.sandbox.detached import start_detached
-from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
+from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE, READY
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import tasks_of_the_system
 from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     GRACE,
@@ -87,6 +87,7 @@ def _size(count: int) -> str:
 _Seen = TypeVar("_Seen")
 _MOST_LOOKS = 50
 _MODULE = "sam_tui.adapters.terminal.sandbox.leftovers"
+_SECONDS_TO_START = 5.0
 
 
 class Tracking:
@@ -126,15 +127,27 @@ class Tracking:
         for _ in range(2):
             try:
                 if self._control is None:
-                    self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-                    with theirs:
-                        start_detached(_MODULE, theirs)
-                    self._control.send(json.dumps({"mark": self._mark}).encode())
+                    self._control = self._start()
                 self._control.send(json.dumps(message).encode())
             except (OSError, subprocess.SubprocessError):
                 self.close()  # it died, and another one is started
             else:
                 return
+
+    def _start(self) -> socket.socket:
+        """Start that process. It is waited for: what multiplies at once would leave it no time to begin."""
+        control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            start_detached(_MODULE, theirs)
+        try:
+            control.send(json.dumps({"mark": self._mark}).encode())
+            control.settimeout(_SECONDS_TO_START)
+            control.recv(len(READY))
+            control.settimeout(None)
+        except OSError:
+            control.close()
+            raise
+        return control
 
     def exceeded(self, session: int) -> set[str]:
         """The limits for which the run whose shell led that session was ended."""

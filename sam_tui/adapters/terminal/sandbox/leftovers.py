@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 
-from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE
+from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE, READY
 from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import COUNT_SECONDS, system_amounts
 from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     GRACE,
@@ -101,6 +101,9 @@ def main() -> None:
     os.chdir("/")
     for number in (signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
-    tracker = watch(socket.socket(fileno=int(sys.argv[-1])))
+    control = socket.socket(fileno=int(sys.argv[-1]))
+    with suppress(OSError):
+        control.send(READY)
+    tracker = watch(control)
     if tracker is not None:
         tracker.end(grace=GRACE)

@@ -36,7 +36,7 @@ from sam_tui.adapters.terminal.sandbox.network.datagrams import Messages
 from sam_tui.adapters.terminal.sandbox.supervised.caller import own_rights
 from sam_tui.adapters.terminal.sandbox.supervised.free_reads import Reads
 from sam_tui.adapters.terminal.sandbox.supervised.own_objects import Own
-from sam_tui.adapters.terminal.sandbox.supervised.places import RemoteAddresses
+from sam_tui.adapters.terminal.sandbox.supervised.places import PlaceHistory
 from sam_tui.adapters.terminal.sandbox.supervised.processes import GRACE, ProcessTracker
 from sam_tui.adapters.terminal.sandbox.supervised.run import RunTerms, Watch
 
@@ -54,7 +54,7 @@ class Supervisor:
         self._control = control
         self._unsent: deque[bytes] = deque()
         self._memory = ProcessMemory()
-        self._remotes = RemoteAddresses()
+        self._places = PlaceHistory()
         self._poll = select.epoll()
         self._enrolling: dict[int, tuple[socket.socket, Watch]] = {}
         self._listening: dict[int, Watch] = {}
@@ -167,7 +167,7 @@ class Supervisor:
             message["landlock"],
             message["limits"],
         )
-        watch = Watch(terms, self._memory, self._tell, self._remotes)
+        watch = Watch(terms, self._memory, self._tell, self._places)
         watch.names = self._names
         watch.datagram_sockets = self._messages.inodes
         watch.reads = Reads.of(message)

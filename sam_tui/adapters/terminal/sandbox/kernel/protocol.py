@@ -2,6 +2,8 @@
 
 MESSAGE = 256 * 1024
 """Bytes of a message at most."""
+READY = b"R"
+"""The process that ends what outlives the program watches from now on."""
 LISTENING = b"L"
 """A starting command hands over its listener."""
 GO = b"G"

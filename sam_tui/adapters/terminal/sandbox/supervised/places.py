@@ -4,7 +4,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sam_tui.adapters.terminal.sandbox.supervised import file_calls
 from sam_tui.adapters.terminal.sandbox.supervised.caller import Target
@@ -166,20 +166,30 @@ class RemoteAddresses:
         return tuple(path for path in self._by_path if path.startswith(f"{folder}/"))
 
 
+@dataclass(frozen=True, slots=True)
+class PlaceHistory:
+    """What all runs of a program know together. ``copies`` are the paths and digests of places that a run
+    made like the same place in a folder above."""
+
+    remotes: RemoteAddresses = field(default_factory=RemoteAddresses)
+    copies: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+
+
 class WatchedPlaces:
     """The places of one run. ``watched`` are folders whose changes the supervisor makes; not those
-    ``free`` or ``content`` below them. ``remotes`` is what all runs know together."""
+    ``free`` or ``content`` below them."""
 
     def __init__(
         self,
         watched: Sequence[str],
         free: Sequence[str],
         unwritable: Sequence[str],
-        remotes: RemoteAddresses,
+        history: PlaceHistory,
     ) -> None:
-        self.remotes = remotes
+        self.remotes = history.remotes
+        self._copies = history.copies
         for root in watched:
-            remotes.note(f"{root}/.git/config")
+            self.remotes.note(f"{root}/.git/config")
         self._roots = tuple(sorted(watched, key=len, reverse=True))
         self._free = tuple(f"{path.rstrip('/')}/" for path in (*free, *unwritable))
         self._below = tuple(f"{root.rstrip('/')}/" for root in self._roots)
@@ -225,7 +235,7 @@ class WatchedPlaces:
         before = _content(real)
         if (real, digest_of(after)) in self._stood:
             return None
-        if any(_content(path) == after for path in higher(real, self.root_of(real))):
+        if self._is_above(real, after):
             return None
         self.remotes.note(real)
         leads = self.remotes.of(real)
@@ -233,6 +243,16 @@ class WatchedPlaces:
         if kind.grammar == "git head" and before is None:
             return self._founded(os.path.dirname(real))
         return change_of(why, before, after) if why else None
+
+    def _is_above(self, real: str, content: bytes) -> bool:
+        """Whether the same place in a folder above has this content."""
+        return any(_content(path) == content for path in higher(real, self.root_of(real)))
+
+    def is_copy(self, real: str) -> bool:
+        """Whether a run made this place like one above it, and it is so still: without it no more is
+        allowed than before."""
+        content = _content(real)
+        return content is not None and (real, digest_of(content)) in self._copies
 
     def _founded(self, folder: str) -> PlaceChange | None:
         """The change that making this folder a repository would be, by the files in it."""
@@ -244,7 +264,7 @@ class WatchedPlaces:
             content = _content(path)
             if os.path.islink(path) or content is None:
                 return change_of(f"{path} would be git's own", None, b"")
-            if any(_content(other) == content for other in higher(path, self.root_of(path))):
+            if self._is_above(path, content):
                 continue
             if why := reason(named, path, None, content, roots=self._roots):
                 return change_of(why, None, content)
@@ -253,6 +273,9 @@ class WatchedPlaces:
     def put(self, real: str, kind: Place, after: bytes, mode: int) -> None:
         """Make exactly this the content of a place. Raises OSError."""
         self.leaves(real)
+        made = kind.removal and not os.path.lexists(real) and len(self._copies) < _MOST_STOOD
+        if made and self._is_above(real, after):
+            self._copies.add((real, digest_of(after)))
         if kind.grammar == "git head" and not os.path.lexists(real):
             for path in founding(os.path.dirname(real)):
                 file_calls.put_file(

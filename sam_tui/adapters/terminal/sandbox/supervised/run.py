@@ -19,7 +19,7 @@ from sam_tui.adapters.terminal.sandbox.supervised.own_objects import Own
 from sam_tui.adapters.terminal.sandbox.supervised.places import (
     Inside,
     PlaceChange,
-    RemoteAddresses,
+    PlaceHistory,
     WatchedPlaces,
 )
 from sam_tui.adapters.terminal.sandbox.supervised.processes import ProcessTracker
@@ -96,7 +96,7 @@ class Watch:
         terms: RunTerms,
         memory: ProcessMemory,
         publish: Callable[[Mapping[str, object]], None],
-        remotes: RemoteAddresses,
+        history: PlaceHistory,
     ):
         self.number = terms.number
         self.inside = Inside(terms.roots, terms.kept)
@@ -104,7 +104,7 @@ class Watch:
         whole = [path for root in free for path in carved(root, terms.kept)]
         self.granted = Inside(whole, terms.kept)
         """What of it the kernel lets through; the supervisor opens the rest itself."""
-        self.later_run = WatchedPlaces(terms.watched, free, terms.kept, remotes)
+        self.later_run = WatchedPlaces(terms.watched, free, terms.kept, history)
         self.devices = frozenset(terms.devices)
         self.created = Own()
         self.asking = terms.asking
