@@ -150,6 +150,8 @@ _moment = {"collecting": True}
 
 def _guard(event: str, arguments: tuple[object, ...]) -> None:
     """Refuse every look-up and connection that would leave the machine; see what tests start too early."""
+    if preloaded.is_forked():
+        return
     if event in _STARTS and _moment["collecting"]:
         _starts.append("".join(traceback.format_stack(limit=30)))
     if event == "socket.getaddrinfo":

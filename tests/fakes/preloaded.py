@@ -30,6 +30,10 @@ import time
 from collections.abc import Callable, Generator
 from typing import Any, NoReturn, TextIO
 
+from sam_tui import signals
+from tests.fakes import databases
+from tests.fakes.memory import collapse, show
+
 COMMAND = [sys.executable, "-P", "-m", "sam_tui"]
 SCRIPT = [sys.executable, "-P", "-X", "preloaded", "-c"]
 """What a text of Python follows that may be run where the program is imported already."""
@@ -38,12 +42,12 @@ APART = ["/bin/sh", "-c", '"$@" &', "sh", sys.executable, "-I", "-S", "-c"]
 AT_START = ("PYTHON", "LC_", "LANG", "TEXTUAL", "LITELLM", "LD_", "MALLOC_")
 """Variables that count while Python starts or a package is imported."""
 LATER = ("sam_tui.ui", "sam_tui.__main__", "sam_tui.demo.sample", "sam_tui.adapters.llm.litellm")
-"""What a process imports itself: it draws, or takes seconds, and few tests need it."""
+"""What a process imports itself that is forked of no worker's: it draws, or takes seconds."""
 STARTING = [[*COMMAND, name] for name in ("fleet", "worker")]
 """Commands that start the program themselves: each has a process of its own that is ready."""
-_MESSAGE, _HUGE_PAGE = 1 << 18, 2 << 20
-_COLLAPSE, _SUBREAPER = 25, 36
-"""``MADV_COLLAPSE`` of Linux 6.1; ``PR_SET_CHILD_SUBREAPER``."""
+_MESSAGE = 1 << 18
+_SUBREAPER = 36
+"""``PR_SET_CHILD_SUBREAPER``."""
 _Popen = subprocess.Popen
 _EXECUTE, _CLOSE = "_execute_child", "_close_pipe_fds"
 _PLACES = inspect.getfullargspec(getattr(_Popen, _EXECUTE)).args[1:]  # the parameters' names
@@ -181,6 +185,7 @@ class Neighbour:
 
 
 _servers: list[Server | Neighbour] = []
+_served: list[socket.socket] = []
 
 
 def _server() -> Server | Neighbour:
@@ -217,7 +222,7 @@ def close() -> None:
 # ---- the process that is ready
 
 
-def _preload() -> None:
+def preload() -> None:
     """Import what a process of the program could import, but for ``LATER``."""
     waiting = ["sam_tui", "sam_tools", "sam_reminders", "sam_tui.__main__"]
     while waiting:
@@ -230,20 +235,7 @@ def _preload() -> None:
         ).close()
     gc.collect()
     gc.freeze()
-    _collapse()
-
-
-def _collapse() -> None:
-    """Have what was imported lie in huge pages, if possible: a fork copies an entry for each page."""
-    advise = ctypes.CDLL(None).madvise
-    advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    with open("/proc/self/maps", encoding="utf-8") as maps:
-        places = [line.split() for line in maps]
-    for addresses, rights, *rest in places:
-        if rights == "rw-p" and rest[3:] in ([], ["[heap]"]):
-            first, end = (int(address, 16) for address in addresses.split("-"))
-            for page in range(-(-first // _HUGE_PAGE), end // _HUGE_PAGE):
-                advise(page * _HUGE_PAGE, _HUGE_PAGE, _COLLAPSE)
+    collapse()
 
 
 def _serve(control: socket.socket) -> dict[str, Any]:
@@ -273,6 +265,34 @@ def _serve(control: socket.socket) -> dict[str, Any]:
         os.write(answers, str(new).encode())
         for descriptor in (*descriptors, answers):
             os.close(descriptor)
+
+
+def serve_apart(path: list[str], streams: list[int]) -> None:
+    """Fork what a worker's programs are forked of, which takes back what the tests changed in it.
+
+    For a process that has imported both. ``path`` is where a program looks for modules, ``streams`` are
+    the worker's.
+    """
+    served = _branch()
+    if served is None:
+        return
+    _served.append(served)
+    for stream in streams:
+        os.close(stream)
+    sys.path[:] = path
+    subprocess.Popen = _Popen
+    databases.uninstall()
+    for number in signal.valid_signals():
+        if signals.ignored(number):
+            signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.enable()
+    run(_become(_serve(served)))
+
+
+def is_forked() -> bool:
+    """Whether this process is no test's, though it was forked from one that has imported the tests."""
+    return bool(_served)
 
 
 def _branch() -> socket.socket | None:
@@ -329,15 +349,6 @@ def _fork(*, leads: bool) -> int | None:
     return new or None
 
 
-def _show(words: list[str]) -> None:
-    """Have these words be the command line that others see, as far as there is room."""
-    fields = pathlib.Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2].split()
-    first, end = (int(field) for field in fields[45:47])  # arg_start and arg_end of proc(5)
-    ctypes.memmove(
-        first, "\0".join(words).encode()[: end - first].ljust(end - first, b"\0"), end - first
-    )
-
-
 def _become(wanted: dict[str, Any]) -> Callable[[], object]:
     """Be the process that was wanted: its folder, environment, arguments and streams; its program."""
     os.umask(wanted["umask"])
@@ -356,7 +367,7 @@ def _become(wanted: dict[str, Any]) -> Callable[[], object]:
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     words = wanted["words"]
-    _show(words)
+    show(words)
     for way in (SCRIPT, APART):
         if _is(words, way):
             sys.argv = ["-c", *words[len(way) + 1 :]]
@@ -391,7 +402,7 @@ def run(program: Callable[[], object]) -> NoReturn:
 def main() -> None:
     """Wait for what is wanted, and be that."""
     with socket.socket(fileno=int(sys.argv[1])) as control:
-        _preload()
+        preload()
         program = _become(_serve(control))
     run(program)
 
