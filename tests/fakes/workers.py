@@ -153,9 +153,9 @@ class ForkServer:
                 worker.line.close()
             self._listener.close()
             line.close()
-            from tests.fakes import preloaded
+            from tests.fakes import program_server
 
-            preloaded.serve_apart(self._path, streams)
+            program_server.serve_apart(self._path, streams)
             return _become(message.decode(), streams)
         for stream in streams:
             os.close(stream)
@@ -182,7 +182,7 @@ def _import_tests(arguments: list[str]) -> Callable[[], object]:
     import pytest
     from _pytest.config import _prepareconfig  # pyright: ignore[reportPrivateUsage]
 
-    from tests.fakes import preloaded
+    from tests.fakes import program_server
 
     class ModulesAlone:
         """Modules are imported, but what they hold is not looked at."""
@@ -200,7 +200,7 @@ def _import_tests(arguments: list[str]) -> Callable[[], object]:
         config.hook.pytest_sessionstart(session=session)
         with suppress(pytest.UsageError):
             session.perform_collect()
-        preloaded.preload()  # beside the plugins of pytest, which would warn of those it finds loaded
+        program_server.preload()  # beside the plugins of pytest, which would warn of those it finds loaded
     sys.meta_path[:] = before  # filters and hooks of imports are each worker's own
     return config._ensure_unconfigure  # pyright: ignore[reportPrivateUsage]
 
@@ -245,9 +245,9 @@ def main() -> None:
     if program is None:
         at_end()
         return
-    from tests.fakes import preloaded
+    from tests.fakes import program_server
 
-    preloaded.run(program)
+    program_server.run(program)
 
 
 if __name__ == "__main__":
