@@ -27,8 +27,10 @@ SCRIPT = [sys.executable, "-P", "-X", "preloaded", "-c"]
 """What a text of Python follows that may be run where the program is imported already."""
 APART = ["/bin/sh", "-c", '"$@" &', "sh", sys.executable, "-I", "-S", "-c"]
 """What a part of the program starts with that shall be nobody's child: see ``sandbox/detached.py``."""
-AT_START = ("PYTHON", "LC_", "LANG", "TEXTUAL", "LITELLM", "LD_", "MALLOC_")
-"""Variables that count while Python starts or a package is imported."""
+AT_START = ("PYTHON", "LANGUAGE", "TEXTUAL", "LITELLM", "LD_", "MALLOC_")
+"""Variables that count while Python starts or a package is imported, beside those of the encoding."""
+ENCODING = ("LC_ALL", "LC_CTYPE", "LANG")
+"""The first of these that is set says what it is (setlocale(3))."""
 MESSAGE = 1 << 18
 _SUBREAPER = 36
 """``PR_SET_CHILD_SUBREAPER``."""
@@ -95,7 +97,9 @@ def is_one(words: list[Any], *ways: list[str]) -> bool:
 
 def _at_start(environment: Any) -> dict[str, str]:
     decoded = {os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()}
-    return {name: value for name, value in decoded.items() if name.startswith(AT_START)}
+    encoding = next(filter(None, map(decoded.get, ENCODING)), "")
+    named = {name: value for name, value in decoded.items() if name.startswith(AT_START)}
+    return named | {"encoding": encoding}
 
 
 class Server:
