@@ -194,6 +194,11 @@ def install() -> None:
         subprocess.Popen = PreloadedPopen
 
 
+def is_installed() -> bool:
+    """Whether it is so."""
+    return subprocess.Popen is PreloadedPopen
+
+
 def uninstall() -> None:
     """Have the program be started as ever."""
     subprocess.Popen = _Popen

@@ -27,6 +27,8 @@ LATER = ("sam_tui.ui", "sam_tui.__main__", "sam_tui.demo.sample", "sam_tui.adapt
 FLEET = [[*preloaded.COMMAND, name] for name in ("fleet", "worker")]
 SERVING = [[*preloaded.COMMAND, "serve"]]
 """Commands that start the program themselves: each has a process of its own that is ready."""
+_THRESHOLDS = gc.get_threshold()
+"""How often Python looks for garbage by itself; tests are imported later."""
 _served: list[socket.socket] = []
 
 
@@ -95,6 +97,7 @@ def serve_apart(path: list[str], streams: list[int]) -> None:
         if signals.ignored(number):
             signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.set_threshold(*_THRESHOLDS)
     gc.enable()
     run(_become(_serve(served)))
 

@@ -153,9 +153,10 @@ class ForkServer:
                 worker.line.close()
             self._listener.close()
             line.close()
-            from tests.fakes import program_server
+            from tests.fakes import preloaded, program_server
 
-            program_server.serve_apart(self._path, streams)
+            if preloaded.is_installed():
+                program_server.serve_apart(self._path, streams)
             return _become(message.decode(), streams)
         for stream in streams:
             os.close(stream)
@@ -182,7 +183,7 @@ def _import_tests(arguments: list[str]) -> Callable[[], object]:
     import pytest
     from _pytest.config import _prepareconfig  # pyright: ignore[reportPrivateUsage]
 
-    from tests.fakes import program_server
+    from tests.fakes import preloaded, program_server
 
     class ModulesAlone:
         """Modules are imported, but what they hold is not looked at."""
@@ -191,7 +192,10 @@ def _import_tests(arguments: list[str]) -> Callable[[], object]:
         def pytest_pycollect_makeitem(self) -> list[pytest.Item]:
             return []
 
-    own = ["-s", *(f"-pno:{name}" for name in ("xdist", "cacheprovider", "faulthandler"))]
+    own = [
+        "-s",
+        *(f"-pno:{name}" for name in ("xdist", "cacheprovider", "faulthandler", "logging")),
+    ]
     before = list(sys.meta_path)
     with warnings.catch_warnings():
         config = _prepareconfig([*own, *arguments], [ModulesAlone()])
@@ -200,7 +204,8 @@ def _import_tests(arguments: list[str]) -> Callable[[], object]:
         config.hook.pytest_sessionstart(session=session)
         with suppress(pytest.UsageError):
             session.perform_collect()
-        program_server.preload()  # beside the plugins of pytest, which would warn of those it finds loaded
+        if preloaded.is_installed():
+            program_server.preload()  # while plugins of pytest, which are among it, are prepared for it
     sys.meta_path[:] = before  # filters and hooks of imports are each worker's own
     return config._ensure_unconfigure  # pyright: ignore[reportPrivateUsage]
 
