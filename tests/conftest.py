@@ -20,7 +20,7 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
 from sam_tui import signals
-from tests.fakes import databases, preloaded, programs, workers
+from tests.fakes import databases, preloaded, program_server, programs, workers
 
 # A deadline would assert seconds; a random seed would make a failure come and go.
 settings.register_profile("suite", deadline=None, derandomize=True, database=None)
@@ -150,6 +150,8 @@ _moment = {"collecting": True}
 
 def _guard(event: str, arguments: tuple[object, ...]) -> None:
     """Refuse every look-up and connection that would leave the machine; see what tests start too early."""
+    if program_server.is_forked():
+        return
     if event in _STARTS and _moment["collecting"]:
         _starts.append("".join(traceback.format_stack(limit=30)))
     if event == "socket.getaddrinfo":

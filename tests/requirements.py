@@ -423,6 +423,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "house:contracts-hold": Requirement("The source breaks none of the import contracts: leaves around one core, layers inside it, one owner for each heavy library.", "architecture 1"),
     "house:features": Requirement("The table of features names a requirement for each that is there, and its counts are right.", "issue 17"),
     "house:figures": Requirement("What is measured of the source is not above its limit, and limits only fall: empty words, classes of one name, attributes set from outside, crowded folders, small siblings, methods that pass on, complex functions, Any.", "issue 14.7"),
+    "house:forked": Requirement("A program that a test starts is forked from one that is ready, and has nothing of what the tests changed in it.", "issue 11"),
     "house:function-size": Requirement("No function has more than 40 statements.", "architecture 1"),
     "house:imports-stay-out": Requirement("No entry point loads a library that it does not need to begin.", "architecture 9"),
     "house:locked": Requirement("The locked versions carry hashes, and name no index, folder or address.", "architecture 10"),

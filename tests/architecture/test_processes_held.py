@@ -42,7 +42,7 @@ HELD = {
     "sam_tui/adapters/terminal/commands/shell.py": "waits for what launch.py started",
     "sam_tui/adapters/terminal/holders/process.py": "confines itself before it becomes the shell",
     "sam_tui/adapters/terminal/rehearsal/rehearsal.py": "tries whether a branch can be mounted: /bin/true",
-    "sam_tui/adapters/terminal/sandbox/ability.py": "tries whether bubblewrap works: true",
+    "sam_tui/adapters/terminal/sandbox/strict.py": "tries whether bubblewrap works: true",
     "sam_tui/adapters/terminal/rehearsal/branch.py": "confines itself before it becomes the command",
     "sam_tui/adapters/terminal/sandbox/detached.py": "starts parts of this program itself",
     "sam_tui/adapters/terminal/sandbox/kernel/network_namespace.py": "starts this program itself",

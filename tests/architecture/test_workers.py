@@ -1,11 +1,15 @@
 """Where the suite's own workers come from."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.fakes.preloaded import SCRIPT, starting_anew
 
 ROOT = Path(__file__).parents[2]
 CONFTEST = """
@@ -35,6 +39,19 @@ ALONE = "STARTED = False"
 WITH_A_THREAD = """
 STARTED = True
 threading.Thread(target=threading.Event().wait, daemon=True).start()
+"""
+STATE = """
+import gc, json, os, signal, sqlite3, subprocess, sys, threading, warnings
+print(json.dumps({
+    "arguments": sys.argv, "path": sys.path, "safe": sys.flags.safe_path, "umask": os.umask(0),
+    "places": [subprocess.Popen.__module__, sqlite3.connect.__module__, threading.active_count()],
+    "signals": [str(signal.getsignal(n)) for n in sorted(signal.valid_signals())],
+    "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+    "collected": [gc.isenabled(), gc.get_threshold()], "finders": len(sys.meta_path),
+    "filters": [text for text in map(str, warnings.filters) if "aiohttp" not in text],
+    "descriptors": sorted(set(os.listdir("/proc/self/fd"))),
+    "environment": dict(os.environ), "folder": os.getcwd(),
+}))
 """
 
 
@@ -66,3 +83,15 @@ def test_workers_are_forked_where_they_can_be_and_one_that_dies_is_replaced(
     assert "crashed while running 'test_them.py::test_that_kills_its_worker'" in done.stdout
     assert ("a worker of the tests ended with 7" in done.stderr) is (module == ALONE)
     assert len((tmp_path / "imports").read_text("utf-8").split()) == imports
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing is forked here")
+@pytest.mark.requirement("house:forked")
+def test_what_tests_start_of_the_program_has_nothing_of_what_they_changed(tmp_path: Path) -> None:
+    def state(*start: str) -> Any:
+        words = [*start, STATE, "a", "b"]
+        return json.loads(subprocess.check_output(words, cwd=tmp_path, text=True))
+
+    forked = state(*SCRIPT)
+    with starting_anew():
+        assert forked == state(sys.executable, "-P", "-c")

@@ -88,14 +88,16 @@ class Server:
 
     def programs(self) -> list[str]:
         """What runs with its data folder, but itself: workbenches, their shells, what holds those."""
-        mark = f"SAM_TUI_PROBE={self.folder}".encode()
+        mark, folder = f"SAM_TUI_PROBE={self.folder}", str(self.folder)
         lines: list[str] = []
-        for path in Path("/proc").glob("[0-9]*/environ"):
-            if path.parent.name == str(self.process.pid):
+        for path in Path("/proc").glob("[0-9]*"):
+            if path.name == str(self.process.pid):
                 continue
             with suppress(OSError):
-                if mark in path.read_bytes().split(b"\0"):
-                    lines.append((path.parent / "cmdline").read_text().replace("\0", " "))
+                line = (path / "cmdline").read_text().replace("\0", " ")
+                # A workbench that was forked has the environment of its own in no file.
+                if folder in line or mark in (path / "environ").read_text().split("\0"):
+                    lines.append(line)
         return lines
 
 

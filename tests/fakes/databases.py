@@ -32,6 +32,11 @@ def install() -> None:
     sqlite3.connect = _connect_unflushed
 
 
+def uninstall() -> None:
+    """Have them be opened as in the program again."""
+    sqlite3.connect = _connect
+
+
 @contextlib.contextmanager
 def flushed(kind: type[sqlite3.Connection] = sqlite3.Connection) -> Generator[None]:
     """Databases that are opened meanwhile wait for the disk as in the program."""

@@ -8,43 +8,34 @@ program, is forked too, and nobody's child as ever; and so is what the commands 
 Whatever is started otherwise, or with another locale or setting of Python, is started as ever.
 """
 
-import atexit
 import contextlib
 import ctypes
-import functools
-import gc
-import importlib
 import inspect
 import json
 import os
 import pathlib
-import pkgutil
-import select
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Generator
-from typing import Any, NoReturn, TextIO
+from collections.abc import Generator
+from typing import Any
 
 COMMAND = [sys.executable, "-P", "-m", "sam_tui"]
 SCRIPT = [sys.executable, "-P", "-X", "preloaded", "-c"]
 """What a text of Python follows that may be run where the program is imported already."""
 APART = ["/bin/sh", "-c", '"$@" &', "sh", sys.executable, "-I", "-S", "-c"]
 """What a part of the program starts with that shall be nobody's child: see ``sandbox/detached.py``."""
-AT_START = ("PYTHON", "LC_", "LANG", "TEXTUAL", "LITELLM", "LD_", "MALLOC_")
-"""Variables that count while Python starts or a package is imported."""
-LATER = ("sam_tui.ui", "sam_tui.__main__", "sam_tui.demo.sample", "sam_tui.adapters.llm.litellm")
-"""What a process imports itself: it draws, or takes seconds, and few tests need it."""
-STARTING = [[*COMMAND, name] for name in ("fleet", "worker")]
-"""Commands that start the program themselves: each has a process of its own that is ready."""
-_MESSAGE, _HUGE_PAGE = 1 << 18, 2 << 20
-_COLLAPSE, _SUBREAPER = 25, 36
-"""``MADV_COLLAPSE`` of Linux 6.1; ``PR_SET_CHILD_SUBREAPER``."""
+AT_START = ("PYTHON", "LANGUAGE", "TEXTUAL", "LITELLM", "LD_", "MALLOC_")
+"""Variables that count while Python starts or a package is imported, beside those of the encoding."""
+ENCODING = ("LC_ALL", "LC_CTYPE", "LANG")
+"""The first of these that is set says what it is (setlocale(3))."""
+MESSAGE = 1 << 18
+_SUBREAPER = 36
+"""``PR_SET_CHILD_SUBREAPER``."""
 _Popen = subprocess.Popen
+_PROGRAM = str(pathlib.Path(__file__).with_name("program_server.py"))
 _EXECUTE, _CLOSE = "_execute_child", "_close_pipe_fds"
 _PLACES = inspect.getfullargspec(getattr(_Popen, _EXECUTE)).args[1:]  # the parameters' names
 
@@ -60,7 +51,7 @@ class PreloadedPopen(_Popen[Any]):
         theirs = [started[name] for name in ("p2cread", "c2pwrite", "errwrite")]
         streams = [number if fd == -1 else fd for number, fd in enumerate(theirs)]
         words = [os.fsdecode(word) for word in started["args"]]
-        umask = os.umask(0o77)
+        first, umask = started["preexec_fn"], os.umask(0o77)
         os.umask(umask)
         self.pid = _server().fork(
             [*streams, *started["pass_fds"]],
@@ -69,8 +60,9 @@ class PreloadedPopen(_Popen[Any]):
             environment=dict(os.environ if started["env"] is None else started["env"]),
             leads=bool(started["start_new_session"]),
             umask=umask,
+            first=first and [first.__module__, first.__qualname__],
         )
-        if _is(words, APART):
+        if is_one(words, APART):
             self.returncode = 0  # the shell's, which is gone at once
         self._child_created = True
         ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
@@ -79,15 +71,18 @@ class PreloadedPopen(_Popen[Any]):
 
 def _can(started: dict[str, Any]) -> bool:
     """Whether what is to be started is the program, in a way that a fork of it is no different."""
-    plain = ("preexec_fn", "gid", "gids", "uid", "shell", "startupinfo")
+    plain = ("gid", "gids", "uid", "shell", "startupinfo")
     if any(started[name] for name in plain) or started["process_group"] not in (-1, None):
         return False
+    first = started["preexec_fn"]
+    if first is not None and "." in getattr(first, "__qualname__", "."):
+        return False
     words, names = list(started["args"]), ",".join(map(str, started["pass_fds"]))
-    if _is(words, APART):
+    if is_one(words, APART):
         return words[-1] == names
     if started["umask"] != -1 or names not in ("", words[-1]):
         return False
-    if not _is(words, COMMAND, SCRIPT) or not os.path.isdir(started["cwd"] or "."):
+    if not is_one(words, COMMAND, SCRIPT) or not os.path.isdir(started["cwd"] or "."):
         return False
     environment = started["env"]
     alike = environment is None or _at_start(environment) == _at_start(os.environ)
@@ -95,13 +90,16 @@ def _can(started: dict[str, Any]) -> bool:
     return alike and not isinstance(_server(), Neighbour)
 
 
-def _is(words: list[Any], *ways: list[str]) -> bool:
+def is_one(words: list[Any], *ways: list[str]) -> bool:
+    """Whether a command line begins in one of these ways."""
     return any(words[: len(way)] == way for way in ways)
 
 
 def _at_start(environment: Any) -> dict[str, str]:
     decoded = {os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()}
-    return {name: value for name, value in decoded.items() if name.startswith(AT_START)}
+    encoding = next(filter(None, map(decoded.get, ENCODING)), "")
+    named = {name: value for name, value in decoded.items() if name.startswith(AT_START)}
+    return named | {"encoding": encoding}
 
 
 class Server:
@@ -111,7 +109,7 @@ class Server:
         self._lock = threading.Lock()
         self._prctl = ctypes.CDLL(None, use_errno=True).prctl
         self._control = control
-        self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MESSAGE)
+        self._control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MESSAGE)
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 # closed by `close`
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -122,7 +120,7 @@ class Server:
         server = cls(control)
         with theirs:
             server._process = _Popen(
-                [sys.executable, "-P", __file__, str(theirs.fileno()), " " * 4096],
+                [sys.executable, "-P", _PROGRAM, str(theirs.fileno()), " " * 4096],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stderr=server._said,
@@ -137,14 +135,14 @@ class Server:
         """
         message = json.dumps(wanted).encode()
         with self._lock:
-            self._prctl(_SUBREAPER, int(not _is(wanted["words"], APART)), 0, 0, 0)
+            self._prctl(_SUBREAPER, int(not is_one(wanted["words"], APART)), 0, 0, 0)
             try:
                 socket.send_fds(self._control, [message], streams)
-                answer = self._control.recv(_MESSAGE)
+                answer = self._control.recv(MESSAGE)
             except (BrokenPipeError, ConnectionResetError):
                 answer = b""
             except BaseException:
-                _servers.remove(self)  # a test's time is up: its answer would be the next one's
+                servers.remove(self)  # a test's time is up: its answer would be the next one's
                 raise
             finally:
                 self._prctl(_SUBREAPER, 0, 0, 0, 0)
@@ -180,19 +178,30 @@ class Neighbour:
             return int(said.read())
 
 
-_servers: list[Server | Neighbour] = []
+servers: list[Server | Neighbour] = []
+"""What this process has its programs forked by, once it has started one."""
 
 
 def _server() -> Server | Neighbour:
-    if not _servers:
-        _servers.append(Server.started())
-    return _servers[0]
+    if not servers:
+        servers.append(Server.started())
+    return servers[0]
 
 
 def install() -> None:
     """Let every start of the program in this process be a fork of one that is ready."""
     if sys.platform == "linux":
         subprocess.Popen = PreloadedPopen
+
+
+def is_installed() -> bool:
+    """Whether it is so."""
+    return subprocess.Popen is PreloadedPopen
+
+
+def uninstall() -> None:
+    """Have the program be started as ever."""
+    subprocess.Popen = _Popen
 
 
 @contextlib.contextmanager
@@ -207,194 +216,8 @@ def starting_anew() -> Generator[None]:
 
 def close() -> None:
     """End what was made ready."""
-    subprocess.Popen = _Popen
-    for server in _servers:
+    uninstall()
+    for server in servers:
         if isinstance(server, Server):
             server.close()
-    _servers.clear()
-
-
-# ---- the process that is ready
-
-
-def _preload() -> None:
-    """Import what a process of the program could import, but for ``LATER``."""
-    waiting = ["sam_tui", "sam_tools", "sam_reminders", "sam_tui.__main__"]
-    while waiting:
-        module = importlib.import_module(waiting.pop())
-        below = pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}.")
-        waiting += [found.name for found in below if not found.name.startswith(LATER)]
-    with tempfile.TemporaryDirectory() as folder:
-        importlib.import_module("sam_tui.adapters.storage").open_storage(
-            pathlib.Path(folder)
-        ).close()
-    gc.collect()
-    gc.freeze()
-    _collapse()
-
-
-def _collapse() -> None:
-    """Have what was imported lie in huge pages, if possible: a fork copies an entry for each page."""
-    advise = ctypes.CDLL(None).madvise
-    advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    with open("/proc/self/maps", encoding="utf-8") as maps:
-        places = [line.split() for line in maps]
-    for addresses, rights, *rest in places:
-        if rights == "rw-p" and rest[3:] in ([], ["[heap]"]):
-            first, end = (int(address, 16) for address in addresses.split("-"))
-            for page in range(-(-first // _HUGE_PAGE), end // _HUGE_PAGE):
-                advise(page * _HUGE_PAGE, _HUGE_PAGE, _COLLAPSE)
-
-
-def _serve(control: socket.socket) -> dict[str, Any]:
-    """Fork as often as it is asked to; returns in each forked process, with what is wanted of it."""
-    asked, asks = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    asks.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MESSAGE)
-    while True:
-        source = select.select([control, asked], [], [])[0][0]
-        message, descriptors, _, _ = socket.recv_fds(source, _MESSAGE, 5)
-        if not message:
-            os._exit(0)
-        wanted = json.loads(message)
-        answers = descriptors.pop() if source is asked else os.dup(control.fileno())
-        if starts := _is(wanted["words"], *STARTING):
-            importlib.import_module("sam_tui.adapters.fleet.database").load()
-        new = _fork(leads=_is(wanted["words"], APART))
-        if new is None:
-            for end in (control, asked):
-                end.close()
-            os.close(answers)
-            if starts and (served := _branch()) is not None:
-                for descriptor in (*descriptors, asks.detach()):
-                    os.close(descriptor)
-                return _serve(served)
-            _take(wanted, descriptors, asks)
-            return wanted
-        os.write(answers, str(new).encode())
-        for descriptor in (*descriptors, answers):
-            os.close(descriptor)
-
-
-def _branch() -> socket.socket | None:
-    """Fork what is ready once more, as the child of a program that starts others; in it, its control."""
-    control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    if os.fork():
-        theirs.close()
-        _servers.append(Server(control))
-        return None
-    control.close()
-    return theirs
-
-
-def _take(wanted: dict[str, Any], descriptors: list[int], asks: socket.socket) -> None:
-    """Give a new process its streams, and what else it was passed or may ask."""
-    for number in range(3):
-        os.dup2(descriptors[number], number)
-        os.close(descriptors[number])
-    if descriptors[3:]:
-        wanted["words"][-1] = str(descriptors[3])
-    if not _is(wanted["words"], COMMAND):
-        asks.close()
-        return
-    _servers[:] = _servers or [Neighbour(asks)]
-    install()
-
-
-def _fork(*, leads: bool) -> int | None:
-    """Fork twice; the new process's id, or None in it. The one between may lead a session.
-
-    A process whose parent ended is given to the next one above that takes in orphans: whoever asked
-    for a child of its own. The new one goes on when it has been given away.
-    """
-    told, tells = os.pipe()
-    gate, held = os.pipe()
-    between = os.fork()
-    new = 0
-    if between == 0:
-        if leads:
-            os.setsid()
-        new = os.fork()
-        if new:
-            os.write(tells, str(new).encode())
-            os._exit(0)
-    for end in (tells, held):
-        os.close(end)
-    if between:
-        os.waitpid(between, 0)
-        new = int(os.read(told, 32))
-    else:
-        os.read(gate, 1)  # there is nothing to read, but its end when the one between ended
-    for end in (told, gate):
-        os.close(end)
-    return new or None
-
-
-def _show(words: list[str]) -> None:
-    """Have these words be the command line that others see, as far as there is room."""
-    fields = pathlib.Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2].split()
-    first, end = (int(field) for field in fields[45:47])  # arg_start and arg_end of proc(5)
-    ctypes.memmove(
-        first, "\0".join(words).encode()[: end - first].ljust(end - first, b"\0"), end - first
-    )
-
-
-def _become(wanted: dict[str, Any]) -> Callable[[], object]:
-    """Be the process that was wanted: its folder, environment, arguments and streams; its program."""
-    os.umask(wanted["umask"])
-    os.chdir(wanted["folder"])
-    if _is(wanted["words"], APART):
-        for number in (signal.SIGINT, signal.SIGQUIT):
-            signal.signal(number, signal.SIG_IGN)  # as a shell does what it starts with &
-    elif wanted["leads"]:
-        os.setsid()
-    os.environ.clear()
-    os.environ.update(wanted["environment"])
-    time.tzset()
-    tempfile.tempdir = None  # it may be another one
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        stream = _stream(number, getattr(sys, name))
-        setattr(sys, name, stream)
-        setattr(sys, f"__{name}__", stream)
-    words = wanted["words"]
-    _show(words)
-    for way in (SCRIPT, APART):
-        if _is(words, way):
-            sys.argv = ["-c", *words[len(way) + 1 :]]
-            return functools.partial(exec, words[len(way)], {"__name__": "__main__"})
-    program = sys.modules["sam_tui.__main__"]
-    sys.argv = [str(program.__file__), *words[len(COMMAND) :]]
-    return program.main
-
-
-def _stream(number: int, ready: TextIO) -> TextIO:
-    """A standard stream as Python would have made it now, told by the one it made at its start."""
-    mode, buffering = "w" if number else "r", 1 if number == 2 or os.isatty(number) else -1
-    return open(number, mode, buffering, ready.encoding, ready.errors, "\n", closefd=False)
-
-
-def run(program: Callable[[], object]) -> NoReturn:
-    """Run and end as Python does, but do not take apart all that was imported, which costs most."""
-    try:
-        code = program()
-    except SystemExit as ended:
-        code = ended.code
-    for module, name in ((threading, "_shutdown"), (atexit, "_run_exitfuncs")):
-        getattr(module, name)()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except (OSError, ValueError):
-        code = 120
-    os._exit(code if isinstance(code, int) else code is not None)
-
-
-def main() -> None:
-    """Wait for what is wanted, and be that."""
-    with socket.socket(fileno=int(sys.argv[1])) as control:
-        _preload()
-        program = _become(_serve(control))
-    run(program)
-
-
-if __name__ == "__main__":
-    main()
+    servers.clear()

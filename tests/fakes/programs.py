@@ -26,12 +26,16 @@ def confines(kind: str) -> bool:
     or as ``Confinement.kind`` says. Some ways start a program to find out, so no module asks for them.
     """
     from sam_tui.adapters.terminal.confinement.sandbox import Sandbox
-    from sam_tui.adapters.terminal.sandbox.ability import bubblewrap
     from sam_tui.adapters.terminal.sandbox.kernel.network_namespace import has_network_namespaces
+    from sam_tui.adapters.terminal.sandbox.strict import bubblewrap
+    from sam_tui.core.errors import ConfigurationError
 
     match kind:
         case "bubblewrap":
-            return bubblewrap() is not None
+            try:
+                return bool(bubblewrap())
+            except ConfigurationError:
+                return False
         case "networks":
             return has_network_namespaces()
         case _:

@@ -51,7 +51,7 @@ class Source:
             listener.listen()
             terms = json.dumps({"path": sys.path, "arguments": arguments})
             self._process = subprocess.Popen(
-                [sys.executable, "-u", __file__, str(listener.fileno()), terms],
+                [sys.executable, "-P", "-u", __file__, str(listener.fileno()), terms, " " * 4096],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 pass_fds=(listener.fileno(),),
@@ -119,8 +119,9 @@ class Worker:
 class ForkServer:
     """Forks workers as long as somebody is there who could ask for one."""
 
-    def __init__(self, listener: socket.socket) -> None:
+    def __init__(self, listener: socket.socket, path: list[str]) -> None:
         self._listener = listener
+        self._path = path  # where a program looks for modules
         self._workers: list[Worker] = []
 
     def serve(self) -> Callable[[], object] | None:
@@ -152,6 +153,10 @@ class ForkServer:
                 worker.line.close()
             self._listener.close()
             line.close()
+            from tests.fakes import preloaded, program_server
+
+            if preloaded.is_installed():
+                program_server.serve_apart(self._path, streams)
             return _become(message.decode(), streams)
         for stream in streams:
             os.close(stream)
@@ -171,12 +176,14 @@ class ForkServer:
 
 
 def _import_tests(arguments: list[str]) -> Callable[[], object]:
-    """Import every module that pytest would collect from; what is to be done at the very end.
+    """Import the program, and every module that pytest would collect from; what is to be done at the end.
 
     What cannot be imported is left to the workers, who say so.
     """
     import pytest
     from _pytest.config import _prepareconfig  # pyright: ignore[reportPrivateUsage]
+
+    from tests.fakes import preloaded, program_server
 
     class ModulesAlone:
         """Modules are imported, but what they hold is not looked at."""
@@ -185,7 +192,10 @@ def _import_tests(arguments: list[str]) -> Callable[[], object]:
         def pytest_pycollect_makeitem(self) -> list[pytest.Item]:
             return []
 
-    own = ["-s", *(f"-pno:{name}" for name in ("xdist", "cacheprovider", "faulthandler"))]
+    own = [
+        "-s",
+        *(f"-pno:{name}" for name in ("xdist", "cacheprovider", "faulthandler", "logging")),
+    ]
     before = list(sys.meta_path)
     with warnings.catch_warnings():
         config = _prepareconfig([*own, *arguments], [ModulesAlone()])
@@ -194,6 +204,8 @@ def _import_tests(arguments: list[str]) -> Callable[[], object]:
         config.hook.pytest_sessionstart(session=session)
         with suppress(pytest.UsageError):
             session.perform_collect()
+        if preloaded.is_installed():
+            program_server.preload()  # while plugins of pytest, which are among it, are prepared for it
     sys.meta_path[:] = before  # filters and hooks of imports are each worker's own
     return config._ensure_unconfigure  # pyright: ignore[reportPrivateUsage]
 
@@ -231,16 +243,16 @@ def main() -> None:
         relay(sys.argv[1], sys.argv[2:])
     terms = json.loads(sys.argv[2])
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # so that workers can end as they do
-    sys.path[:] = terms["path"]
+    path, sys.path[:] = sys.path[:], terms["path"]
     with socket.socket(fileno=int(sys.argv[1])) as listener:
         at_end = _import_tests(terms["arguments"])
-        program = ForkServer(listener).serve() if _is_alone() else None
+        program = ForkServer(listener, path).serve() if _is_alone() else None
     if program is None:
         at_end()
         return
-    from tests.fakes import preloaded
+    from tests.fakes import program_server
 
-    preloaded.run(program)
+    program_server.run(program)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -206,8 +207,31 @@ async def test_strict_is_bubblewrap_by_flag_and_by_file(harness: Harness) -> Non
 async def test_strict_without_bubblewrap_does_not_start(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox, "bubblewrap", lambda: None)
-    with pytest.raises(ConfigurationError, match="needs bubblewrap") as refused:
-        harness.open(sandbox="strict")
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("PATH", "/nowhere")
+        with pytest.raises(ConfigurationError, match="not installed") as refused:
+            harness.open(sandbox="strict")
     assert not open_below(harness.folder), refused  # nothing stays open of what did not start
     harness.open()
+
+
+@strictly
+@pytest.mark.requirement("outside:strict")
+async def test_what_kept_bubblewrap_from_working_is_said_and_may_pass(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, programs = shutil.which("bwrap"), harness.folder / "programs"
+    programs.mkdir()
+    (programs / "bwrap").write_text(
+        f'#!/bin/sh\nmkdir {programs}/tried 2> /dev/null || exec {real} "$@"\n'
+        "printf 'bwrap: no \\033[2Jnamespace\\n' >&2; exit 1\n"
+    )
+    (programs / "bwrap").chmod(0o700)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+        with pytest.raises(ConfigurationError) as refused:
+            harness.open(sandbox="strict")
+        assert str(refused.value).endswith(r"does not work here: bwrap: no \x1b[2Jnamespace.")
+        harness.open(sandbox="strict")
+        assert harness.runtime.commands.confinement.kind == "bubblewrap"
+    assert (await harness.run("echo x")).finished.ok  # by the one that it began with

@@ -3,10 +3,9 @@
 import fcntl
 import json
 import os
+import pty
 import select
-import signal
 import struct
-import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from tests.fakes.terminals import start_at
 
 ROWS = 30
 WIDTHS = (121, 90, 104)
@@ -51,24 +51,21 @@ class Outside:
         (workspace / "lines").write_text("\n".join([*LINES, "the-end"]), encoding="utf-8")
         answer = {"text": "\n\n".join([*LINES, "all said"])}
         (folder / "script").write_text(json.dumps([answer]), encoding="utf-8")
-        self.process, self._master = os.forkpty()
-        if self.process == 0:
-            os.environ |= {
-                "HOME": str(home),
-                "XDG_DATA_HOME": str(folder / "data"),
-                "SHELL": "/bin/bash",
-                "TERM": term,
-                **dict.fromkeys(("TERM_PROGRAM", "VTE_VERSION", "KONSOLE_VERSION"), ""),
-                "LANG": "C.UTF-8",
-            }
-            os.chdir(workspace)
-            words = ["--model", f"scripted:{folder / 'script'}"]
-            os.execv(sys.executable, [sys.executable, "-P", "-m", "sam_tui", *words])
+        environ = {
+            "HOME": str(home),
+            "XDG_DATA_HOME": str(folder / "data"),
+            "SHELL": "/bin/bash",
+            "TERM": term,
+            **dict.fromkeys(("TERM_PROGRAM", "VTE_VERSION", "KONSOLE_VERSION"), ""),
+        }
+        words = ["--model", f"scripted:{folder / 'script'}"]
+        self._master, theirs = pty.openpty()
         self.screen = EmulatedScreen(WIDTHS[0], ROWS)
         self.screen.reply = self.type
         if not clusters:
             self.screen.feed(b"\x1b[?2027l")
         self.resize(WIDTHS[0])
+        self._program = start_at(theirs, *words, folder=workspace, environ=environ)
 
     def type(self, keys: bytes) -> None:
         os.write(self._master, keys)
@@ -105,8 +102,8 @@ class Outside:
         return None
 
     def close(self) -> None:
-        os.kill(self.process, signal.SIGKILL)
-        os.waitpid(self.process, 0)
+        self._program.kill()
+        self._program.wait()
         os.close(self._master)
 
 

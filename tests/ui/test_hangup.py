@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.terminals import start_at
+
 SECONDS = 120
 """For a program to start, draw and end on a machine with other work."""
 
@@ -107,12 +109,11 @@ def test_work_and_signals_do_not_wait_for_a_terminal_that_reads_nothing(tmp_path
 
 @pytest.mark.requirement("ui:hang-up")
 def test_the_demo_puts_the_terminal_back_on_a_signal_at_its_first_byte(tmp_path: Path) -> None:
-    process, ours = os.forkpty()
-    if process == 0:
-        os.environ |= {"HOME": str(tmp_path), "TMPDIR": str(tmp_path), "TERM": "xterm-256color"}
-        os.execv(sys.executable, [sys.executable, "-P", "-m", "sam_tui", "demo"])
+    environ = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path), "TERM": "xterm-256color"}
+    ours, theirs = pty.openpty()
+    program = start_at(theirs, "demo", folder=tmp_path, environ=environ)
     reads(ours, b"\x1b[?1049h")
-    os.kill(process, signal.SIGHUP)
+    program.send_signal(signal.SIGHUP)
     reads(ours, b"\x1b[?1049l")
-    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 143
+    assert program.wait() == 143
     os.close(ours)

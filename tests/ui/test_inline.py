@@ -2,9 +2,9 @@
 
 import json
 import os
+import pty
 import select
 import signal
-import sys
 import termios
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from sam_tui.adapters.terminal.emulator.screen import EmulatedScreen
+from tests.fakes.terminals import start_at
 
 SECONDS = 30.0
 COLUMNS, ROWS = 90, 24
@@ -38,19 +39,17 @@ class Around:
         script = folder / "script.json"
         turns = [{"text": "I change it.", "calls": [CALL]}, {"text": LONG}]
         script.write_text(json.dumps(turns))
-        self.process, self._master = os.forkpty()
-        if self.process == 0:
-            os.environ |= {"HOME": str(folder), "SHELL": "/bin/bash", "TERM": "xterm-256color"}
-            os.environ |= {"COLUMNS": "70", "LINES": "9"}  # not what counts
-            os.chdir(folder / "ws")
-            words = ["--data-dir", str(folder / "data"), "--model", f"scripted:{script}"]
-            os.execv(sys.executable, [sys.executable, "-P", "-m", "sam_tui", *words, *options])
+        words = ["--data-dir", str(folder / "data"), "--model", f"scripted:{script}", *options]
+        environ = {"HOME": str(folder), "SHELL": "/bin/bash", "TERM": "xterm-256color"}
+        environ |= {"COLUMNS": "70", "LINES": "9"}  # not what counts
+        self._master, theirs = pty.openpty()
         self.screen = EmulatedScreen(COLUMNS, ROWS)
         if answers:
             self.screen.reply = self.type
         self.modes = termios.tcgetattr(self._master)
         self.written = b""
         self.resize(COLUMNS, ROWS)
+        self.program = start_at(theirs, *words, folder=folder / "ws", environ=environ)
         self.screen.feed(b"$ earlier line\r\n$ sam-tui\r\n")
 
     def type(self, keys: bytes) -> None:
@@ -104,7 +103,7 @@ class Around:
                 pass
         except OSError:
             pass
-        return os.waitpid(self.process, 0)[1]
+        return self.program.wait()
 
     def _read(self) -> bytes:
         data = os.read(self._master, 65536)
@@ -125,8 +124,8 @@ def around(folder: Path, *options: str, answers: bool = True) -> Generator[Aroun
         yield terminal
     finally:
         try:
-            os.kill(terminal.process, signal.SIGKILL)
-            os.waitpid(terminal.process, 0)
+            terminal.program.kill()
+            terminal.program.wait()
         except (ProcessLookupError, ChildProcessError):
             pass
         terminal.close()
@@ -170,7 +169,7 @@ def test_a_terminal_is_left_clean_by_what_ends_the_program(
 ) -> None:
     with around(tmp_path, "--inline", "--permission-mode", "ask-all", "go") as me:
         me.shows("Approve?", "4 Deny, say why")
-        os.kill(me.process, number)
+        me.program.send_signal(number)
         me.ends()
         assert "I change it." in me.text()
         clean(me)

@@ -30,7 +30,6 @@ from sam_tui.adapters.terminal.sandbox.ability import (
     UNHELD,
     Ability,
     ability,
-    bubblewrap,
     describe,
     weaker,
 )
@@ -39,7 +38,7 @@ from sam_tui.adapters.terminal.sandbox.kernel.entry import enrolment
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
 from sam_tui.adapters.terminal.sandbox.kernel.seccomp import program as filter_program
 from sam_tui.adapters.terminal.sandbox.seatbelt import seatbelt_command
-from sam_tui.adapters.terminal.sandbox.strict import strict_command
+from sam_tui.adapters.terminal.sandbox.strict import bubblewrap, strict_command
 from sam_tui.adapters.terminal.sandbox.supervision import Held, Host, Supervision
 from sam_tui.core.authorization.variables import PassedVariables
 from sam_tui.core.errors import ConfigurationError, ToolError
@@ -91,7 +90,7 @@ class Sandbox:
             able = replace(able, host=live)
         if abi is not None:
             able = replace(able, landlock=min(able.landlock, abi))
-        self._strict = strict
+        self._bubblewrap = bubblewrap() if strict else None
         self.secrets = tuple(secrets)
         """What commands may not read."""
         self.opened = tuple(map(os.path.realpath, opened))
@@ -104,11 +103,6 @@ class Sandbox:
         self.passed = NONE_PASSED
         self.misses = Misses(nobody)
         """What of the environment's secrets commands start with."""
-        if strict and bubblewrap() is None:
-            raise ConfigurationError(
-                "The strict sandbox needs bubblewrap, which is not installed or not permitted here.",
-                hint="Install bubblewrap, or choose --sandbox default.",
-            )
         self.tracking = Tracking(CommandLimits())
         """What was started."""
         self._scratch: str | None = None
@@ -153,7 +147,7 @@ class Sandbox:
         if not why:
             _PROVEN.add(self._ability)
             return
-        if self._strict:
+        if self._bubblewrap:
             raise ConfigurationError(
                 f"The strict sandbox does not work here: {why}.", hint="Choose --sandbox default."
             )
@@ -194,7 +188,7 @@ class Sandbox:
             case "none":
                 return None
             case "bubblewrap":
-                return self._wrap(terms, bubblewrap())
+                return self._wrap(terms, self._bubblewrap)
             case "seatbelt":
                 return self._wrap(terms, None)
             case _:

@@ -147,9 +147,12 @@ def _words(refused: OSError) -> str:
 
 
 def describe(able: Ability, *, strict: bool) -> Confinement:
-    """The confinement that these abilities allow, with its protections in words."""
+    """The confinement that these abilities allow, with its protections in words.
+
+    ``strict`` is for whom ``bubblewrap()`` found one.
+    """
     kernel = f"{platform.system()} {platform.release()}"
-    if strict and bubblewrap() is not None:
+    if strict:
         return Confinement("bubblewrap", f"bubblewrap on {kernel}", _strict())
     if sys.platform == "darwin" and shutil.which("sandbox-exec"):
         return Confinement("seatbelt", f"sandbox-exec on {kernel}", _seatbelt())
@@ -240,30 +243,3 @@ def _seatbelt() -> tuple[Protection, ...]:
 
 UNHELD = Confinement("none", "switched off: commands are not confined")
 """Where the person wants no sandbox."""
-
-
-@cache
-def bubblewrap() -> str | None:
-    """The path of bubblewrap where it is installed and permitted; tried once."""
-    program = shutil.which("bwrap") if sys.platform == "linux" else None
-    if program is None:
-        return None
-    import subprocess
-
-    tried = subprocess.run(
-        [
-            program,
-            "--ro-bind",
-            "/",
-            "/",
-            "--unshare-user",
-            "--unshare-pid",
-            "--unshare-net",
-            "true",
-        ],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        timeout=10,
-    )
-    return program if tried.returncode == 0 else None

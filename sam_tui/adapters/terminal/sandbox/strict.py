@@ -1,15 +1,68 @@
 """Strict mode: bubblewrap mounts everything read-only, hides secrets and sockets, and splits off."""
 
 import os
+import shutil
+import sys
 from collections.abc import Sequence
 
 from sam_tui.adapters.terminal.sandbox.kernel.landlock import Bounds
+from sam_tui.core.errors import ConfigurationError
 from sam_tui.core.ports.processes.sandbox import Network
 
 _EMPTIED = ("/run", "/tmp", "/var/tmp")
 """Where other programs keep their sockets; what a command needs of these is put back."""
 _PUT_BACK = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf")
 """What /etc/resolv.conf links to, for names on the network. Read-only, as all the rest."""
+_ATTEMPT = ("--ro-bind", "/", "/", "--unshare-user", "--unshare-pid", "--unshare-net", "true")
+_SECONDS = 20.0
+"""Longer than any machine that works takes, however busy it is."""
+_working: set[str] = set()
+
+
+def bubblewrap() -> str:
+    """The path of bubblewrap, which is tried until it works once.
+
+    What keeps it from working may pass, and another ``PATH`` may lead to another. Raises
+    ``ConfigurationError`` where it is not installed or does not work.
+    """
+    program = shutil.which("bwrap") if sys.platform == "linux" else None
+    if program is None:
+        raise ConfigurationError(
+            "The strict sandbox needs bubblewrap, which is not installed here.",
+            hint="Install bubblewrap, or choose --sandbox default.",
+        )
+    if program not in _working:
+        if why := _refusal(program):
+            raise ConfigurationError(
+                f"The strict sandbox needs bubblewrap, which does not work here: {why}.",
+                hint="Choose --sandbox default.",
+            )
+        _working.add(program)
+    return program
+
+
+def _refusal(program: str) -> str:
+    """What bubblewrap says where it does not work; empty where it does."""
+    import subprocess
+
+    from sam_tui.core.text.plain import gist
+
+    try:
+        attempt = subprocess.run(
+            [program, *_ATTEMPT],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it did not end within {_SECONDS:g} s"
+    except OSError as error:
+        return str(error.strerror)
+    if attempt.returncode == 0:
+        return ""
+    words = gist(attempt.stderr.decode(errors="replace"), 200).rstrip(".")
+    return words or f"exit code {attempt.returncode}"
 
 
 def strict_command(
