@@ -25,6 +25,9 @@ from sam_tui.core.authorization.paths.secrets import HOME_PLACES, SYSTEM_PLACES,
 from tests.guard import test_command_classes, test_hidden_commands
 
 RECORDED = Path(__file__).with_name("readings.txt")
+FURTHER = Path(__file__).with_name("more_commands.txt")
+"""Commands, one on each line, with ``\\n`` where a line of theirs ends: options with values, together or
+cut short, and words at the edges of what each program, wrapper and builtin takes."""
 READER = CommandReader(BashParser(), root="/ws", home="/h")
 HOMELESS = CommandReader(BashParser(), root="/ws", home="")
 MORE = r"""
@@ -74,7 +77,9 @@ def commands() -> list[str]:
     classes, hidden = test_command_classes, test_hidden_commands
     tables = [*classes.TABLE.values(), *map(hidden.cases, hidden.CLASSES.values())]
     listed = [text for table in tables for text in table]
-    return list(dict.fromkeys([*listed, *hidden.cases(hidden.CALM), *hidden.cases(MORE)]))
+    further = FURTHER.read_text(encoding="utf-8").splitlines()
+    more = (line.replace(r"\n", "\n") for line in further)
+    return list(dict.fromkeys([*listed, *hidden.cases(hidden.CALM), *hidden.cases(MORE), *more]))
 
 
 def flags(**values: bool) -> str:
@@ -148,7 +153,8 @@ def lines() -> list[str]:
 
 @pytest.mark.requirement("guard:command-classes", "guard:places-grammar")
 def test_each_command_and_path_is_taken_for_what_is_recorded() -> None:
-    assert lines() == RECORDED.read_text(encoding="utf-8").splitlines()
+    read = "\n".join(lines())
+    assert read.splitlines() == RECORDED.read_text(encoding="utf-8").splitlines()
 
 
 if __name__ == "__main__":

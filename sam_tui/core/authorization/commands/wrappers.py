@@ -13,6 +13,8 @@ _SHELL_VALUED = ("-o", "+o", "-O", "+O", "--rcfile", "--init-file")
 _MOST_LAYERS = 8
 _LATER = Word("{}", static=False)
 """A word that is only known when it runs."""
+_ARGUMENT = Word('"$1"')
+"""The same in a text for a shell."""
 _FINDERS = ("find", "gfind", "fd", "fdfind")
 _EXECUTES = ("-exec", "-execdir", "-ok", "-okdir")
 
@@ -158,17 +160,16 @@ class _Stripped:
 
 
 def _stripped(name: str, words: Sequence[Word], wraps: Wrapping) -> _Stripped:
-    before, exact, index = wraps.before, True, 1
+    before, exact, index, options = wraps.before, True, 1, True
     assignments: list[tuple[str, Word]] = []
     while index < len(words):
         word = words[index]
         text = word.text
-        if text == "--":
-            index += 1
-            break
         if (handed := _handed_over(name, words[index:], before)) is not None:
             return _Stripped((), tuple(assignments), handed[0], exact)
-        if text.startswith("-") and len(text) > 1:
+        if options and text == "--":
+            options = False
+        elif options and text.startswith("-") and (text != "-" or text in wraps.options.flags):
             exact = exact and _keeps_meaning(name, word, wraps)
             index += text in wraps.options.valued
         elif (variable := _assignment(name, word)) is not None:
@@ -181,8 +182,10 @@ def _stripped(name: str, words: Sequence[Word], wraps: Wrapping) -> _Stripped:
     inner, variables = tuple(words[index:]), tuple(assignments)
     if not inner:
         return _Stripped((), variables, None, exact)
+    if name == "parallel":
+        inner = (*_until_arguments(inner), _ARGUMENT)
     if wraps.joins:
-        return _Stripped((), variables, _joined(_until_arguments(inner)), exact)
+        return _Stripped((), variables, _joined(inner), exact)
     if name == "xargs":
         inner = _with_arguments(inner, words)
     return _Stripped(inner, variables, None, exact)
