@@ -12,6 +12,7 @@ import pytest
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.commands.reading import CommandPart, NamedPath
+from sam_tui.core.authorization.commands.table import CommandClass, builtin_table
 from sam_tui.core.authorization.grants.scopes import command_prefix
 from sam_tui.core.authorization.paths.places import (
     FILES,
@@ -29,6 +30,13 @@ FURTHER = Path(__file__).with_name("more_commands.txt")
 """Commands, one on each line, with ``\\n`` where a line of theirs ends: options with values, together or
 cut short, and words at the edges of what each program, wrapper and builtin takes."""
 READER = CommandReader(BashParser(), root="/ws", home="/h")
+LEAST: dict[str, CommandClass] = {
+    "cat": "workspace-write", "env": "destructive", "nice": "privileged", "npm": "network",
+    "bash": "network", "touch": "workspace-write",
+}  # fmt: skip
+HEAVIER = CommandReader(
+    BashParser(), root="/ws", home="/h", table=lambda: builtin_table().extended({}, LEAST)
+)
 HOMELESS = CommandReader(BashParser(), root="/ws", home="")
 MORE = r"""
 PATH=/e | git diff -Oorder | git grep -O x | git log --output=x | git -C ../out status | echo out
@@ -53,6 +61,11 @@ git branch -vv | git branch -v x | git tag -n3 x
 git diff -nO | git grep -nO x | $CMD | xargs -I{} $X {} | ./$X | sh $X | source $X | env $X | nice $X
 """
 """Commands that no other table here has."""
+RAISED = [
+    "ls", "cat a", "/usr/bin/cat a", "touch a", "env", "env ls", "nice ls", "npm ls", "npm install",
+    "npm publish", "bash -c ls", "bash x", "find . -exec cat {} +", "sudo cat a", "nice env cat a",
+    "cat() { ls; }; cat a", "xargs cat",
+]  # fmt: skip
 NAMES = """
 .env .env.local .env.example .envrc x.env id_rsa id_rsa.pub id_ed25519_sk key.pem my-private.key a.pem
 a.p12 ca.crt .bash_history .python_history .histfile .netrc _netrc .pgpass .pypirc .git-credentials
@@ -148,7 +161,9 @@ def lines() -> list[str]:
     """All that is recorded."""
     read = command_lines(READER, commands())
     homeless = command_lines(HOMELESS, ["cat ~ ~/a", "cd; cat a/b", "cat $HOME/a"])
-    return [*read, "Without a home folder", *homeless, "Paths", *path_lines()]
+    heavier = command_lines(HEAVIER, RAISED)
+    project = ["Where a project makes programs heavier", *heavier]
+    return [*read, "Without a home folder", *homeless, *project, "Paths", *path_lines()]
 
 
 @pytest.mark.requirement("guard:command-classes", "guard:places-grammar")
