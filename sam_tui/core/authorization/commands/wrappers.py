@@ -260,8 +260,8 @@ def _takes_next(option: str, valued: Collection[str]) -> bool:
 def _understood(word: Word, valued: Collection[str], flags: Collection[str]) -> bool:
     """Whether it is plain what an option of a wrapper means: alone, attached, or among short ones."""
     text = word.text
-    if not word.static or text in valued or text in flags:
-        return word.static
+    if not word.static:
+        return False
     if text.startswith("--"):
         return text.partition("=")[0] in (*valued, *flags)
     for letter in text[1:]:
