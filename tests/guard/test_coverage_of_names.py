@@ -60,8 +60,10 @@ RULES = (
     "deny; path=src; between=09:00-17:00", "deny; path=src; until=2020-01-01",
     "deny; path=src; until=2100-01-01", "deny; path=src; workspace=/ws",
     "deny; path=src; workspace=/nowhere/at/all", "deny; operation=notes.add; path=src",
+    "deny; path=src; workspace=/",
 )  # fmt: skip
 BROAD = (
+    "deny; path=/own/x", "allow; path=~/.config", "allow; path=~/.ssh",
     "allow; path=/", "allow; path=/srv", "allow; path=/srv/a", "allow; path=/srv/*",
     "allow; path=~", "allow; path=~/notes", "allow; path=/h/..", "allow; path=*.py",
     "allow; path=/own/x", "allow; path=/own", "allow; path=/own/x; access=read",
@@ -83,6 +85,7 @@ LISTS = (
     ("a.org", "a.org"), ("a.org", "*.org"), ("a.org:80", "a.org"), ("a.org", "a.org:80"),
     ("b.a.org", "*.a.org"), ("*.b.a.org", "*.a.org:80"), ("*.b.a.org", "*.a.org"), ("*", "a.org"),
     ("a.org:80", "a.org:81"), ("*.github.io",), ("127.0.0.1:80", "127.0.0.1"), ("8.8.8.8", "*"),
+    ("b.a.org:80", "*.a.org:80"),
 )  # fmt: skip
 WORDS = (
     "git", "git push", "git push origin", "git -C x push", "/usr/bin/git push", "git -n -C x push",
@@ -159,11 +162,9 @@ def rule_of(row: str) -> Rule:
     return parse_policy(text, "p.toml", "user", root="/ws", home="/h").rules[0]
 
 
-def found(rules: list[Rule], *, trusted: bool = True) -> list[str]:
+def found(rules: list[Rule], *, trusted: bool = True, now: float = 1_800_000_000.0) -> list[str]:
     """What is wrong with rules."""
-    faults = lint(
-        rules, secrets=Secrets("/h"), protected=("/own",), trusted=trusted, now=1_800_000_000.0
-    )
+    faults = lint(rules, secrets=Secrets("/h"), protected=("/own",), trusted=trusted, now=now)
     return [f"{fault.fault}: {fault.why}" for fault in faults]
 
 
@@ -177,14 +178,18 @@ def rule_lines() -> Iterator[str]:
         order = [f"{rule.effect} {rule.layer}" for rule in ordered([wide, rule_of("ask; path=x")])]
         yield f"    before others {found([wide, rule_of('allow; command=git push origin x')])} {order}"
     yield from (f"{row}: {found([rule_of(row)])}" for row in BROAD)
-    project = parse_policy(
-        '[[rule]]\neffect = "allow"\npath = "src"\n', "p", "project", root="/ws", home="/h"
-    )
-    yield f"of a project: {found([*project.rules], trusted=False)} {found([*project.rules])}"
+    for layer in ("project", "user"):
+        for effect in ("allow", "deny"):
+            text = f'[[rule]]\neffect = "{effect}"\npath = "src"\n'
+            read = [*parse_policy(text, "p", layer, root="/ws", home="/h").rules]
+            yield f"{effect} of {layer}: {found(read, trusted=False)} {found(read)}"
+    ending = rule_of("deny; path=src; until=2100-01-01")
+    end = ending.window.until or 0.0
+    yield f"at its end: {[found([ending], now=end + seconds) for seconds in (-1, 0, 1)]}"
     for entries in LISTS:
         for above in (None, [], ["a.org"], ["*.org:80"], ["*.a.org", "8.8.8.8:53"]):
             faults = lint_hosts("project", "p:1", entries, above=above)
-            said = [f"{f.rule.host} {f.fault}: {f.why}" for f in faults]
+            said = [f"{f.rule.words} {f.rule.source} {f.fault}: {f.why}" for f in faults]
             yield f"{entries} below {above}: {said}"
 
 
