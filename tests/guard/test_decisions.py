@@ -5,7 +5,7 @@ A line that differs is a promise that changed: what is allowed, asked, offered o
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -253,20 +253,16 @@ def offer_line(offer: ScopeOffer) -> str:
     return told.rstrip()
 
 
-def decision(ward: Ward, policy: Policy, operation: str, access: Access) -> Iterator[str]:
-    """What becomes of an access, and the scopes of its question."""
-    ward.guard.policy = replace(policy, roots=ward.workspace.roots)
-    one = located(ward, access)
-    explained = ward.guard.explain(ALICE, operation, (one,))
-    stage = ward.guard.policy.trace(one, operation)[-1].stage
-    exact = "" if explained.judgements[0].plain else " exactly"
-    yield f"{explained.outcome}{exact} {explained.rule} ({stage}): {explained.reason}"
-    if explained.outcome != "ask":
-        return
-    judged = explained.judgements
+def stage(ward: Ward, operation: str, one: LocatedAccess) -> str:
+    """The name of the stage that decides."""
+    return ward.guard.policy.trace(one, operation)[-1].stage
+
+
+def scopes(ward: Ward, operation: str, judged: Sequence[Judgement]) -> Iterator[str]:
+    """The scopes of a question, and which of them there are where nothing can be kept."""
+    sources = ("a.org", "x.a.co.uk")
     for keeps in (True, False):
         on_offer = offers(operation, judged, ward.guard.policy, seconds=300, keeps=keeps)
-        sources = ("a.org", "x.a.co.uk")
         on_offer += sources_offers(operation, judged, sources, ward.guard.policy, keeps=keeps)
         if keeps:
             calls = past(ward.folder)
@@ -332,20 +328,29 @@ def lines(folder: Path) -> Iterator[str]:
     (folder / "ws/sub").mkdir(parents=True)
     os.mkfifo(folder / "ws/pipe")
     judges = list(situations(folder))
-    numbers = {"": 0}
+    known = {""}
     for operation, access in accesses():
         yield f"{operation}: {name(access)}"
         results: dict[str, list[str]] = {}
+        offered: dict[str, str] = {}
         for situation, ward, policy in judges:
-            text = "\n".join(decision(ward, policy, operation, access))
-            results.setdefault(text.replace(str(folder), ""), []).append(situation)
+            ward.guard.policy = replace(policy, roots=ward.workspace.roots)
+            one = located(ward, access)
+            told = ward.guard.explain(ALICE, operation, (one,))
+            exact = "" if told.judgements[0].plain else " exactly"
+            text = f"{told.outcome}{exact} {told.rule}: {told.reason}"
+            if text not in results:
+                results[text] = [stage(ward, operation, one)]
+                asks = told.outcome == "ask"
+                offered[text] = "\n".join(scopes(ward, operation, told.judgements)) if asks else ""
+            results[text].append(situation)
         most = max(results.values(), key=len)
-        for text, names in results.items():
-            first, _, scopes = text.partition("\n")
-            known = scopes in numbers
-            told = f", scopes {numbers.setdefault(scopes, len(numbers))}" if scopes else ""
-            yield f"  {first}{told} [{'others' if names is most else ', '.join(names)}]"
-            yield from () if known else scopes.split("\n")
+        for text, (decided, *names) in results.items():
+            whose = "others" if results[text] is most else ", ".join(names)
+            yield f"  {text} ({decided}) [{whose}]".replace(str(folder), "")
+            if offered[text] not in known:
+                yield from offered[text].replace(str(folder), "").split("\n")
+            known.add(offered[text])
     yield from (line.replace(str(folder), "") for line in asked_lines(folder))
 
 
