@@ -4,6 +4,7 @@ A line that differs is a promise that changed: what is asked, granted, shown or 
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from textwrap import wrap
 
@@ -12,6 +13,7 @@ import pytest
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.authorization.commands.reader import CommandReader
 from sam_tui.core.authorization.commands.reading import CommandPart, NamedPath
+from sam_tui.core.authorization.commands.table import CommandClass, builtin_table, own_entry
 from sam_tui.core.authorization.grants.scopes import command_prefix
 from sam_tui.core.authorization.paths.places import (
     FILES,
@@ -25,7 +27,41 @@ from sam_tui.core.authorization.paths.secrets import HOME_PLACES, SYSTEM_PLACES,
 from tests.guard import test_command_classes, test_hidden_commands
 
 RECORDED = Path(__file__).with_name("readings.txt")
+FURTHER = Path(__file__).with_name("more_commands.txt")
+"""Commands, one on each line, with ``\\n`` where a line of theirs ends: options with values, together or
+cut short, and words at the edges of what each program, wrapper and builtin takes."""
 READER = CommandReader(BashParser(), root="/ws", home="/h")
+LEAST: dict[str, CommandClass] = {
+    "cat": "workspace-write", "env": "destructive", "nice": "privileged", "npm": "network",
+    "bash": "network", "touch": "workspace-write",
+}  # fmt: skip
+OWN: list[dict[str, object]] = [
+    {"names": "deploy", "class": "workspace-write"},
+    {"names": "sync", "class": "network workspace-write"},
+    {"names": "wire", "class": "network destructive"},
+    {"names": "look cat", "class": "read-only", "flags": "-v --deep", "valued": "-n"},
+    {"names": "tool", "class": "workspace-write", "words": {"destructive": "drop.*"}},
+    {"names": "tool2", "class": "read-only", "options": {"network": "--far -f"}},
+    {
+        "names": "svc",
+        "subcommand": [
+            {"names": "ls", "class": "read-only", "flags": "-a"},
+            {"names": "rm", "class": "destructive"},
+            {"names": "up", "class": "network workspace-write"},
+            {"names": "down", "class": "network destructive"},
+            {"names": "plain"},
+        ],
+    },
+]
+"""What a person's policy says of programs."""
+POLICY = CommandReader(
+    BashParser(),
+    root="/ws",
+    home="/h",
+    table=lambda: builtin_table().extended(
+        dict(chain(*(own_entry(e).items() for e in OWN))), LEAST
+    ),
+)
 HOMELESS = CommandReader(BashParser(), root="/ws", home="")
 MORE = r"""
 PATH=/e | git diff -Oorder | git grep -O x | git log --output=x | git -C ../out status | echo out
@@ -50,6 +86,15 @@ git branch -vv | git branch -v x | git tag -n3 x
 git diff -nO | git grep -nO x | $CMD | xargs -I{} $X {} | ./$X | sh $X | source $X | env $X | nice $X
 """
 """Commands that no other table here has."""
+TAUGHT = [
+    "ls", "cat a", "/usr/bin/cat a", "touch a", "env", "env ls", "nice ls", "npm ls", "npm install",
+    "npm publish", "bash -c ls", "bash x", "find . -exec cat {} +", "sudo cat a", "nice env cat a",
+    "cat() { ls; }; cat a", "xargs cat", "cat --deep a", "cat --bogus a", "deploy x", "deploy --x",
+    "sync x", "wire off x", "wire -x off", "wire", "look -v a", "look -x a", "look -n 1 a", "look -vn1",
+    "tool drop x", "tool dropped", "tool x", "tool -drop", "tool *", "tool2 a", "tool2 -f", "tool2 --far",
+    "tool2 -x", "tool2 --fa", "svc ls", "svc ls -a", "svc ls -x", "svc ls *", "svc -x ls", "svc -x rm",
+    "svc rm", "svc up", "svc down", "svc plain", "svc other", "svc", "svc $X", "svc *",
+]  # fmt: skip
 NAMES = """
 .env .env.local .env.example .envrc x.env id_rsa id_rsa.pub id_ed25519_sk key.pem my-private.key a.pem
 a.p12 ca.crt .bash_history .python_history .histfile .netrc _netrc .pgpass .pypirc .git-credentials
@@ -74,7 +119,9 @@ def commands() -> list[str]:
     classes, hidden = test_command_classes, test_hidden_commands
     tables = [*classes.TABLE.values(), *map(hidden.cases, hidden.CLASSES.values())]
     listed = [text for table in tables for text in table]
-    return list(dict.fromkeys([*listed, *hidden.cases(hidden.CALM), *hidden.cases(MORE)]))
+    further = FURTHER.read_text(encoding="utf-8").splitlines()
+    more = (line.replace(r"\n", "\n") for line in further)
+    return list(dict.fromkeys([*listed, *hidden.cases(hidden.CALM), *hidden.cases(MORE), *more]))
 
 
 def flags(**values: bool) -> str:
@@ -143,12 +190,15 @@ def lines() -> list[str]:
     """All that is recorded."""
     read = command_lines(READER, commands())
     homeless = command_lines(HOMELESS, ["cat ~ ~/a", "cd; cat a/b", "cat $HOME/a"])
-    return [*read, "Without a home folder", *homeless, "Paths", *path_lines()]
+    taught = command_lines(POLICY, TAUGHT)
+    project = ["Where policies say more of programs", *taught]
+    return [*read, "Without a home folder", *homeless, *project, "Paths", *path_lines()]
 
 
 @pytest.mark.requirement("guard:command-classes", "guard:places-grammar")
 def test_each_command_and_path_is_taken_for_what_is_recorded() -> None:
-    assert lines() == RECORDED.read_text(encoding="utf-8").splitlines()
+    read = "\n".join(lines())
+    assert read.splitlines() == RECORDED.read_text(encoding="utf-8").splitlines()
 
 
 if __name__ == "__main__":

@@ -137,6 +137,7 @@ async def test_ordinary_work_reads_the_system_and_its_toolchains_without_a_quest
         f"cat {house}/venv/lib/a/b/c.py",
         f"cat {house}/venv/pyvenv.cfg /etc/passwd /proc/self/status /dev/null > /dev/null",
         "env PATH=/usr/bin:/bin sh -c 'ls / /etc > /dev/null'",
+        "exec 77< plain.txt; cat /proc/self/fd/77 /dev/fd/77 /proc/thread-self/fd/77",
         "mkfifo pipe && (echo through > pipe & cat pipe)",
         "bash -c 'cat <(echo substituted)' && cat <<< text | cat /dev/stdin",
         "setsid sleep 60 & cat /proc/$!/environ > /dev/null && : < /proc/self/ns/net"

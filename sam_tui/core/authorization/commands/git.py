@@ -109,7 +109,7 @@ def _is_heavy(word: str, command: Program) -> bool:
     options = command.heavier.get("destructive", frozenset())
     if _means(word, options):
         return True
-    letters = {option[1] for option in options if len(option) == 2 and _short(option)}
+    letters = {option[1] for option in options if _short(option)}
     if _short(word) and letters & set(word[1:]):
         return True
     pattern = command.words.get("destructive")
@@ -141,20 +141,18 @@ def _lists(name: str, words: Sequence[Word], command: Program) -> bool:
     if command.lists:
         return _makes_list(name, arguments, command)
     others = [word for word in arguments if word not in command.options.flags]
-    return _only_tells_with(name, others) and command.options.know(words)
+    return _only_tells_with(name, len(others)) and command.options.know(words)
 
 
-def _only_tells_with(name: str, others: Sequence[str]) -> bool:
-    """Whether a command only tells with the words that are no flags known of it."""
+def _only_tells_with(name: str, others: int) -> bool:
+    """Whether a command only tells with so many words that are no flags known of it."""
     match name:
         case "remote":
             return not others
         case "symbolic-ref":
-            return len(others) == 1 and not others[0].startswith("-")
-        case "archive":
-            return not any(word.startswith(("-o", "--o")) for word in others)
+            return others == 1
         case _:
-            return name == "clean"  # one that does more was judged before
+            return name in ("archive", "clean")  # where clean does more it was judged before
 
 
 def _makes_list(name: str, arguments: Sequence[str], command: Program) -> bool:

@@ -212,7 +212,7 @@ def _ip(use: Use) -> Traits:
 
 def _tmux(use: Use) -> Traits:
     """A ``;`` among its words begins another of its commands, and formats run programs."""
-    if len(use.words) == 1 and use.words[0].static and use.texts[0] in ("ls", "list-sessions"):
+    if len(use.words) == 1 and use.texts[0] in ("ls", "list-sessions"):
         return _reads("tmux")
     return traits("privileged", "tmux reaches programs that the sandbox does not hold")
 
@@ -243,7 +243,7 @@ def _builtin(use: Use) -> Traits:
     name = use.name
     if name == "let" or use.has("workspace-write") or not use.program.options.know(use.words):
         return _may_write(name)
-    if name in ("test", "["):
+    if name == "test":
         reads = not any(word.text.startswith("$") for word in use.words if not word.static)
     else:
         reads = _prints(use) or _names_plainly(use)
@@ -295,7 +295,7 @@ def _everything(word: Word) -> bool:
     text = word.text.rstrip("/") or "/"
     last = text.rpartition("/")[2]
     return (
-        text in ("/", "~", ".", "..")
+        text in ("/", "~")
         or last in ("..", "*", ".*", ".git", ".")
         or (not word.static and not word.text.strip("\"'").rpartition("/")[2].strip("${}"))
     )
@@ -303,8 +303,8 @@ def _everything(word: Word) -> bool:
 
 def _regenerable(word: Word, folders: frozenset[str]) -> bool:
     text = word.text.rstrip("/")
-    parts = [part for part in text.split("/") if part not in ("", ".")]
-    if not word.static or not parts or text.startswith(("/", "~")) or ".." in parts:
+    parts = text.split("/")
+    if not word.static or text.startswith(("/", "~")) or ".." in parts:
         return False
     last = parts[-1]
     return last in folders or last.endswith((".egg-info", ".pyc", ".tmp", ".log"))

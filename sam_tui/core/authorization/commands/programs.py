@@ -98,11 +98,11 @@ def _by_subcommand(use: Use) -> Traits | None:
     first = use.words[0] if use.words else Word("")
     entry = use.program.subcommands.get(first.text)
     arguments = use.words[1:]
-    if entry is not None and entry.stands_for and first.static:
+    if entry is not None and entry.stands_for:
         program = use.table.program(entry.stands_for)
         return _judged(Use(f"{use.name} {first.text}", arguments, program, use.table))
     if entry is not None and entry.classes == READ_ONLY:
-        if first.static and known_words(arguments) and entry.options.know(arguments):
+        if known_words(arguments) and entry.options.know(arguments):
             return traits("read-only", f"{use.name} {first.text} only looks")
         return None
     return _by_heavy_subcommand(use)

@@ -225,7 +225,7 @@ class _TextReader:
 
     def _moved(self, words: Sequence[Word]) -> tuple[str, ...]:
         """The folders after a ``cd`` that succeeds; unknown ones are empty."""
-        if not words or words[0].text not in ("cd", "pushd", "popd", "chdir"):
+        if words[0].text not in ("cd", "pushd", "popd", "chdir"):
             return self._bases
         if words[0].text == "popd" or any(word.text == "-" for word in words):
             return ("",)
@@ -338,7 +338,7 @@ def _real(path: str) -> str:
 def _at_home(text: str, home: str) -> str:
     if text == "~" or text.startswith("~/"):
         return (home or "~") + text[1:]
-    return os.path.expanduser(text) if text.startswith("~") else text
+    return os.path.expanduser(text)
 
 
 def _with_files(judged: Traits, files: Sequence[NamedPath]) -> tuple[frozenset[CommandClass], str]:
@@ -354,7 +354,7 @@ def _with_files(judged: Traits, files: Sequence[NamedPath]) -> tuple[frozenset[C
 def _reached(files: Sequence[NamedPath]) -> tuple[str, ...]:
     """The hosts of redirections that the shell turns into connections: ``/dev/tcp/host/80``."""
     parts = [file.text.split("/") for file in files if file.text.startswith(_SOCKETS)]
-    return tuple(part[3].lower() for part in parts if len(part) > 3)
+    return tuple(part[3].lower() for part in parts)
 
 
 def _stores(files: Sequence[NamedPath]) -> bool:
@@ -366,7 +366,7 @@ def _suspects(text: str, table: CommandTable) -> Iterator[CommandPart]:
     words = [Word(word.strip("\"'`();&|{}")) for word in text.replace("\\\n", "").split()]
     for index, word in enumerate(words):
         name = word.text.rpartition("/")[2]
-        judged = judge(name, words[index : index + 12], table) if name.isascii() and name else None
-        if judged and judged.classes & {"destructive", "privileged"} and (name != "open"):
+        judged = judge(name, words[index : index + 12], table)
+        if judged.classes & {"destructive", "privileged"} and name != "open":
             yield CommandPart((name,), judged.classes, judged.why, exact=False)
     yield CommandPart((), frozenset(("workspace-write",)), "it could not be parsed", exact=False)

@@ -4,15 +4,18 @@ import fnmatch
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sam_tui.core.authorization.commands.inspection import Traits, traits, variables_set
-from sam_tui.core.authorization.commands.table import CommandTable, Wrapping
+from sam_tui.core.authorization.commands.table import CommandTable, Program, Wrapping
 from sam_tui.core.ports.policy import ShellText, SimpleCommand, Word
 
 _SHELL_VALUED = ("-o", "+o", "-O", "+O", "--rcfile", "--init-file")
 _MOST_LAYERS = 8
 _LATER = Word("{}", static=False)
 """A word that is only known when it runs."""
+_ARGUMENT = Word('"$1"')
+"""The same in a text for a shell."""
 _FINDERS = ("find", "gfind", "fd", "fdfind")
 _EXECUTES = ("-exec", "-execdir", "-ok", "-okdir")
 
@@ -53,7 +56,7 @@ def unwrap(command: SimpleCommand, shell: ShellText, table: CommandTable) -> Ite
             yield Inner(words, verdict=_calm(f"{name} only says what a name means"))
             return
         stripped = _stripped(name, words, program.wraps)
-        yield from _wrapper(name, words, stripped, table)
+        yield from _wrapper(words, stripped, program, program.wraps)
         if stripped.script is not None:
             yield Inner((), script=stripped.script)
         elif not stripped.words:
@@ -83,13 +86,13 @@ def _unwrapped(
 
 
 def _wrapper(
-    name: str, words: tuple[Word, ...], stripped: "_Stripped", table: CommandTable
+    words: tuple[Word, ...], stripped: "_Stripped", program: Program, wraps: Wrapping
 ) -> Iterator[Inner]:
     """What the wrapper does itself, where it has a say."""
-    program = table.program(name)
+    name = _name(words)
     if "privileged" in program.classes:
         yield Inner(words, verdict=traits("privileged", f"{name} runs with other rights"))
-    elif program.wraps is not None and program.wraps.writes:
+    elif wraps.writes:
         yield Inner(words, verdict=traits("workspace-write", f"{name} may write a file"))
     elif not stripped.exact:
         why = f"{name} with options that are not known here"
@@ -158,19 +161,18 @@ class _Stripped:
 
 
 def _stripped(name: str, words: Sequence[Word], wraps: Wrapping) -> _Stripped:
-    before, exact, index = wraps.before, True, 1
+    before, exact, index, options = wraps.before, True, 1, True
     assignments: list[tuple[str, Word]] = []
     while index < len(words):
         word = words[index]
         text = word.text
-        if text == "--":
-            index += 1
-            break
         if (handed := _handed_over(name, words[index:], before)) is not None:
             return _Stripped((), tuple(assignments), handed[0], exact)
-        if text.startswith("-") and len(text) > 1:
+        if options and text == "--":
+            options = False
+        elif options and text.startswith("-") and (text != "-" or text in wraps.options.flags):
             exact = exact and _keeps_meaning(name, word, wraps)
-            index += text in wraps.options.valued
+            index += _takes_next(text, wraps.options.valued)
         elif (variable := _assignment(name, word)) is not None:
             assignments.append(variable)
         elif before:
@@ -181,8 +183,10 @@ def _stripped(name: str, words: Sequence[Word], wraps: Wrapping) -> _Stripped:
     inner, variables = tuple(words[index:]), tuple(assignments)
     if not inner:
         return _Stripped((), variables, None, exact)
+    if name == "parallel":
+        inner = (*_until_arguments(inner), _ARGUMENT)
     if wraps.joins:
-        return _Stripped((), variables, _joined(_until_arguments(inner)), exact)
+        return _Stripped((), variables, _joined(inner), exact)
     if name == "xargs":
         inner = _with_arguments(inner, words)
     return _Stripped(inner, variables, None, exact)
@@ -235,7 +239,7 @@ def _until_arguments(words: Sequence[Word]) -> Sequence[Word]:
 def _replaced(text: str, words: Sequence[Word]) -> bool:
     """Whether ``xargs`` puts what it reads into a word, as ``-I NAME`` has it."""
     texts = [word.text for word in words]
-    names = ["{}", *(texts[at + 1] for at, word in enumerate(texts[:-1]) if word == "-I")]
+    names = ["{}", *(value for option, value in pairwise(texts) if option == "-I")]
     return any(name in text for name in names if name)
 
 
@@ -245,16 +249,24 @@ def _joined(words: Sequence[Word]) -> Word:
     return Word(text, all(word.static for word in words), any(word.pattern for word in words))
 
 
+def _takes_next(option: str, valued: Collection[str]) -> bool:
+    """Whether the word behind an option is its value: ``-n 5``, and behind others ``-dn 5``."""
+    if option.startswith("--"):
+        return option in valued
+    places = (at for at, letter in enumerate(option[1:], 2) if f"-{letter}" in valued)
+    return next(places, 0) == len(option)
+
+
 def _understood(word: Word, valued: Collection[str], flags: Collection[str]) -> bool:
     """Whether it is plain what an option of a wrapper means: alone, attached, or among short ones."""
     text = word.text
-    if not word.static or text in valued or text in flags:
-        return word.static
+    if not word.static:
+        return False
     if text.startswith("--"):
-        return text.partition("=")[0] in (*valued, *flags) and "=" in text
-    for at, letter in enumerate(text[1:], 2):
+        return text.partition("=")[0] in (*valued, *flags)
+    for letter in text[1:]:
         if f"-{letter}" in valued:
-            return at < len(text)
+            return True
         if f"-{letter}" not in flags and not text[1:].isdigit():
             return False
     return True

@@ -166,12 +166,14 @@ COMMAND_STAGES: tuple[tuple[str, Stage], ...] = (
 
 def _secrets(state: PolicyState, reading: CommandReading | None) -> Iterator[tuple[str, str, bool]]:
     """(what, real path, whether in the workspace) of every secret that a command names."""
-    if state.secrets is None or reading is None:
+    secrets = state.secrets
+    if secrets is None or reading is None:
         return
     for part in reading.parts:
         for path in part.paths:
-            yield from _secret_path(state, part, path)
-        if any(state.secrets.hinted_by(text) for text in part.code):
+            if path.real:
+                yield from _secret_path(state, secrets, part, path)
+        if any(secrets.hinted_by(text) for text in part.code):
             yield "a secret place in its text", "", True
 
 
@@ -186,11 +188,8 @@ def _secret_at(state: PolicyState, secrets: Secrets, path: NamedPath) -> str:
 
 
 def _secret_path(
-    state: PolicyState, part: CommandPart, path: NamedPath
+    state: PolicyState, secrets: Secrets, part: CommandPart, path: NamedPath
 ) -> Iterator[tuple[str, str, bool]]:
-    secrets = state.secrets
-    if secrets is None or not path.real:
-        return
     inside = state.inside(path.real)
     if what := _secret_at(state, secrets, path):
         # A name that only looks secret is asked about; a place that is known to be is refused.

@@ -1,0 +1,42 @@
+"""Which words of a command count as paths, where that hangs on more than a line of a table can say."""
+
+import os
+
+import pytest
+
+from sam_tui.adapters.shell import BashParser
+from sam_tui.core.authorization.commands.reader import CommandReader
+from sam_tui.core.authorization.commands.reading import CommandReading
+
+READER = CommandReader(BashParser(), root="/ws", home="/h")
+
+
+def reals(reading: CommandReading) -> list[str]:
+    """The real paths of all words."""
+    return [path.real for part in reading.parts for path in part.paths]
+
+
+@pytest.mark.requirement("guard:commands-cwd")
+@pytest.mark.parametrize(
+    ("cwd", "real"),
+    [("", "/ws/a/b"), ("sub", "/ws/sub/a/b"), ("/srv", "/srv/a/b"), ("~/x", "/h/x/a/b"), ("~", "/h/a/b")],
+)  # fmt: skip
+def test_a_command_runs_in_the_folder_that_it_is_given(cwd: str, real: str) -> None:
+    assert reals(READER.read("cat a/b", cwd)) == [os.path.realpath(real)]
+
+
+@pytest.mark.requirement("guard:commands-words")
+def test_a_word_is_a_path_as_long_as_the_kernel_takes_one() -> None:
+    longest = "a/" * 2048
+    assert reals(READER.read(f"cat {longest}")) == [f"/ws/{longest}".rstrip("/")]
+    assert reals(READER.read(f"cat {longest}b")) == []
+
+
+@pytest.mark.requirement("guard:commands-words")
+def test_a_path_that_the_kernel_cannot_be_asked_about_is_what_its_text_says() -> None:
+    assert reals(READER.read("cat x/../a/b", "c\0d")) == ["/ws/c\0d/a/b"]
+
+
+@pytest.mark.requirement("guard:commands-cwd")
+def test_the_home_of_another_person_is_found_as_the_shell_finds_it() -> None:
+    assert reals(READER.read("cat ~root/a")) == [os.path.realpath(os.path.expanduser("~root/a"))]
