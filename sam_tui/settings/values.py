@@ -159,8 +159,10 @@ def expected(setting: Setting) -> str:
         among = ", ".join(choice for choice in setting.choices if choice)
         return f"{'entries' if setting.kind == 'words' else 'one'} of {among}"
     if setting.kind in ("whole", "number") and (setting.least or setting.most):
-        least = f" of at least {setting.least:g}" if setting.least else ""
-        return words + least + (f" and at most {setting.most:g}" if setting.most else "")
+        if not setting.least:
+            return f"{words} from 0 to {setting.most:g}"
+        most = f" and at most {setting.most:g}" if setting.most else ""
+        return f"{words} of at least {setting.least:g}{most}"
     return words
 
 
