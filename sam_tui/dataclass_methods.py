@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import Field, FrozenInstanceError
 from operator import attrgetter
-from typing import Any
+from reprlib import recursive_repr
 
-_Values = Callable[[Any], tuple[object, ...]]
-_library: Any = dataclasses
-_compiled_comparison: Any = getattr(dataclasses, "_cmp_fn", None)
+_Fields = Sequence[Field[object]]
+_Comparison = Callable[[object, object], bool]
+_compiled_comparison: Callable[..., _Comparison] = getattr(dataclasses, "_cmp_fn", None)  # pyright: ignore
 
 
 def use_closures() -> None:
@@ -23,31 +23,32 @@ def use_closures() -> None:
             setattr(dataclasses, name, make)
 
 
-def _values_of(names: Sequence[str]) -> _Values:
+def _values_of(names: Sequence[str]) -> Callable[[object], tuple[object, ...]]:
     """A function from an instance to the values of some fields."""
     if not names:
         return lambda _: ()
-    values: Any = attrgetter(*names)
+    values = attrgetter(*names)
     return values if len(names) > 1 else lambda instance: (values(instance),)
 
 
-def _representation(fields: Sequence[Field[Any]], _: object) -> Any:
+def _representation(fields: _Fields, _: object) -> Callable[[object], str]:
     names = [field.name for field in fields]
 
-    def __repr__(self: Any) -> str:
+    @recursive_repr("...")
+    def __repr__(self: object) -> str:
         values = ", ".join([f"{name}={getattr(self, name)!r}" for name in names])
         return f"{self.__class__.__qualname__}({values})"
 
-    return _library._recursive_repr(__repr__)
+    return __repr__
 
 
-def _comparison(name: str, op: str, own: str, other: str, **namespace: object) -> Any:
+def _comparison(name: str, op: str, own: str, other: str, **namespace: object) -> _Comparison:
     """``own`` is the text of a tuple, such as ``(self.x,self.y,)``."""
     if name != "__eq__":
         return _compiled_comparison(name, op, own, other, **namespace)
     values = _values_of([part.partition(".")[2] for part in own[1:-1].split(",") if part])
 
-    def __eq__(self: Any, other: object) -> bool:
+    def __eq__(self: object, other: object) -> bool:
         if other.__class__ is self.__class__:
             return values(self) == values(other)
         return NotImplemented
@@ -55,34 +56,32 @@ def _comparison(name: str, op: str, own: str, other: str, **namespace: object) -
     return __eq__
 
 
-def _hash(fields: Sequence[Field[Any]], _: object) -> Any:
+def _hash(fields: _Fields, _: object) -> Callable[[object], int]:
     values = _values_of([field.name for field in fields])
 
-    def __hash__(self: Any) -> int:
+    def __hash__(self: object) -> int:
         return hash(values(self))
 
     return __hash__
 
 
-def _frozen(cls: Any, fields: Sequence[Field[Any]], _: object) -> tuple[Any, Any]:
+def _frozen(cls: type[object], fields: _Fields, _: object) -> tuple[Callable[..., None], ...]:
     names = frozenset(field.name for field in fields)
 
-    def __setattr__(self: Any, name: str, value: object) -> None:
+    def __setattr__(self: object, name: str, value: object) -> None:
         if type(self) is cls or name in names:
             raise FrozenInstanceError(f"cannot assign to field {name!r}")
-        parent: Any = super(cls, self)
-        parent.__setattr__(name, value)
+        super(cls, self).__setattr__(name, value)
 
-    def __delattr__(self: Any, name: str) -> None:
+    def __delattr__(self: object, name: str) -> None:
         if type(self) is cls or name in names:
             raise FrozenInstanceError(f"cannot delete field {name!r}")
-        parent: Any = super(cls, self)
-        parent.__delattr__(name)
+        super(cls, self).__delattr__(name)
 
     return __setattr__, __delattr__
 
 
-MAKERS = {
+MAKERS: dict[str, Callable[..., object]] = {
     "_repr_fn": _representation,
     "_cmp_fn": _comparison,
     "_hash_fn": _hash,

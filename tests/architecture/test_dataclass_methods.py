@@ -54,14 +54,14 @@ def outcome(action: Callable[[], object]) -> object:
     """What an action comes to: its result, or its error."""
     try:
         return action()
-    except Exception as error:
+    except (AttributeError, TypeError) as error:
         return type(error).__name__, str(error)
 
 
 def outcomes(made: dict[str, type[Any]]) -> Iterator[object]:
     """What instances of the classes do."""
     arguments: list[tuple[Any, ...]] = [(), (1.0,), (1.0, 2.0), (nan,), ([],), (nan, nan)]
-    instances = [
+    instances: list[Any] = [
         instance
         for kind, given in product(made.values(), arguments)
         if not isinstance(instance := outcome(partial(kind, *given)), tuple)

@@ -11,13 +11,14 @@ from sam_tui.adapters.llm.deltas import ChunkReader, read_finish, read_usage
 from sam_tui.adapters.llm.endpoint import Endpoint, client_for
 from sam_tui.adapters.llm.failures import failure, no_answer, read_error, read_refusal, unreachable
 from sam_tui.adapters.llm.litellm_model import known_cost
-from sam_tui.adapters.llm.read_pace import ReadPace, paced
 from sam_tui.adapters.llm.response_bytes import (
     BEGINNING,
     EventLines,
     EventParser,
     Intake,
+    ReadPace,
     may_begin_events,
+    paced,
     require_plain,
 )
 from sam_tui.adapters.llm.wire import RequestWriter
