@@ -93,8 +93,8 @@ def as_text(review: ChangeReview) -> str:
     """For people: one line for each finding, its message indented below."""
     lines: list[str] = []
     for finding in review.findings:
-        place = " ".join(f"{finding.file}:{finding.line}".split())
-        lines.append(f"{place}: {finding.severity}: {' '.join(finding.title.split())}")
+        where = " ".join(f"{finding.file}:{finding.line}".split())
+        lines.append(f"{where}: {finding.severity}: {' '.join(finding.title.split())}")
         lines += [f"  {line}" for line in finding.message.splitlines()]
     return "\n".join([*lines, review.summary])
 

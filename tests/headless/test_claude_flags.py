@@ -61,6 +61,23 @@ def test_a_script_for_claude_may_name_tools_that_are_not_there(program: Program)
 
 
 @pytest.mark.requirement("headless:claude-flags")
+def test_a_system_prompt_comes_from_a_file_and_a_fork_leaves_its_conversation(
+    program: Program,
+) -> None:
+    words = program.folder / "role.md"
+    words.write_text("You are a pilot.", encoding="utf-8")
+    with background([Reply(text="One."), Reply(text="Two.")]) as server:
+        place = ("--model", "fake", "--provider", "direct", "--api-base", server.base)
+        first = program.stream("go", *place, "--system-prompt-file", str(words))
+        fork = ("--resume", first.result["session_id"], "--fork-session")
+        ended = program.stream("on", *place, *fork)
+        sent = [json.loads(post.body)["messages"] for post in server.posts]
+    assert sent[0][0]["content"].startswith("You are a pilot.")
+    assert [message["content"] for message in sent[1] if message["role"] == "assistant"] == ["One."]
+    assert ended.result["session_id"] != first.result["session_id"]
+
+
+@pytest.mark.requirement("headless:claude-flags")
 def test_each_option_stands_in_the_table_of_the_docs() -> None:
     text = DOCS.read_text(encoding="utf-8")
     named = ("--allowedTools", "--disallowedTools", "--tools", "--append-system-prompt")

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from sam_tui.cli.program import program as cli
 from sam_tui.headless import lines as lines_module
+from sam_tui.headless.outcome import EXIT_CODES
 from sam_tui.headless.schema import SYSTEM, event_schemas, line_schema
 from tests.headless.conftest import Program, call, shell
 
@@ -47,6 +48,15 @@ def test_every_system_line_of_the_code_and_of_the_docs_is_in_the_schema() -> Non
     docs = (ROOT / "docs" / "headless.md").read_text(encoding="utf-8")
     for name in event_schemas():
         assert f"`{name}`" in docs, name
+
+
+@pytest.mark.requirement("headless:exit-codes")
+def test_the_table_of_exit_codes_is_that_of_the_program() -> None:
+    docs = (ROOT / "docs" / "headless.md").read_text(encoding="utf-8")
+    table = docs.partition("## Exit codes")[2].partition("\n**Blocked")[0]
+    rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", table, re.MULTILINE)
+    told = {name: int(code) for code, names in rows for name in re.findall(r"`(\w+)`", names)}
+    assert told == EXIT_CODES
 
 
 @pytest.mark.requirement("headless:schema")

@@ -1,20 +1,22 @@
 """Streamable HTTP through the URL guard: every request goes to an address that was checked."""
 
 import asyncio
+import ipaddress
 import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import httpx2
+from mcp.client.auth import OAuthFlowError
+from mcp.client.auth.oauth2 import OAuthContext
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from sam_tui.adapters.mcp_client.connection_context import Logins
 from sam_tui.adapters.mcp_client.login import LOGIN, authorized, stored
-from sam_tui.adapters.mcp_client.login_requests import LoginAddresses
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.authorization.network.hosts import address_of
 from sam_tui.core.errors import ToolError
@@ -26,6 +28,9 @@ MOST_BYTES = 32_000_000
 _LINES = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+")
 _CONNECT_SECONDS = 15.0
 _WITHDRAW_SECONDS = 3.0
+_ANSWER_SECONDS = 30.0
+_MOST_PAGES = 3
+"""Of one login: the login itself, and more scopes than it was given."""
 
 
 class CheckedTransport(httpx2.AsyncBaseTransport):
@@ -127,6 +132,72 @@ def _shallow_event(line: bytes) -> bytes:
     return field + colon + shallow(data) + line[len(text) :] if field == b"data" else line
 
 
+class LoginAddresses:
+    """Judges addresses that the server at ``url`` names for a login; its own is the person's choice."""
+
+    def __init__(self, url: str, url_guard: UrlGuard) -> None:
+        self._site = urlsplit(url)[:2]
+        self._url_guard = url_guard
+        self._pages = 0
+
+    async def check(self, address: str) -> None:
+        """Raises ``OAuthFlowError`` for an address that may get nothing of a login.
+
+        OAuth 2.1, 1.5: encrypted, but for this machine; a host of a private network is one that the
+        person's policy names.
+        """
+        scheme = urlsplit(address).scheme
+        if scheme not in ("http", "https"):
+            raise OAuthFlowError("The page of the login is no web page")
+        try:
+            passage = await self._url_guard.passage(address)
+        except ToolError as refusal:
+            raise OAuthFlowError(refusal.explain()) from None
+        if scheme == "https" or urlsplit(address)[:2] == self._site:
+            return
+        if any(ipaddress.ip_address(text).is_global for text in passage.addresses):
+            raise OAuthFlowError(f"{passage.host} takes logins without encryption (http)")
+
+    async def check_page(self, address: str, context: OAuthContext) -> None:
+        """Raises ``OAuthFlowError`` for a page that no browser is to open."""
+        metadata = context.oauth_metadata
+        if metadata is not None and "S256" not in (metadata.code_challenge_methods_supported or ()):
+            raise OAuthFlowError(
+                "The authorization server does not say that it checks who began a login (PKCE, S256)"
+            )
+        self._pages += 1
+        if self._pages > _MOST_PAGES:
+            raise OAuthFlowError("It wants one login after another")
+        await self.check(address)
+
+
+class CheckedLogin(httpx2.Auth):
+    """The authentication ``inner`` whose own requests go to checked addresses and have a time limit."""
+
+    requires_response_body = True
+
+    def __init__(self, inner: httpx2.Auth, addresses: LoginAddresses) -> None:
+        self._inner = inner
+        self._addresses = addresses
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Sign a request, as ``inner`` does."""
+        async with aclosing(self._inner.async_auth_flow(request)) as flow:
+            try:
+                outgoing = await anext(flow)
+                while True:
+                    if outgoing is not request:
+                        await self._addresses.check(str(outgoing.url))
+                        limits = httpx2.Timeout(_ANSWER_SECONDS).as_dict()
+                        outgoing.extensions = {**outgoing.extensions, "timeout": limits}
+                    response = yield outgoing
+                    outgoing = await flow.asend(response)
+            except StopAsyncIteration:
+                return
+
+
 @asynccontextmanager
 async def http_streams(
     settings: ServerSettings, transport: CheckedTransport, logins: Logins
@@ -134,7 +205,8 @@ async def http_streams(
     """The two streams of a session over HTTP. Proxies in the environment are not used."""
     registration = _Registration(settings, logins)
     addresses = LoginAddresses(settings.url, transport.url_guard)
-    async with authorized(settings, logins, addresses) as auth:
+    async with authorized(settings, logins, addresses.check_page) as provider:
+        auth = None if provider is None else CheckedLogin(provider, addresses)
 
         def client(
             headers: dict[str, str] | None = None,

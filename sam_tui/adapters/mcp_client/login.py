@@ -8,7 +8,7 @@ import asyncio
 import fcntl
 import os
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,6 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl, BaseModel, ValidationError
 
 from sam_tui.adapters.mcp_client.connection_context import Logins, LoginTexts
-from sam_tui.adapters.mcp_client.login_requests import CheckedLogin, LoginAddresses
 from sam_tui.adapters.mcp_client.settings import OAuthSettings, ServerSettings
 from sam_tui.core.local_files.cache import signature_of
 
@@ -41,6 +40,8 @@ PATH = "/callback"
 MOST_BYTES = 200_000
 LOGIN_SECONDS = 300.0
 """How long a person has for the page."""
+PageCheck = Callable[[str, OAuthContext], Awaitable[None]]
+"""Raises ``OAuthFlowError`` for a page that no browser is to open."""
 _EARLY = 60.0
 """Seconds before its end from which a token is not used any more."""
 _NOWHERE = f"http://127.0.0.1{PATH}"
@@ -259,7 +260,7 @@ async def callback(port: int) -> AsyncGenerator[Callback]:
 
 @asynccontextmanager
 async def authorized(
-    settings: ServerSettings, logins: Logins, addresses: LoginAddresses
+    settings: ServerSettings, logins: Logins, check_page: PageCheck
 ) -> AsyncGenerator[httpx2.Auth | None]:
     """The authentication of a session's requests; None without a login or a person to make one."""
     if any(name.lower() == "authorization" for name in settings.headers):
@@ -268,15 +269,14 @@ async def authorized(
     file = LoginFile(settings, logins)
     await file.reread()
 
-    def serve(provider: OAuthClientProvider) -> httpx2.Auth:
-        fixed = _with_set_scope(provider, settings.oauth.scope)
-        return CheckedLogin(file.serve(fixed), addresses)
+    def serve(provider: OAuthClientProvider) -> OAuthClientProvider:
+        return file.serve(_with_set_scope(provider, settings.oauth.scope))
 
     if settings.oauth.grant == "client_credentials":
         yield serve(_by_itself(settings, file))
     elif (browse := logins.browse) is not None:
         async with callback(_port(file.login.client)) as listening:
-            opened = _Browser(listening, addresses, browse)
+            opened = _Browser(listening, check_page, browse)
             yield serve(_by_a_person(settings, file, opened))
     elif file.login.tokens is not None:
         yield serve(SharedLogin(settings.url, _metadata(_NOWHERE), file))
@@ -316,7 +316,7 @@ class _Browser:
     """The browser of the person: what opens a page, and where it comes back to."""
 
     listening: Callback
-    addresses: LoginAddresses
+    check_page: PageCheck
     browse: Callable[[str], None]
 
 
@@ -331,7 +331,7 @@ def _by_a_person(
         file.login.client = None
 
     async def redirect(url: str) -> None:
-        await browser.addresses.check_page(url, provider.context)
+        await browser.check_page(url, provider.context)
         await asyncio.to_thread(browser.browse, url)
 
     provider = OAuthClientProvider(

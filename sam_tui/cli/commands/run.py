@@ -32,7 +32,10 @@ from sam_tui.headless.prompt_input import PromptInput, read_prompt
 from sam_tui.headless.request import HeadlessRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sam_tui.core.inquiries import Attends
+    from sam_tui.core.messages import ToolCall
     from sam_tui.headless.approvals import Approvals
 
 _NEVER_EMPTY = (
@@ -176,7 +179,6 @@ def _approvals(values: Values) -> "Approvals | None":
 
 def _go_on(runtime: Runtime, approvals: "Approvals", conversation: ConversationId | None) -> None:
     """Begin with the calls that were approved. Raises ``ConfigurationError``."""
-    from sam_tui.core.tooling.registry import SERVERS
     from sam_tui.headless.approvals import ApprovedCalls
 
     if runtime.workspace.locate(approvals.path).root is not None:
@@ -188,13 +190,19 @@ def _go_on(runtime: Runtime, approvals: "Approvals", conversation: ConversationI
         why = f"{approvals.path} is about the conversation {approvals.conversation}."
         raise ConfigurationError(why, hint=f"Go on with --resume {approvals.conversation}.")
     calls = approvals.made_again(calls_of(runtime.conversations.everything(conversation)))
-    own = [call.name for call in calls if not call.name.startswith(SERVERS)]
-    unknown = [name for name in own if not runtime.registry.knows(name)]
-    if unknown:
-        why = f"{approvals.path}: there is no tool called {unknown[0]!r}."
-        raise ConfigurationError(why, hint="Only “reply” is for you to fill in.")
+    _require_tools(runtime, approvals.path, calls)
     if calls:
         runtime.use_model(ApprovedCalls(runtime.model, calls))
+
+
+def _require_tools(runtime: Runtime, path: str, calls: "Sequence[ToolCall]") -> None:
+    """Raises ``ConfigurationError`` for a call of no tool; those of servers may come later."""
+    from sam_tui.core.tooling.registry import SERVERS
+
+    for call in calls:
+        if not (call.name.startswith(SERVERS) or runtime.registry.knows(call.name)):
+            why = f"{path}: there is no tool called {call.name!r}."
+            raise ConfigurationError(why, hint="Only “reply” is for you to fill in.")
 
 
 def _check(values: Values) -> None:

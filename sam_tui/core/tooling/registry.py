@@ -83,8 +83,8 @@ class Registry:
         for name in names:
             head, _, operation = name.partition(".")
             offer = self._offers.get(head)
-            known = offer is not None and (not operation or operation in offer.advert.operations)
-            if not known and not name.startswith(SERVERS):
+            exists = offer is not None and (not operation or operation in offer.advert.operations)
+            if not exists and not name.startswith(SERVERS):
                 raise UsageError(f"No tool is called {name!r}.", hint=self._nearest(name))
 
     def _nearest(self, name: str) -> str:

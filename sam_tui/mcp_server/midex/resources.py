@@ -258,8 +258,8 @@ class MidexResources:
         """Where findings of a scope stand; those of the system stand with every project's."""
         if scope == "global":
             return [ResourceAddress("knowledge", "global")]
-        known = {name for _, name in self._workflows.records.finding_marks() if name}
-        projects = [project] if scope == "project" else sorted(known)
+        every = {name for _, name in self._workflows.records.finding_marks() if name}
+        projects = [project] if scope == "project" else sorted(every)
         return [ResourceAddress("knowledge", "project", (name,)) for name in projects]
 
     def canonical(self, uri: str) -> str:
