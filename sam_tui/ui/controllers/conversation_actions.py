@@ -196,7 +196,7 @@ def _money(record: "ConversationRecord") -> str:
 
 
 def _prompt_choice(prompt: "UserPrompt", root: str, now: float) -> Choice:
-    """A prompt as a line of the picker: when it was asked and, elsewhere than in ``root``, in which folder."""
+    """A prompt as a line of the picker: when it was asked and, outside of ``root``, in which folder."""
     folder = (
         "" if prompt.workspace == root else short_path(prompt.workspace, os.path.expanduser("~"))
     )
