@@ -24,7 +24,7 @@ from sam_tui.core.messages import (
     load_message,
 )
 from sam_tui.core.ports.memory import ArchivedChunk
-from sam_tui.core.ports.storage import CallDisplay, ConversationRecord, PastPrompt, UserPrompt
+from sam_tui.core.ports.storage import CallDisplay, ConversationRecord, UserPrompt
 from sam_tui.core.usage import Usage
 
 UNREADABLE = "This part of the stored conversation could not be read and was left out."
@@ -92,22 +92,19 @@ class SqliteConversations:
         rows = self._database.query(f"{RECORD} WHERE {where} {_ORDER}", *values, limit)
         return [record_of(row) for row in rows]
 
-    def prompts(self, workspace: str | None, limit: int) -> Sequence[PastPrompt]:
+    def prompts(self, workspace: str | None, limit: int) -> Sequence[UserPrompt]:
         """What was last asked in this workspace (None: anywhere), oldest first; nothing of subagents."""
         rows = self._database.query(
-            "SELECT kind, call, name, body, workspace, m.created_at FROM messages AS m JOIN"
-            f" (SELECT id, workspace FROM conversations WHERE {_SPOKEN}"
-            f" AND workspace = ifnull(?, workspace) {_ORDER}) AS c ON m.conversation = c.id"
+            "SELECT kind, call, name, body, position, m.created_at, workspace FROM messages AS m"
+            f" JOIN (SELECT id, workspace FROM conversations WHERE {_SPOKEN}"
+            f" AND workspace = ifnull(?, workspace) {_ORDER}) ON conversation = id"
             " WHERE kind = 'user' ORDER BY m.created_at DESC, position DESC LIMIT ?",
             None if workspace is None else storable(workspace),
             _LOOKED_THROUGH,
             limit,
         )
-        return [
-            PastPrompt(message.text, workspace, at)
-            for *row, workspace, at in reversed(rows)
-            if (message := _message(tuple(row))).kind == "user"
-        ]
+        pairs = [(_message(tuple(row[:4])), row[4:]) for row in reversed(rows)]
+        return [UserPrompt(at[0], at[1], m.text, at[2]) for m, at in pairs if m.kind == "user"]
 
     def children(self, conversation: ConversationId) -> Sequence[ConversationRecord]:
         """The conversations of its subagents, oldest first."""

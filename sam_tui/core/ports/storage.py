@@ -63,15 +63,7 @@ class UserPrompt:
     position: int
     at: float
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class PastPrompt:
-    """A prompt of any conversation. ``at`` in seconds since the epoch."""
-
-    text: str
-    workspace: str
-    at: float
+    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +102,8 @@ class ConversationStore(Protocol):
     def find(self, conversation: ConversationId) -> ConversationRecord | None: ...
     def latest(self, workspace: str) -> ConversationRecord | None: ...
     def recent(self, workspace: str | None, limit: int) -> Sequence[ConversationRecord]: ...
-    def prompts(self, workspace: str | None, limit: int) -> Sequence[PastPrompt]:
-        """What was last asked in this workspace or, with None, anywhere; oldest first, nothing of
-        subagents."""
+    def prompts(self, workspace: str | None, limit: int) -> Sequence[UserPrompt]:
+        """What was last asked in this workspace (None: anywhere), oldest first; nothing of subagents."""
         ...
 
     def children(self, conversation: ConversationId) -> Sequence[ConversationRecord]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sam_tui.core.ids import ConversationId
     from sam_tui.core.ports.code import JournalEntry
     from sam_tui.core.ports.prompts import Prompt
-    from sam_tui.core.ports.storage import ConversationRecord, PastPrompt
+    from sam_tui.core.ports.storage import ConversationRecord, UserPrompt
 
 
 _PROMPTS = 2_000
@@ -64,12 +64,12 @@ class ConversationActions:
         texts: list[str] = []
 
         async def load() -> Sequence[Choice]:
-            newest: dict[str, PastPrompt] = {}
+            newest: dict[str, UserPrompt] = {}
             for prompt in reversed(self._runtime.conversations.prompts(None, _PROMPTS)):
                 newest.setdefault(prompt.text, prompt)
             texts.extend(newest)
-            now, here = time.time(), self._runtime.workspace.root
-            return [_prompt_choice(prompt, here, now) for prompt in newest.values()]
+            now, root = time.time(), self._runtime.workspace.root
+            return [_prompt_choice(prompt, root, now) for prompt in newest.values()]
 
         def chosen(index: int) -> None:
             self._context.screen.prompt.area.put(texts[index])
@@ -195,9 +195,9 @@ def _money(record: "ConversationRecord") -> str:
     return "" if record.usage.cost is None else f" · {dollars(record.usage.cost)}"
 
 
-def _prompt_choice(prompt: "PastPrompt", here: str, now: float) -> Choice:
-    """A prompt as a line of the picker: when it was asked and, elsewhere than ``here``, in which folder."""
+def _prompt_choice(prompt: "UserPrompt", root: str, now: float) -> Choice:
+    """A prompt as a line of the picker: when it was asked and, outside of ``root``, in which folder."""
     folder = (
-        "" if prompt.workspace == here else short_path(prompt.workspace, os.path.expanduser("~"))
+        "" if prompt.workspace == root else short_path(prompt.workspace, os.path.expanduser("~"))
     )
     return Choice(prompt.text, " · ".join(part for part in (age(now - prompt.at), folder) if part))

@@ -144,20 +144,22 @@ class VimKeys:
             self._take_second(text, pending, key)
         elif key.isdecimal() and (key != "0" or self._count):
             self._pending, self._count = pending, (self._count + key)[:3]
-        elif key in _MOTIONS:
-            self._move_or_operate(text, pending, key)
-        elif key in ("g", *_TO_CHARACTER) or (key == "r" and not pending):
-            self._pending = pending + key
-        elif pending:
-            if key == pending:
-                below = text.line(self._times - 1)
-                self._operate_lines(text, pending, text.line()[0], below[1])
-        elif key in "dcy":
-            self._pending = key
-        elif key in self._plain:
-            self._plain[key](text)
-        if not self._pending and not key.isdecimal():
+            return
+        else:
+            self._take_first(text, pending, key)
+        if not self._pending:
             self._count = ""
+
+    def _take_first(self, text: VimText, pending: str, key: str) -> None:
+        """A key by itself, or behind an operator."""
+        if key in _MOTIONS:
+            self._move_or_operate(text, pending, key)
+        elif key in ("g", *_TO_CHARACTER) or (key in "rdcy" and not pending):
+            self._pending = pending + key
+        elif key == pending:
+            self._operate_lines(text, pending, text.line()[0], text.line(self._times - 1)[1])
+        elif key in self._plain and not pending:
+            self._plain[key](text)
 
     @property
     def _times(self) -> int:
@@ -252,8 +254,8 @@ class VimKeys:
         """The next line behind this one, with a blank in place of the line's end."""
         end = text.line()[1]
         if end < len(text.text):
-            rest = text.text[end + 1 :]
-            after = end + 1 + len(rest) - len(rest.lstrip(" \t"))
+            following = text.text[end + 1 :]
+            after = len(text.text) - len(following.lstrip(" \t"))
             self._area.replace(" ", text.location(end), text.location(after))
             self._area.move_cursor(text.location(end))
 
