@@ -38,6 +38,7 @@ async def test_the_share_of_the_window_is_the_providers_or_a_marked_estimate(
         await me.send("/context")
         await me.until(lambda: isinstance(me.app.screen, Reader))
         await me.until(lambda: "200,000" in me.drawn())
+        assert "33,000  tokens of the last request, and 1,000 of its answer" in me.drawn()
         for part in ("system prompt", "tools", "your messages", "file_operations.create_file"):
             assert part in me.drawn()
         assert "whatever leaves" in me.drawn()

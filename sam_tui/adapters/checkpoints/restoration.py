@@ -61,6 +61,24 @@ def differences(store: GitStore, before: str, after: str) -> dict[str, Differenc
     return by_path
 
 
+def changed_paths(store: GitStore, pairs: Sequence[tuple[str, str]]) -> list[set[str]]:
+    """The files that differ, for each of many pairs of trees: one program looks at all of them."""
+    if not pairs:
+        return []
+    heads = [f"{before} {after}\n".encode() for before, after in pairs]
+    words = ("diff-tree", "--stdin", "-r", "-z", "--name-only", "--no-renames")
+    by_pair: list[set[str]] = []
+    # A path follows its pair's head, or another path; the trees of the next pair are in no path's name.
+    for field in store.run(*words, stdin=b"".join(heads)).split(b"\0"):
+        path = field
+        while len(by_pair) < len(heads) and path.startswith(heads[len(by_pair)]):
+            path = path[len(heads[len(by_pair)]) :]
+            by_pair.append(set())
+        if path:
+            by_pair[-1].add(os.fsdecode(path))
+    return by_pair
+
+
 def files_of_tree(store: GitStore, tree: str) -> dict[str, StoredFile]:
     """All files of a tree. Raises ``CheckpointError`` where they are too much to be held."""
     files: dict[str, StoredFile] = {}

@@ -18,6 +18,7 @@ from sam_tui.adapters.checkpoints.git import GitFailed, GitStore, drop_abandoned
 from sam_tui.adapters.checkpoints.restoration import (
     Difference,
     Restoration,
+    changed_paths,
     differences,
     files_of_tree,
     line_difference,
@@ -324,8 +325,9 @@ def _authors(
     """The files that calls of the conversations changed since, and those that something else did."""
     by_calls: set[str] = set()
     foreign: set[str] = set()
-    for interval in intervals(moments, now, conversations):
-        paths = differences(store, interval.begin, interval.end).keys()
+    pieces = intervals(moments, now, conversations)
+    changed = changed_paths(store, [(piece.begin, piece.end) for piece in pieces])
+    for interval, paths in zip(pieces, changed, strict=True):
         if interval.by_calls:
             by_calls |= paths
         if interval.foreign:
