@@ -185,8 +185,8 @@ def remove_inside(
             watch.later_run.leaves(real)
         file_calls.remove(real, folder=folder)
 
-    asked = kind is not None and kind.removal and os.path.lexists(real) and not folder
-    if kind is not None and asked and not watch.later_run.is_copy(real):
+    loosens = kind is not None and kind.removal and os.path.lexists(real) and not folder
+    if kind is not None and loosens and not watch.later_run.is_copy(real):
         why = f"{real} {kind.what}"
         change = change_of(f"{why}, and would be gone", _content(real), b"")
         watch.ask(call, OutsideWish("delete", real, content="gone"), change, rights, remove)

@@ -273,8 +273,8 @@ class WatchedPlaces:
     def put(self, real: str, kind: Place, after: bytes, mode: int) -> None:
         """Make exactly this the content of a place. Raises OSError."""
         self.leaves(real)
-        made = kind.removal and not os.path.lexists(real) and len(self._copies) < _MOST_STOOD
-        if made and self._is_above(real, after):
+        new = kind.removal and not os.path.lexists(real) and len(self._copies) < _MOST_STOOD
+        if new and self._is_above(real, after):
             self._copies.add((real, digest_of(after)))
         if kind.grammar == "git head" and not os.path.lexists(real):
             for path in founding(os.path.dirname(real)):
