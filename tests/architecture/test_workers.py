@@ -91,7 +91,8 @@ def test_workers_are_forked_where_they_can_be_and_one_that_dies_is_replaced(
 def test_what_tests_start_of_the_program_has_nothing_of_what_they_changed(tmp_path: Path) -> None:
     def state(*start: str) -> Any:
         words = [*start, STATE, "a", "b"]
-        return json.loads(subprocess.check_output(words, cwd=tmp_path, text=True))
+        output = subprocess.check_output(words, cwd=tmp_path, env=dict(os.environ), text=True)
+        return json.loads(output)
 
     forked = state(*SCRIPT)
     with starting_anew():
