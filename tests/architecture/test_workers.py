@@ -47,7 +47,8 @@ print(json.dumps({
     "places": [subprocess.Popen.__module__, sqlite3.connect.__module__, threading.active_count()],
     "signals": [str(signal.getsignal(n)) for n in sorted(signal.valid_signals())],
     "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
-    "collected": [gc.isenabled(), gc.get_threshold()], "finders": len(sys.meta_path),
+    "collected": [gc.isenabled(), gc.get_threshold()],
+    "finders": [text for text in map(str, sys.meta_path) if "pytest" in text],
     "filters": [text for text in map(str, warnings.filters) if "aiohttp" not in text],
     "descriptors": sorted(set(os.listdir("/proc/self/fd"))),
     "environment": dict(os.environ), "folder": os.getcwd(),
@@ -90,7 +91,8 @@ def test_workers_are_forked_where_they_can_be_and_one_that_dies_is_replaced(
 def test_what_tests_start_of_the_program_has_nothing_of_what_they_changed(tmp_path: Path) -> None:
     def state(*start: str) -> Any:
         words = [*start, STATE, "a", "b"]
-        return json.loads(subprocess.check_output(words, cwd=tmp_path, text=True))
+        output = subprocess.check_output(words, cwd=tmp_path, env=dict(os.environ), text=True)
+        return json.loads(output)
 
     forked = state(*SCRIPT)
     with starting_anew():

@@ -1,4 +1,4 @@
-"""The program, imported once for all tests of a worker: every process that is started of it is forked.
+"""The program, imported once for all tests: every process that is started of it is forked.
 
 Most tests that start ``python -P -m sam_tui`` look at what it does, not at how it is loaded, and loading
 was most of their cost. What is forked is a process of its own all the same, a child of the worker, with
@@ -148,6 +148,7 @@ class Server:
                 self._prctl(_SUBREAPER, 0, 0, 0, 0)
         if answer:
             return int(answer)
+        servers.remove(self)  # later tests have another
         code = self._process.wait() if self._process else None
         self._said.seek(0)
         said = self._said.read().decode(errors="replace")

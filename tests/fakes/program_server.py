@@ -16,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
 from sam_tui import signals
@@ -54,7 +55,9 @@ def _serve(control: socket.socket) -> dict[str, Any]:
     asks.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, preloaded.MESSAGE)
     while True:
         source = select.select([control, asked], [], [])[0][0]
-        message, descriptors, _, _ = socket.recv_fds(source, preloaded.MESSAGE, 5)
+        message, descriptors = b"", list[int]()
+        with suppress(ConnectionResetError):  # who asked was killed before it had read the answer
+            message, descriptors, _, _ = socket.recv_fds(source, preloaded.MESSAGE, 5)
         if not message:
             os._exit(0)
         wanted = json.loads(message)
@@ -73,7 +76,8 @@ def _serve(control: socket.socket) -> dict[str, Any]:
                 return _serve(served)
             _take(wanted, descriptors, asks)
             return wanted
-        os.write(answers, str(new).encode())
+        with suppress(BrokenPipeError):
+            os.write(answers, str(new).encode())
         for descriptor in (*descriptors, answers):
             os.close(descriptor)
 
