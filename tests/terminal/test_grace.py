@@ -20,7 +20,9 @@ async def test_what_is_cancelled_cleans_up_before_it_is_killed(
 ) -> None:
     monkeypatch.setattr(shell, "_STAGES", ((signal.SIGTERM, 60.0), (signal.SIGKILL, 60.0)))
     heard = asyncio.Queue[str]()
-    command = "trap 'sleep 0.2; echo gone > cleaned; exit' TERM; echo on; while :; do sleep 0.01; done"
+    command = (
+        "trap 'sleep 0.2; echo gone > cleaned; exit' TERM; echo on; while :; do sleep 0.01; done"
+    )
     task = asyncio.get_running_loop().create_task(
         run(command, confined=confined, heard=heard.put_nowait)
     )

@@ -170,7 +170,7 @@ def _stripped(name: str, words: Sequence[Word], wraps: Wrapping) -> _Stripped:
             return _Stripped((), tuple(assignments), handed[0], exact)
         if options and text == "--":
             options = False
-        elif options and text.startswith("-") and (text != "-" or text in wraps.options.flags):
+        elif options and _is_option(text, wraps.options.flags):
             exact = exact and _keeps_meaning(name, word, wraps)
             index += _takes_next(text, wraps.options.valued)
         elif (variable := _assignment(name, word)) is not None:
@@ -190,6 +190,11 @@ def _stripped(name: str, words: Sequence[Word], wraps: Wrapping) -> _Stripped:
     if name == "xargs":
         inner = _with_arguments(inner, words)
     return _Stripped(inner, variables, None, exact)
+
+
+def _is_option(text: str, flags: Collection[str]) -> bool:
+    """Whether a word is an option: one of ``env`` alone is ``-``."""
+    return text.startswith("-") and (text != "-" or text in flags)
 
 
 def _keeps_meaning(name: str, option: Word, wraps: Wrapping) -> bool:
