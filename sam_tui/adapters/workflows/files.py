@@ -33,9 +33,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ("persona", "personas"),
     ("workflow", "workflows"),
 )
-_UNTRUSTED = (
-    "not used: you have not trusted it as it is now; look at it, then run sam-tui trust"
-)
+_UNTRUSTED = "not used: you have not trusted it as it is now; look at it, then run sam-tui trust"
 Stamp = tuple[int, int, int]
 
 
