@@ -362,7 +362,7 @@ def test_messages_that_are_nearly_right_end_nothing_and_do_nothing(running: Edit
     session, marker = running.open(), running.workspace / "marker"
     server = {"name": "a", "command": "touch", "args": [str(marker)], "env": []}
     place = {"cwd": str(running.workspace), "mcpServers": [server]}
-    before, running.person = running.person, lambda _: {"error": {"code": 1, "message": "no"}}
+    before, running.person = running.person, chooses("none")
     requests = [
         running.request("session/new", **place),
         running.request("session/load", sessionId=session, **place),
