@@ -362,7 +362,7 @@ def test_messages_that_are_nearly_right_end_nothing_and_do_nothing(running: Edit
     session, marker = running.open(), running.workspace / "marker"
     server = {"name": "a", "command": "touch", "args": [str(marker)], "env": []}
     place = {"cwd": str(running.workspace), "mcpServers": [server]}
-    before, running.person = running.person, chooses("none")
+    before, running.person = running.person, chooses(lambda _: "none")
     requests = [
         running.request("session/new", **place),
         running.request("session/load", sessionId=session, **place),
