@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar, cast
 
@@ -105,9 +106,10 @@ class EditorAgent:
         """Answer one message. Raises ``RequestError``."""
         if is_notification:
             if method == AGENT_METHODS["session_cancel"]:
-                note = _read(schema.CancelNotification, params)
-                if note.session_id in self._sessions:
-                    self._sessions[note.session_id].cancel()
+                with suppress(RequestError):  # nobody waits to hear of it
+                    note = _read(schema.CancelNotification, params)
+                    if note.session_id in self._sessions:
+                        self._sessions[note.session_id].cancel()
             return None
         handler = self._requests.get(method)
         if handler is None:

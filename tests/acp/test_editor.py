@@ -10,16 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.acp.conftest import (
-    Editor,
-    Message,
-    Person,
-    block,
-    cancels,
-    chooses,
-    editor_over,
-    of_kind,
-)
+from tests.acp.conftest import Editor, Message, Person, block, chooses, editor_over, of_kind
 from tests.mcp.fuzz import spoiled
 
 PERMISSIONS = ("once", "deny", "another question", "bare", "unknown", "error", "garbage", "cancel")
@@ -361,8 +352,7 @@ def test_what_is_no_message_is_answered_and_the_next_one_is_heard(running: Edito
         assert (method, given, answer.get("error", {}).get("code")) == (method, given, -32602)
     answer = running.ask("session/new", cwd="/no/such", mcpServers=[])
     assert answer["error"]["data"]["errors"] == ["/no/such does not exist."]
-    deep = b'{"id":"deep","method":"session/new","params":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_001
-    running.send(deep)
+    running.send(b'{"id":"deep","method":"x","params":' + b'{"a":' * 5_000 + b"1" + b"}" * 5_001)
     assert running.answer("deep")["error"]["code"] == -32600
     assert running.prompt(session, "hello")[0]["result"]["stopReason"] == "end_turn"
 
@@ -372,7 +362,7 @@ def test_messages_that_are_nearly_right_end_nothing_and_do_nothing(running: Edit
     session, marker = running.open(), running.workspace / "marker"
     server = {"name": "a", "command": "touch", "args": [str(marker)], "env": []}
     place = {"cwd": str(running.workspace), "mcpServers": [server]}
-    before, running.person = running.person, cancels
+    before, running.person = running.person, chooses(lambda _: "none")
     requests = [
         running.request("session/new", **place),
         running.request("session/load", sessionId=session, **place),
