@@ -97,6 +97,7 @@ def serve_apart(path: list[str], streams: list[int]) -> None:
     sys.path[:] = path
     preloaded.uninstall()
     databases.uninstall()
+    _forget()
     for number in signal.valid_signals():
         if signals.ignored(number):
             signal.signal(number, signal.SIG_IGN)
@@ -104,6 +105,15 @@ def serve_apart(path: list[str], streams: list[int]) -> None:
     gc.set_threshold(*_THRESHOLDS)
     gc.enable()
     run(_become(_serve(served)))
+
+
+def _forget() -> None:
+    """Empty what the program's functions have remembered: tests ask some while they are imported."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(("sam_tui", "sam_tools", "sam_reminders")):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
 
 
 def is_forked() -> bool:
