@@ -42,11 +42,11 @@ def _representation(fields: _Fields, _: object) -> Callable[[object], str]:
     return __repr__
 
 
-def _comparison(name: str, op: str, own: str, other: str, **namespace: object) -> _Comparison:
-    """``own`` is the text of a tuple, such as ``(self.x,self.y,)``."""
+def _comparison(name: str, op: str, left: str, right: str, **namespace: object) -> _Comparison:
+    """``left`` is the text of a tuple, such as ``(self.x,self.y,)``."""
     if name != "__eq__":
-        return _compiled_comparison(name, op, own, other, **namespace)
-    values = _values_of([part.partition(".")[2] for part in own[1:-1].split(",") if part])
+        return _compiled_comparison(name, op, left, right, **namespace)
+    values = _values_of([part.partition(".")[2] for part in left[1:-1].split(",") if part])
 
     def __eq__(self: object, other: object) -> bool:
         if other.__class__ is self.__class__:

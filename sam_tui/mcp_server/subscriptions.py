@@ -47,7 +47,7 @@ class StoreWatch:
         """Watch the store while there are subscribers, until cancelled."""
         subscription = self._bus.subscribe()
         try:
-            self._seen, self._marks = self._newest(), self._findings()
+            self._seen, self._marks = self._workflows().records.last_event(), self._findings()
             while True:
                 await asyncio.sleep(INTERVAL)
                 mine = {e.seq for e in subscription.drain() if isinstance(e, WorkflowMoved)}
@@ -55,7 +55,8 @@ class StoreWatch:
                     self._look(mine)
                     self._look_at_findings()
                 else:
-                    self._seen, self._marks = max(self._newest(), self._seen), self._findings()
+                    self._seen = max(self._workflows().records.last_event(), self._seen)
+                    self._marks = self._findings()
         finally:
             subscription.close()
 
@@ -76,10 +77,6 @@ class StoreWatch:
 
     def _findings(self) -> Mapping[tuple[str, str], object]:
         return self._workflows().records.finding_marks()
-
-    def _newest(self) -> int:
-        rows = self._workflows().records.events(EventQuery(limit=1, newest=True))
-        return rows[0].seq if rows else 0
 
 
 MOST: Final = 1000

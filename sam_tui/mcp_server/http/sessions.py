@@ -110,10 +110,7 @@ class StreamListener:
             self._readers -= 1
             if not self._readers:
                 loop = asyncio.get_running_loop()
-                self._timer = loop.call_later(self._patience, self._give_up)
-
-    def _give_up(self) -> None:
-        self.left.set()
+                self._timer = loop.call_later(self._patience, self.left.set)
 
 
 posting: ContextVar[StreamListener | None] = ContextVar("mcp_posting", default=None)

@@ -258,8 +258,8 @@ def _takes_next(option: str, valued: Collection[str]) -> bool:
     """Whether the word behind an option is its value: ``-n 5``, and behind others ``-dn 5``."""
     if option.startswith("--"):
         return option in valued
-    places = (at for at, letter in enumerate(option[1:], 2) if f"-{letter}" in valued)
-    return next(places, 0) == len(option)
+    ends = (at for at, letter in enumerate(option[1:], 2) if f"-{letter}" in valued)
+    return next(ends, 0) == len(option)
 
 
 def _understood(word: Word, valued: Collection[str], flags: Collection[str]) -> bool:
