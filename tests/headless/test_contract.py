@@ -278,7 +278,6 @@ def test_a_mode_that_never_asks_refuses_without_being_blocked(program: Program) 
     [
         (["--answers", "/nowhere.json"], 52, "error_configuration"),
         (["--answers", "/dev/zero"], 52, "error_configuration"),
-        (["--disallowed-tools", "nowhere"], 52, "error_configuration"),
         (["-C", "/nowhere"], 52, "error_configuration"),
         (["--model", "scripted:/nowhere.json"], 52, "error_configuration"),
         (["--model", ""], 52, "error_configuration"),

@@ -10,8 +10,8 @@ from sam_tui.core.ids import CallId, ConversationId, InquiryId
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry
 from sam_tui.core.ports.model import TextDelta
 from sam_tui.ui.key_guard import Patience
-from sam_tui.ui.widgets.draft import DraftScreen
 from sam_tui.ui.widgets.inquiries.approval import ApprovalPanel
+from sam_tui.ui.widgets.inquiries.draft import DraftScreen
 from tests.fakes.engine_kit import RawModel, calls
 from tests.ui.driver import Driver, Stage, app_over, driven
 

@@ -275,8 +275,8 @@ class Transcript(CursorPane):
         """Draw what came since the last frame."""
         self.at_rest = True
         began, spent = monotonic(), thread_time()
-        self.flush()
-        self._rest = max(began + FRAME, monotonic() + SHARE * (thread_time() - spent))
+        if self.flush():
+            self._rest = max(began + FRAME, monotonic() + SHARE * (thread_time() - spent))
 
     def flush(self) -> bool:
         """Draw now what waits for the next frame; False when nothing did."""

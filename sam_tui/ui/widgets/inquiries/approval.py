@@ -13,7 +13,6 @@ from sam_tui.core.inquiry import Approval, ApprovalRequest, Draft, Inquiry
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.messages import InquiryAnswered
 from sam_tui.ui.plain import visible_line
-from sam_tui.ui.widgets.draft import DraftScreen
 from sam_tui.ui.widgets.inquiries.card import (
     CardWidth,
     alike_lines,
@@ -23,6 +22,7 @@ from sam_tui.ui.widgets.inquiries.card import (
     diffs_content,
     why_lines,
 )
+from sam_tui.ui.widgets.inquiries.draft import DraftScreen
 from sam_tui.ui.widgets.inquiries.panel import InquiryPanel, swallow
 from sam_tui.ui.widgets.inquiries.scopes import ScopeMarked, ScopeView
 from sam_tui.ui.widgets.line_input import LineInput
