@@ -15,7 +15,11 @@ from contextlib import suppress
 from typing import Any, cast
 
 from sam_tui.adapters.terminal.sandbox.kernel.protocol import MESSAGE, READY
-from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import COUNT_SECONDS, system_amounts
+from sam_tui.adapters.terminal.sandbox.kernel.resource_usage import (
+    COUNT_SECONDS,
+    system_amounts,
+    tasks_of_the_system,
+)
 from sam_tui.adapters.terminal.sandbox.supervised.processes import (
     GRACE,
     ProcessTable,
@@ -32,7 +36,7 @@ def watch(control: socket.socket) -> ProcessTracker | None:
     The first message holds the mark of all its commands. None when there was none.
     """
     tracker: ProcessTracker | None = None
-    counted: dict[int, ProcessTracker] = {}
+    usual, counted = tasks_of_the_system(), dict[int, ProcessTracker]()
     looks = 0
     while True:
         readable = bool(select.select([control], [], [], COUNT_SECONDS if counted else None)[0])
@@ -54,25 +58,28 @@ def watch(control: socket.socket) -> ProcessTracker | None:
         if tracker is None:
             tracker = ProcessTracker(mark=message["mark"])
         else:
-            _record(message, tracker, counted)
+            _record(message, tracker, counted, usual)
 
 
 def _record(
-    message: Mapping[str, Any], tracker: ProcessTracker, counted: dict[int, ProcessTracker]
+    message: Mapping[str, Any],
+    tracker: ProcessTracker,
+    counted: dict[int, ProcessTracker],
+    usual: int,
 ) -> None:
     """Add a session that began, or drop one that ended."""
     if message["since"]:
         tracker.add(message["session"], message["since"])
         if message["limits"]:
-            counted[message["session"]] = _counted(message)
+            counted[message["session"]] = _counted(message, usual)
     else:
         tracker.drop(message["session"])
         counted.pop(message["session"], None)
 
 
-def _counted(message: Mapping[str, Any]) -> ProcessTracker:
+def _counted(message: Mapping[str, Any], usual: int) -> ProcessTracker:
     """A run that may have only so much: found by the session that it began, and by its mark."""
-    tracker = ProcessTracker(message["limits"], mark=message["run"])
+    tracker = ProcessTracker(message["limits"], mark=message["run"], usual=usual)
     tracker.add(message["session"], message["since"])
     return tracker
 

@@ -18,8 +18,8 @@ _WHOLE_SHARE = re.compile(rb"^Pss: +(\d+) kB$", re.MULTILINE)
 class Bound:
     """So much of something a run may have; it is counted only when there can be too much of it.
 
-    What a run has the system has too. So after a count nothing can be too much before the system has
-    more than it had by what was left.
+    What a run has the system has too. So nothing can be too much where the system has no more than the
+    limit (0: it does not tell), nor after a count before it has more than it had by what was left.
     """
 
     def __init__(self, most: int) -> None:
@@ -30,7 +30,8 @@ class Bound:
     def is_exceeded(self, system: int, count: Callable[[], int]) -> bool:
         """Whether the run has more than its limit; ``system`` is the count of the whole system."""
         self._unlooked += 1
-        if system < self._room and self._unlooked < _COUNTED_FOR:
+        relied_on = system < self._room and self._unlooked < _COUNTED_FOR
+        if relied_on or 0 < system <= self._most:
             return False
         self._unlooked = 0
         number = count()

@@ -76,13 +76,19 @@ class ProcessTracker:
     A process leaves its session only by ``setsid``. Where that waits for the supervisor the sessions of
     a run are known, and with them every process, whoever its parent is. Elsewhere the processes carry
     ``mark`` in their environment, which one can take off, or that and what follows a ``-``; with ``held``
-    only those under a filter count.
+    only those under a filter count. ``usual`` is how many threads the system had before the run.
     """
 
     def __init__(
-        self, limits: Mapping[str, int] | None = None, *, mark: str = "", filtered: bool = False
+        self,
+        limits: Mapping[str, int] | None = None,
+        *,
+        mark: str = "",
+        filtered: bool = False,
+        usual: int | None = None,
     ) -> None:
         self._limits = dict(limits or {})
+        self._usual = usual
         self._bounds = {name: Bound(most) for name, most in self._limits.items()}
         self._mark = mark
         self._held = filtered
@@ -120,15 +126,18 @@ class ProcessTracker:
     def exceeded(self, system: Mapping[str, int]) -> str:
         """The limit beyond which its processes are; ``system`` is what all of the system use."""
         for name, bound in self._bounds.items():
-            if bound.is_exceeded(system[name], functools.partial(self._amount, name)):
+            if bound.is_exceeded(system[name], functools.partial(self._amount, name, system[name])):
                 return name
         return ""
 
-    def _amount(self, limit: str) -> int:
+    def _amount(self, limit: str, whole: int) -> int:
         most = self._limits[limit]
         if limit != "processes":
             return memory_of(self._numbers(), most)
-        # Who multiplies leaves no time to anybody who counts: nobody runs meanwhile.
+        if self._usual is None or whole - self._usual <= most // 2:
+            return len(self._numbers())
+        # Who multiplies leaves no time to anybody who counts: nobody runs meanwhile. Others are not
+        # stopped: a program notices that, and some of its system calls are interrupted by it.
         self._signal_sessions(signal.SIGSTOP)
         count = len(self._numbers())
         if count <= most:
