@@ -138,12 +138,14 @@ def main() -> int:
         root = Path(os.path.realpath(folder), "ws")
         root.mkdir()
         promised = killed(root, Path(folder, "data"), given.kills)
-        missing, damage = asyncio.run(lost(root, Path(folder, "data"), promised))
+        wrong, damage = asyncio.run(lost(root, Path(folder, "data"), promised))
+    for line in filter(None, (*wrong, damage)):
+        print(line, file=sys.stderr)
     figures += [
         Figure("kills", given.kills),
         Figure("checkpoints told of", len(promised)),
-        Figure("checkpoints lost or damaged", missing, most=0),
-        Figure("stores that git finds damaged", damage, most=0),
+        Figure("checkpoints lost or damaged", len(wrong), most=0),
+        Figure("stores that git finds damaged", int(bool(damage)), most=0),
     ]
     return judged("checkpoints", figures, given)
 

@@ -41,25 +41,31 @@ def killed(root: Path, data: Path, kills: int) -> dict[int, str]:
 
 async def lost(
     root: Path, data: Path, promised: dict[int, str], *, every: int = 1
-) -> tuple[int, int]:
-    """How many of the checkpoints are not whole, and whether git finds the store damaged: 0 or 1.
+) -> tuple[list[str], str]:
+    """What is wrong with the checkpoints, a line for each that is, and what git says of the store.
 
-    Every so many of them are restored.
+    Every so many of them are restored. Of one that cannot be, its line has the error, so that git that
+    failed or took too long is told from content that is gone.
     """
     path = os.environ["PATH"]
     checkpoints = GitCheckpoints(str(data), str(root), LocalFiles(), search_path=path)
     there = {checkpoint.id for checkpoint in await checkpoints.checkpoints()}
-    missing = len(promised.keys() - there)
+    wrong = [f"{number} is not there" for number in sorted(promised.keys() - there)]
     for number in [n for n in sorted(promised) if n in there][::every]:
         try:
             plan = await checkpoints.plan(number, {ConversationId("own")})
             changed = {change.path for change in plan.changes}
             await checkpoints.restore(plan, changed & {"state"})
-            missing += (root / "state").read_text(encoding="ascii") != promised[number]
-        except CheckpointError:
-            missing += 1
+        except CheckpointError as error:
+            wrong.append(f"{number} was not restored: {error}")
+            continue
+        state = (root / "state").read_text(encoding="ascii")
+        if state != promised[number]:
+            wrong.append(f"{number} brought back {state!r}, not {promised[number]!r}")
     checkpoints.close()
     store = next((data / "checkpoints").iterdir())
     words = ("git", f"--git-dir={store}", "fsck", "--full", "--strict", "--no-dangling")
-    check = subprocess.run(words, capture_output=True, check=False)  # noqa: ASYNC221
-    return missing, int(check.returncode != 0)
+    check = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: ASYNC221
+    if check.returncode == 0:
+        return wrong, ""
+    return wrong, f"git fsck ended with {check.returncode}: {check.stdout}{check.stderr}"

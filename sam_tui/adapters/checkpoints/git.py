@@ -112,21 +112,22 @@ class GitStore:
     @contextmanager
     def locked(self) -> Generator[None]:
         """Hold the store's lock. Git processes inherit it, so it lasts until the last of them ends."""
-        self._prepare()
+        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
         self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX)
-            # Whoever left it was killed: the lock above is held by all who would write an index.
-            with suppress(FileNotFoundError):
-                os.unlink(self.folder / "index.lock")
+            # Whoever left them was killed: the lock above is held by all who write here.
+            for left in (self.folder / "index.lock", *self.folder.glob("*.new")):
+                left.unlink(missing_ok=True)
+            self._prepare()
             yield
         finally:
             os.close(self._lock)
             self._lock = -1
 
     def _prepare(self) -> None:
-        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in ("", "objects", "refs", "refs/snapshots", "info"):
+        for name in ("objects", "refs", "refs/snapshots", "info"):
             (self.folder / name).mkdir(mode=0o700, exist_ok=True)
         for name, content in (
             ("config", _CONFIG),
@@ -182,7 +183,7 @@ class GitStore:
         return output
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write a file of the store: it is there whole, or as it was."""
+        """Write a file of the store, under its lock: it is there whole, or as it was."""
         new = self.folder / f"{os.getpid()}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         with os.fdopen(os.open(new, flags, 0o600), "wb") as file:
