@@ -2,8 +2,9 @@
 
 import json
 import threading
+import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -36,6 +37,8 @@ class LoginSite(ThreadingHTTPServer):
         """What the metadata of the authorization server say otherwise."""
         self.refusal = ""
         """Why nobody is registered."""
+        self.drips = ""
+        """How metadata begin that come a byte at a time and never end."""
         self.token = ""
         """The access token that is handed out in place of a good one."""
 
@@ -59,7 +62,9 @@ class LoginHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Metadata, and the page, whose person agrees at once."""
         target, site = urlsplit(self.path), self.server
-        if target.path.startswith("/.well-known/oauth-protected-resource"):
+        if site.drips:
+            self._drip(site.drips)
+        elif target.path.startswith("/.well-known/oauth-protected-resource"):
             resource = site.resource or site.url
             self._send(
                 200,
@@ -134,6 +139,14 @@ class LoginHandler(BaseHTTPRequestHandler):
             "token_endpoint_auth_methods_supported": ["none"],
             "authorization_response_iss_parameter_supported": True, **self.server.metadata,
         }  # fmt: skip
+
+    def _drip(self, head: str) -> None:
+        with suppress(OSError):
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n" + head.encode())
+            while True:
+                self.wfile.write(b"x")
+                time.sleep(0.05)
+        self.close_connection = True
 
     def _send(self, status: int, body: Any, **headers: str) -> None:
         data = b"" if body is None else json.dumps(body).encode()
