@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -37,6 +36,7 @@ class LoginSite(ThreadingHTTPServer):
         """What the metadata of the authorization server say otherwise."""
         self.refusal = ""
         """Why nobody is registered."""
+        self.over = threading.Event()
         self.drips = ""
         """How metadata begin that come a byte at a time and never end."""
         self.token = ""
@@ -143,9 +143,8 @@ class LoginHandler(BaseHTTPRequestHandler):
     def _drip(self, head: str) -> None:
         with suppress(OSError):
             self.wfile.write(b"HTTP/1.1 200 OK\r\n" + head.encode())
-            while True:
+            while not self.server.over.wait(0.05):
                 self.wfile.write(b"x")
-                time.sleep(0.05)
         self.close_connection = True
 
     def _send(self, status: int, body: Any, **headers: str) -> None:
@@ -184,5 +183,6 @@ def login_site() -> Generator[LoginSite]:
         try:
             yield site
         finally:
+            site.over.set()
             site.shutdown()
             thread.join()

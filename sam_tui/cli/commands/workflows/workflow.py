@@ -167,7 +167,9 @@ def start_command(**values: Any) -> int:
 @workflow_group.command("next", short_help="Hand in a step's output with its token.")
 @click.argument("token")
 @click.argument("output", required=False, metavar="[OUTPUT|-]")
-@click.option("--id", "execution", default="", metavar="ID", help="Refuse a token of another execution.")
+@click.option(
+    "--id", "execution", default="", metavar="ID", help="Refuse a token of another execution."
+)
 @workflow_options
 def next_command(**values: Any) -> int:
     """Hand in a step's OUTPUT (JSON or text; - reads it) with its TOKEN; prints what follows."""
