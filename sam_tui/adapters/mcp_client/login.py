@@ -49,10 +49,7 @@ _PAGE = "<!doctype html><meta charset=utf-8><title>sam-tui</title><p>{}</p>"
 
 
 class StoredLogin(BaseModel):
-    """What a file holds; ``ends`` is in seconds since 1970.
-
-    ``refusal`` says why a login that is stored cannot be read now.
-    """
+    """What a file holds; ``ends`` is in seconds since 1970, ``refusal`` is why it cannot be read now."""
 
     tokens: OAuthToken | None = None
     ends: float | None = None
