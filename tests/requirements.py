@@ -321,6 +321,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "headless:answers-invalid": Requirement("An invalid answers file is a configuration error (52) that names the entry.", "brief headless 2"),
     "headless:blocked": Requirement("A finished run is blocked (3) exactly when an approval or question had nobody to answer it.", "peers 3.8, Kimi Code"),
     "headless:broken-pipe": Requirement("A reader that leaves is a quiet stop that also ends the tool.", "peers 3.8 rule 8"),
+    "headless:our-flags": Requirement("Options of ours for context, personality, topic, workflow mode and approved tools do what their help says, and nothing of it happens without them.", "issue 18, show"),
     "headless:claude-flags": Requirement("Options of claude -p mean the same under their own names; one without a meaning here is refused with what has it.", "issue 18.4"),
     "headless:claude-messages": Requirement("Answers and tool results have the shape of Claude Code's assistant and user messages.", "peers 3.8"),
     "headless:claude-scripts": Requirement("Patterns of published scripts for claude -p run unchanged with --compat claude.", "issue 18.4"),

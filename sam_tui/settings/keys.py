@@ -67,7 +67,10 @@ class PrivateTexts:
     """
 
     def read(self, path: str, most: int) -> str:
-        """The stored text; empty if there is none. May wait for the keyring."""
+        """The stored text; empty if there is none. May wait for the keyring.
+
+        Raises ``PermissionError`` if a keyring keeps the text and does not hand it out.
+        """
         try:
             with open(path, encoding="utf-8") as file:
                 text = file.read(most)
@@ -75,10 +78,13 @@ class PrivateTexts:
             return ""
         if not text.startswith(_ELSEWHERE):
             return text
-        with suppress(*_REFUSALS):
-            keyring = system_keyring()
-            return (keyring.get_password(SERVICE, path) or "") if keyring is not None else ""
-        return ""
+        keyring = system_keyring()
+        if keyring is None:
+            raise PermissionError("a keyring keeps it that cannot be used now")
+        try:
+            return keyring.get_password(SERVICE, path) or ""
+        except _REFUSALS as refusal:
+            raise PermissionError(f"the keyring that keeps it is locked ({refusal})") from None
 
     def write(self, path: str, text: str) -> None:
         """Keep a text. Raises ``OSError``."""

@@ -172,6 +172,15 @@ async def test_tokens_that_are_no_good_are_refused_with_a_code_and_change_nothin
                 await call(client, "workflow.next_step", token=token, output={"summary": ""})
             )["code"],
             "no token": (await call(client, "workflow.next_step", output={}))["code"],
+            "foreign": (
+                await call(
+                    client,
+                    "workflow.next_step",
+                    token=token,
+                    output={"summary": "done"},
+                    execution_id=(await start(client, "two"))["execution_id"],
+                )
+            )["code"],
         }
         await call(client, "workflow.pause", execution_id=execution, reason="lunch")
         codes["paused"] = (await advance(client, token))["code"]
@@ -187,6 +196,7 @@ async def test_tokens_that_are_no_good_are_refused_with_a_code_and_change_nothin
         "forged": "token_forged",
         "no summary": "output_invalid",
         "no token": "invalid_arguments",
+        "foreign": "token_foreign",
         "paused": "execution_paused",
         "replayed": "token_replayed",
         "over": "transition_invalid",

@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -36,6 +36,9 @@ class LoginSite(ThreadingHTTPServer):
         """What the metadata of the authorization server say otherwise."""
         self.refusal = ""
         """Why nobody is registered."""
+        self.over = threading.Event()
+        self.drips = ""
+        """How metadata begin that come a byte at a time and never end."""
         self.token = ""
         """The access token that is handed out in place of a good one."""
 
@@ -59,7 +62,9 @@ class LoginHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Metadata, and the page, whose person agrees at once."""
         target, site = urlsplit(self.path), self.server
-        if target.path.startswith("/.well-known/oauth-protected-resource"):
+        if site.drips:
+            self._drip(site.drips)
+        elif target.path.startswith("/.well-known/oauth-protected-resource"):
             resource = site.resource or site.url
             self._send(
                 200,
@@ -135,6 +140,13 @@ class LoginHandler(BaseHTTPRequestHandler):
             "authorization_response_iss_parameter_supported": True, **self.server.metadata,
         }  # fmt: skip
 
+    def _drip(self, head: str) -> None:
+        with suppress(OSError):
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n" + head.encode())
+            while not self.server.over.wait(0.05):
+                self.wfile.write(b"x")
+        self.close_connection = True
+
     def _send(self, status: int, body: Any, **headers: str) -> None:
         data = b"" if body is None else json.dumps(body).encode()
         self.send_response(status)
@@ -171,5 +183,6 @@ def login_site() -> Generator[LoginSite]:
         try:
             yield site
         finally:
+            site.over.set()
             site.shutdown()
             thread.join()

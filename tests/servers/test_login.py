@@ -12,6 +12,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from sam_tui.adapters.mcp_client import http_transport
 from sam_tui.core.errors import ToolError
 from tests.cli.test_keys_kept import Ring, RingError
 from tests.servers.conftest import House, Open
@@ -147,6 +148,15 @@ async def test_a_login_lies_in_the_keyring_of_the_system_where_there_is_one(
     before = file.read_text(encoding="utf-8")
     [(entry, text)] = ring.kept.items()
     ring.kept[entry] = json.dumps({**json.loads(text), "ends": 1.0})
+    with monkeypatch.context() as locked:
+        locked.setattr(ring, "get_password", refuse)
+        async with house.open() as sam:
+            assert await tools(sam) == []
+            assert "the keyring that keeps it is locked" in sam.reports["web"].error
+        locked.setitem(sys.modules, "keyring", None)
+        async with house.open() as sam:
+            assert await tools(sam) == []
+            assert "a keyring keeps it that cannot be used now" in sam.reports["web"].error
     async with house.open() as sam:
         assert await tools(sam) == [ECHO]
         assert file.read_text(encoding="utf-8") != before
@@ -270,6 +280,20 @@ async def test_a_refused_login_has_the_words_of_the_server_and_ends_after_three_
         assert await tools(sam) == []
         assert "one login after another" in sam.reports["web"].error
     assert len(site.queries) == 3
+
+
+@pytest.mark.requirement("servers:login-hostile")
+@pytest.mark.parametrize("head", [True, False], ids=["head", "body"])
+async def test_an_answer_that_never_ends_is_given_up_as_a_whole(
+    house: House, site: LoginSite, monkeypatch: pytest.MonkeyPatch, head: bool
+) -> None:
+    monkeypatch.setattr(http_transport, "_ANSWER_SECONDS", 0.3)
+    house.user(web={"url": site.url})
+    site.drips = "X-Drip: " if head else "Content-Type: text/event-stream\r\n\r\n"
+    async with house.open(browse=follow) as sam:
+        assert await tools(sam) == []
+        assert "did not answer in time" in sam.reports["web"].error
+    assert (kept(house), site.registered) == ([], [])
 
 
 @pytest.mark.requirement("servers:login-by-itself")

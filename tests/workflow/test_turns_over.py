@@ -79,7 +79,10 @@ def test_an_execution_is_driven_by_processes_in_turn_and_its_agent_sends_subagen
     program = Program(tmp_path)
     begun = program("start", "relay", "-p", "goal=a song", "--id", "it")
     assert [t["step_name"] for t in begun["opened"]] == ["outside"]
-    done = program("next", begun["opened"][0]["token"], '{"summary": "two verses"}')
+    handed_in = (begun["opened"][0]["token"], '{"summary": "two verses"}')
+    foreign = program("next", *handed_in, "--id", "another", code=1)
+    assert foreign["error"]["code"] == "token_foreign"
+    done = program("next", *handed_in, "--id", "it")
     assert "two verses" in done["opened"][0]["instructions"]
     theirs = done["opened"][0]["token"]
 

@@ -42,7 +42,10 @@ class ServerTerms:
 
 
 class LoginTexts(Protocol):
-    """Stores private texts by file path. Each call may block on the keyring."""
+    """Stores private texts by file path. Each call may block on the keyring.
+
+    ``read`` raises ``PermissionError`` for a text that the keyring does not hand out now.
+    """
 
     def read(self, path: str, most: int) -> str: ...
     def write(self, path: str, text: str) -> None: ...

@@ -29,6 +29,8 @@ _LINES = re.compile(rb"[^\r\n]*(?:\r\n|[\r\n])|[^\r\n]+")
 _CONNECT_SECONDS = 15.0
 _WITHDRAW_SECONDS = 3.0
 _ANSWER_SECONDS = 30.0
+_WHOLE_ANSWER = "sam_tui.whole_answer"
+"""The extension of a request whose answer is read here, by the time of the event loop in it."""
 _MOST_PAGES = 3
 """Of one login: the login itself, and more scopes than it was given."""
 
@@ -44,6 +46,19 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request. Raises ``httpx2.ConnectError`` if the URL guard refuses."""
+        deadline = request.extensions.get(_WHOLE_ANSWER)
+        if deadline is None:
+            return await self._exchange(request)
+        try:
+            async with asyncio.timeout_at(deadline):
+                response = await self._exchange(request)
+                await response.aread()
+                return response
+        except TimeoutError:
+            self.fault = f"{request.url.host} did not answer in time."
+            raise httpx2.ReadTimeout(self.fault, request=request) from None
+
+    async def _exchange(self, request: httpx2.Request) -> httpx2.Response:
         try:
             passage = await self.url_guard.passage(str(request.url))
         except ToolError as error:
@@ -80,7 +95,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         self.fault = "" if response.is_success else _said(response)
         kind = response.headers.get("content-type", "")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        events = kind.startswith("text/event-stream")
+        events = kind.startswith("text/event-stream") and _WHOLE_ANSWER not in request.extensions
         response.stream = (_Events if events else _Bounded)(response.stream)
         return response
 
@@ -190,8 +205,8 @@ class CheckedLogin(httpx2.Auth):
                 while True:
                     if outgoing is not request:
                         await self._addresses.check(str(outgoing.url))
-                        limits = httpx2.Timeout(_ANSWER_SECONDS).as_dict()
-                        outgoing.extensions = {**outgoing.extensions, "timeout": limits}
+                        deadline = asyncio.get_running_loop().time() + _ANSWER_SECONDS
+                        outgoing.extensions = {**outgoing.extensions, _WHOLE_ANSWER: deadline}
                     response = yield outgoing
                     outgoing = await flow.asend(response)
             except StopAsyncIteration:

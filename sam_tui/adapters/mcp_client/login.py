@@ -29,7 +29,7 @@ from mcp.shared.auth import (
     OAuthMetadata,
     OAuthToken,
 )
-from pydantic import AnyUrl, BaseModel, ValidationError
+from pydantic import AnyUrl, BaseModel, Field, ValidationError
 
 from sam_tui.adapters.mcp_client.connection_context import Logins, LoginTexts
 from sam_tui.adapters.mcp_client.settings import OAuthSettings, ServerSettings
@@ -49,17 +49,21 @@ _PAGE = "<!doctype html><meta charset=utf-8><title>sam-tui</title><p>{}</p>"
 
 
 class StoredLogin(BaseModel):
-    """What a file holds; ``ends`` is in seconds since 1970."""
+    """What a file holds; ``ends`` is in seconds since 1970, ``refusal`` is why it cannot be read now."""
 
     tokens: OAuthToken | None = None
     ends: float | None = None
     client: OAuthClientInformationFull | None = None
     server: OAuthMetadata | None = None
+    refusal: str = Field(default="", exclude=True)
 
 
 async def stored(path: str, texts: LoginTexts) -> StoredLogin:
     """The login in a file, empty if the file is missing or unreadable."""
-    text = await asyncio.to_thread(texts.read, path, MOST_BYTES)  # a keyring may be locked
+    try:
+        text = await asyncio.to_thread(texts.read, path, MOST_BYTES)  # a keyring may be locked
+    except PermissionError as error:
+        return StoredLogin(refusal=f"Its login cannot be read: {error}. Unlock it, or: {LOGIN}")
     try:
         return StoredLogin.model_validate_json(text)
     except ValidationError:
@@ -93,6 +97,11 @@ class LoginFile:
         self._read_as = signature_of(self._path)
         self.login = await stored(self._path, self._texts)
         self._learn(self._secrets())
+
+    def require_readable(self) -> None:
+        """Raises ``OAuthFlowError`` with the reason if a stored login cannot be read now."""
+        if self.login.refusal:
+            raise OAuthFlowError(self.login.refusal)
 
     def lock(self) -> int:
         """Wait for the lock on refreshing this login; closing the returned descriptor releases it."""
@@ -195,6 +204,7 @@ class SharedLogin(OAuthClientProvider):
 
     async def _take(self) -> None:
         await self._file.reread()
+        self._file.require_readable()
         self._initialized, self.context.token_expiry_time = False, None
 
 
@@ -281,6 +291,7 @@ async def authorized(
     elif file.login.tokens is not None:
         yield serve(SharedLogin(settings.url, _metadata(_NOWHERE), file))
     else:
+        file.require_readable()
         yield None
 
 

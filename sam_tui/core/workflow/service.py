@@ -196,7 +196,7 @@ class Workflows:
             finish(case, attempt, read)
             return settled(case)
 
-    def peek(self, token: str) -> Ticket:
+    def peek(self, token: str, *, execution_id: str = "") -> Ticket:
         """The step that a token was given for, if ``advance`` would take it. It stays unused.
 
         Who serves a model looks before it asks the person of a human step, or runs a tool step.
@@ -206,7 +206,7 @@ class Workflows:
             self._transactions.refusals(parts.execution_id, parts.step_name),
             self._transactions.begin() as transaction,
         ):
-            return describe(*redeem(transaction, token))
+            return describe(*redeem(transaction, token, execution_id))
 
     def submit(
         self,

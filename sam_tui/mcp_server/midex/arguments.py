@@ -28,6 +28,7 @@ class NextStep(Arguments):
         description="what the step came to: summary, optional artifacts, findings,"
         " suggested_findings, next_step_recommendation, and what its output_schema asks for"
     )
+    execution_id: str = Field(default="", description="a token of another is refused")
 
 
 class MidexExecution(Arguments):

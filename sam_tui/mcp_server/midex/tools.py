@@ -153,7 +153,7 @@ class MidexToolbox:
         return self._opened(done, request)
 
     async def _next_step(self, arguments: NextStep, request: ToolRequest) -> Answer:
-        ticket = self._workflows.peek(arguments.token)
+        ticket = self._workflows.peek(arguments.token, execution_id=arguments.execution_id)
         output: Any = arguments.output
         match ticket.kind:
             case "tool":

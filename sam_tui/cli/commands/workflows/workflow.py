@@ -167,11 +167,17 @@ def start_command(**values: Any) -> int:
 @workflow_group.command("next", short_help="Hand in a step's output with its token.")
 @click.argument("token")
 @click.argument("output", required=False, metavar="[OUTPUT|-]")
+@click.option(
+    "--id", "execution", default="", metavar="ID", help="Refuse a token of another execution."
+)
 @workflow_options
 def next_command(**values: Any) -> int:
     """Hand in a step's OUTPUT (JSON or text; - reads it) with its TOKEN; prints what follows."""
     with open_console(values) as at:
-        return _print_advanced(at, at.workflows.advance(values["token"], _output(values["output"])))
+        output, execution = _output(values["output"]), values["execution"]
+        return _print_advanced(
+            at, at.workflows.advance(values["token"], output, execution_id=execution)
+        )
 
 
 def _show_newest(at: WorkflowConsole) -> None:
