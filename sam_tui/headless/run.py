@@ -125,6 +125,7 @@ class _Run:
         finally:
             fault = await _settle(turn, telling)
             self._begin(session)
+            self._runtime.trust.look()
             self._take(events.drain())
             await self._end_terminals()
             events.close()
@@ -192,6 +193,7 @@ class _Run:
                 raise faults.exceptions[0] from None
             finally:
                 messages.interrupt_with(None)
+            self._runtime.trust.look()
             self._take(events.drain())
             self._code = self._end(self._judge(None), session.conversation)
             self._ledger.begin_again()

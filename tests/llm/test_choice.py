@@ -124,6 +124,9 @@ def test_a_provider_s_key_goes_to_no_other_provider_and_no_local_server() -> Non
     assert endpoint("openai/m", api_base=LOCAL).key == ""
     assert endpoint("ollama/m", api_base="http://gpu.lan:11434").key == ""
     assert endpoint("openai/m", api_base="https://api.groq.com/openai/v1").key == "groq-key"
+    # So what names the variable after a refusal does not name that provider's.
+    assert endpoint("openai/m", api_base=LOCAL).key_variable == "SAM_TUI_API_KEY"
+    assert endpoint("openai/m").key_variable == "OPENAI_API_KEY"
 
 
 @pytest.mark.requirement("model:keys")

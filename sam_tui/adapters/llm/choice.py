@@ -134,7 +134,7 @@ def endpoint_for(wish: Wish, environment: Mapping[str, str]) -> Endpoint:
     anonymous = local and not from_environment
     owner = _owner(base, named, anonymous=anonymous)
     key = _key(wish, owner, environment, local=anonymous)
-    keys = (OWN_KEY,) if owner is None else owner.keys
+    keys = (OWN_KEY,) if owner is None or anonymous else owner.keys
     if keys and not (key or local):
         raise _keyless(split(base).hostname or base, keys[0])
     own_host = _is_at_home(owner, base)
