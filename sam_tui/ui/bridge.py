@@ -248,7 +248,8 @@ class Bridge:
             case DecisionMade():
                 words = decision_words(event.decision)
                 if words:
-                    transcript.add_decision(words, event.decision.allowed)
+                    changed = event.decision.outcome == "amended"
+                    transcript.add_decision(words, None if changed else event.decision.allowed)
             case _:
                 assert_never(event)
 

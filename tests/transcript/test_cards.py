@@ -93,6 +93,16 @@ async def test_a_diff_is_shown_with_numbers_and_signs_up_to_twenty_lines() -> No
 
 
 @pytest.mark.requirement("transcript:card-diff")
+async def test_what_is_left_out_above_a_change_is_marked_only_where_something_is() -> None:
+    host = Host()
+    async with host.run_test(size=(80, 24)):
+        host.pane.finish_tool(finished(Diff("new", "@@ -0,0 +1 @@\n+one\n", 1, 0)))
+        assert not [row for row in host.seen() if "⋯" in row]
+        host.pane.finish_tool(finished(Diff("old", "@@ -4,2 +4 @@\n four\n-five\n", 0, 1)))
+        assert len([row for row in host.seen() if "⋯" in row]) == 1
+
+
+@pytest.mark.requirement("transcript:card-diff")
 async def test_a_diff_tells_removed_from_added_by_colour_as_well() -> None:
     host = Host()
     async with host.run_test(size=(80, 24)):
@@ -220,8 +230,12 @@ async def test_a_decision_is_told_by_a_sign() -> None:
     async with host.run_test(size=(60, 24)):
         host.pane.add_decision("allowed once by you: /etc/x", allowed=True)
         host.pane.add_decision("denied by rule: /root", allowed=False)
+        host.pane.add_decision("You changed what it would write", allowed=None)
         rows = [row.strip() for row in host.seen() if row.strip()]
-        assert rows == ["✓ allowed once by you: /etc/x", "✗ denied by rule: /root"]
+        assert rows == [
+            "✓ allowed once by you: /etc/x", "✗ denied by rule: /root",
+            "· You changed what it would write",
+        ]  # fmt: skip
 
 
 @pytest.mark.requirement("transcript:toggle-steady")

@@ -69,6 +69,8 @@ async def test_what_the_person_left_is_asked_about_again_written_and_told_to_the
         me.bench.perform("mode", "ask-all")
         await me.send("write it")
         await shown(me, "+evil")
+        await me.pilot.press("c", *"be nice", "enter")
+        await me.until(lambda: "you say be nice" in me.drawn())
         await me.pilot.press("e")
         await me.until(lambda: isinstance(me.app.screen, DraftScreen))
         area = me.app.screen.query_one(TextArea)
@@ -77,6 +79,7 @@ async def test_what_the_person_left_is_asked_about_again_written_and_told_to_the
         await me.pilot.press("ctrl+s")
         found = await shown(me, "+good")
         assert "file_operations.create_file" in me.drawn() and "You changed what is" in me.drawn()
+        assert "you say be nice" in me.drawn(), "it goes with the answer, whatever that is"
         assert target.read_text() == "one\ntwo\n", "nothing was allowed yet"
         await me.pilot.press("e")
         await me.until(lambda: isinstance(me.app.screen, DraftScreen))
@@ -88,6 +91,7 @@ async def test_what_the_person_left_is_asked_about_again_written_and_told_to_the
         told = "\n".join(m.text for m in model.seen[-1])
         assert "I changed what you proposed before it was written" in told
         assert "-evil" in told and "+good" in told
+        assert "and said: be nice" in told
         assert me.app.runtime is not None
         kept = me.app.runtime.decisions.past(
             str(stage.workspace), "file_operations.create_file", limit=9

@@ -323,6 +323,7 @@ class Guard:
             asker=request.asker,
             choices=tuple(offer.choice for offer in on_offer),
             words=request.words,
+            said=request.said,
             rule=explained.rule,
             draft=request.draft(),
             trace=self.policy.trace_words(request.accesses, request.operation),
@@ -333,15 +334,18 @@ class Guard:
         verdict = replace(verdict, scope=scope, elapsed=outcome.elapsed, targets=touched)
         if not isinstance(answer := outcome.answer, Approval):
             return unanswered(outcome, verdict)
+        verdict = replace(verdict, comment=answer.comment)
         chosen = chosen_of(answer, on_offer)
+        if chosen is None and answer.choice == "amend" and question.draft is not None:
+            return replace(verdict, outcome="amended", amendment=answer.amended)
         if chosen is None:
-            return _unallowed(answer, question, verdict)
+            return verdict
         if chosen.choice.id == "rehearse":
-            return replace(verdict, outcome="allow", scope=REHEARSAL, comment=answer.comment)
+            return replace(verdict, outcome="allow", scope=REHEARSAL)
         took = self._take(request, chosen)
         self._waiting.withdraw(self._needless)
         scope = question.timed_scope if chosen.choice.id == "timed" else took
-        return replace(verdict, outcome="allow", scope=scope, comment=answer.comment)
+        return replace(verdict, outcome="allow", scope=scope)
 
     async def _offers(
         self, request: Request, judgements: Sequence[Judgement]
@@ -390,9 +394,3 @@ class Guard:
 def _timed(on_offer: Sequence[ScopeOffer]) -> ScopeOffer:
     """The offer that lasts a while, which every question has."""
     return next(offer for offer in on_offer if offer.choice.id == "timed")
-
-
-def _unallowed(answer: Approval, question: ApprovalRequest, verdict: Decision) -> Decision:
-    if answer.choice == "amend" and question.draft is not None:
-        return replace(verdict, outcome="amended", amendment=answer.amended)
-    return replace(verdict, comment=answer.comment)

@@ -53,7 +53,8 @@ class ReviewMarks:
         """The comments as a prompt to the agent."""
         lines = ["My comments on your changes:"]
         for (path, number, text), comment in sorted(self.comments.items()):
-            lines.append(f"- {path}:{number} `{text.strip()}`: {comment}")
+            quoted = f" `{text.strip()}`" if text.strip() else ""
+            lines.append(f"- {path}:{number}{quoted}: {comment}")
         return "\n".join(lines)
 
 
@@ -121,6 +122,8 @@ class ReviewScreen(Dialog):
         self.plan: RewindPlan | None = None
         """What is on show."""
         self._parts: dict[str, list[list[DiffLine]]] = {}
+        self._changes: list[ChangedFile] = []
+        """What is no text, such as what a test run leaves, comes last."""
         self._rows: list[ReviewRow] = []
         self._armed: tuple[str, int | None] | None = None
         self._list = ChoiceList(id="choices")
@@ -145,6 +148,7 @@ class ReviewScreen(Dialog):
         changes = plan.changes if plan is not None else ()
         self.plan, self._armed = plan, None
         self._parts = {change.path: hunks(change, self._redact) for change in changes}
+        self._changes = sorted(changes, key=lambda change: not self._parts[change.path])
         if len(changes) == 1:
             self._marks.opened.add(changes[0].path)
         empty = (
@@ -170,7 +174,7 @@ class ReviewScreen(Dialog):
 
     def _fill(self) -> None:
         at = self._list.highlighted or 0
-        changes = self.plan.changes if self.plan is not None else ()
+        changes = self._changes
         self._rows = [row for change in changes for row in self._rows_of(change)]
         self._list.clear_options()
         self._list.add_options(Option(self._content(row)) for row in self._rows)

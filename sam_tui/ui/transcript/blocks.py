@@ -193,7 +193,8 @@ class Decided:
     """A decision of the guard, in words."""
 
     text: str
-    allowed: bool
+    allowed: bool | None
+    """None where it is still open: another question follows."""
 
 
 Content = (

@@ -196,7 +196,7 @@ class Transcript(CursorPane):
         for image in images:
             self._append(Picture(image))
 
-    def add_decision(self, text: str, allowed: bool) -> None:
+    def add_decision(self, text: str, allowed: bool | None) -> None:
         """A decision of the guard, such as ``allowed once by you: /etc/x``."""
         self._append(Decided(text, allowed))
 

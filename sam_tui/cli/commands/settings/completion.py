@@ -104,7 +104,7 @@ def _command(name: str, command: click.Command, parent: click.Context) -> Iterat
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
     for parameter in command.params:
         record = parameter.get_help_record(context)
-        if record is not None:
+        if record is not None and record[1]:  # an argument without words stands above
             yield from (".TP", rf"\fB{_text(record[0])}\fR", _text(record[1]))
 
 

@@ -257,7 +257,9 @@ def draw_notice(canvas: Canvas, content: Notice) -> None:
 def draw_decision(canvas: Canvas, content: Decided) -> None:
     """Draw a decision as one dim line with a sign."""
     palette = canvas.palette
-    lead = ("✓ ", palette.good) if content.allowed else ("✗ ", palette.bad)
+    lead = {True: ("✓ ", palette.good), False: ("✗ ", palette.bad), None: ("· ", palette.dim)}[
+        content.allowed
+    ]
     canvas.push(Lead(lead, ("  ", palette.dim)))
     canvas.line([(one_line(content.text), palette.dim)])
     canvas.pop()

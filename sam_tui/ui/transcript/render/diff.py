@@ -117,6 +117,8 @@ def draw_diff(canvas: Canvas, diff: Diff, limit: int) -> int:
     digits = max(2, len(str(max((line.number for line in lines), default=0))))
     painter = _Painter(palette, diff.path)
     drawn = list(zip(lines, painter.paint(lines), strict=True))
+    if lines[1:2] and lines[0].sign == "@" and lines[1].number == 1:
+        del drawn[0]  # nothing is left out above the first line
     if canvas.width >= SIDE_BY_SIDE and any(line.sign == "-" for line in lines):
         _draw_beside(canvas, drawn, digits)
     else:
