@@ -87,7 +87,7 @@ class ApprovalRequest:
     """Which stage of the guard asks, and which had nothing to say, in words; empty where none asks."""
     draft: Draft | None = None
     """What would be written, where the person can change it."""
-    said: str = ""
+    remark: str = ""
     """The person's own comment, where they changed what is proposed: it goes with their answer."""
     kind: Literal["approval"] = "approval"
 

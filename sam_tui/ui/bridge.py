@@ -248,8 +248,8 @@ class Bridge:
             case DecisionMade():
                 words = decision_words(event.decision)
                 if words:
-                    changed = event.decision.outcome == "amended"
-                    transcript.add_decision(words, None if changed else event.decision.allowed)
+                    mark = {"allow": True, "amended": None}.get(event.decision.outcome, False)
+                    transcript.add_decision(words, mark)
             case _:
                 assert_never(event)
 

@@ -323,7 +323,7 @@ class Guard:
             asker=request.asker,
             choices=tuple(offer.choice for offer in on_offer),
             words=request.words,
-            said=request.said,
+            remark=request.remark,
             rule=explained.rule,
             draft=request.draft(),
             trace=self.policy.trace_words(request.accesses, request.operation),
@@ -336,10 +336,8 @@ class Guard:
             return unanswered(outcome, verdict)
         verdict = replace(verdict, comment=answer.comment)
         chosen = chosen_of(answer, on_offer)
-        if chosen is None and answer.choice == "amend" and question.draft is not None:
-            return replace(verdict, outcome="amended", amendment=answer.amended)
         if chosen is None:
-            return verdict
+            return _unallowed(answer, question, verdict)
         if chosen.choice.id == "rehearse":
             return replace(verdict, outcome="allow", scope=REHEARSAL)
         took = self._take(request, chosen)
@@ -394,3 +392,9 @@ class Guard:
 def _timed(on_offer: Sequence[ScopeOffer]) -> ScopeOffer:
     """The offer that lasts a while, which every question has."""
     return next(offer for offer in on_offer if offer.choice.id == "timed")
+
+
+def _unallowed(answer: Approval, question: ApprovalRequest, verdict: Decision) -> Decision:
+    if answer.choice == "amend" and question.draft is not None:
+        return replace(verdict, outcome="amended", amendment=answer.amended)
+    return verdict

@@ -92,7 +92,7 @@ class Request:
     """The proposed content, if the person can change it."""
     require_unchanged: Callable[[], None] = lambda: None
     """Raises ``ToolError`` where it would no longer do what was shown of it."""
-    said: str = ""
+    remark: str = ""
     """What the person said when they changed what is proposed."""
     ahead: bool = False
     """Whether it is about calls to come: none waits for the answer."""

@@ -209,19 +209,19 @@ class Executor:
         self, plan: CallPlan, conversation: ConversationId
     ) -> "tuple[CallPlan, Request, HookedCall | None, Decision]":
         """The decision on a call, as hooks and the person left it, and what was decided about."""
-        said, waited = "", 0.0
+        remark, waited = "", 0.0
         while True:
-            request = self._request(plan, conversation, said)
+            request = self._request(plan, conversation, remark)
             hooked = self._hooked(plan, request)
             if hooked is not None and (text := await hooked.rewritten()):
                 call = replace(plan.call, name=plan.key, arguments=text)
                 plan = replace(self.plan(call, plan.gate), proposed=plan.proposed)
-                request = self._request(plan, conversation, said)
+                request = self._request(plan, conversation, remark)
                 hooked.judge(request)
             decision = await self.decide(request, hooked)
             if decision.outcome != "amended":
                 return plan, request, hooked, replace(decision, elapsed=waited + decision.elapsed)
-            said, waited = decision.comment, waited + decision.elapsed
+            remark, waited = decision.comment, waited + decision.elapsed
             # What the person left is another call: hooks and guard judge it from the beginning.
             plan = amended_plan(plan, request.accesses, decision.amendment, self.shield)
 
@@ -249,7 +249,7 @@ class Executor:
             raise InvalidArguments(f"{tool.name} needs an `operation`.", hint=hint)
         return self.registry.operation(tool, name)
 
-    def _request(self, plan: CallPlan, conversation: ConversationId, said: str) -> Request:
+    def _request(self, plan: CallPlan, conversation: ConversationId, remark: str) -> Request:
         if plan.operation is None or plan.arguments is None:
             raise plan.fault or ToolError("The call could not be read.")
         accesses = self._guard.locate(plan.operation.accesses(plan.arguments))
@@ -266,7 +266,7 @@ class Executor:
             rehearsable=rehearsable(plan),
             draft=lambda: draft_of(plan, accesses),
             require_unchanged=preview.require_unchanged,
-            said=said,
+            remark=remark,
         )
 
     def _hooked(self, plan: CallPlan, request: Request) -> "HookedCall | None":

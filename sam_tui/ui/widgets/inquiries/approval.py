@@ -81,7 +81,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         ]
         self._scopes: ScopeView | None = None
         self._comment = LineInput(self._written, id="reason")
-        self._remark = request.said
+        self._remark = request.remark
         """What goes with the answer."""
         self._whole = False
         """Whether every path is said whole."""
