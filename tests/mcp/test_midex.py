@@ -164,7 +164,8 @@ async def test_tokens_that_are_no_good_are_refused_with_a_code_and_change_nothin
     async with shared[0].client() as client:
         begun = await start(client, "two")
         execution, token = begun["execution_id"], begun["new_token"]
-        forged = forge(token)
+        forged, other = forge(token), (await start(client, "two"))["execution_id"]
+        elsewhere = {"token": token, "output": {"summary": "done"}, "execution_id": other}
         codes = {
             "garbage": (await advance(client, "garbage"))["code"],
             "forged": (await advance(client, forged))["code"],
@@ -172,15 +173,7 @@ async def test_tokens_that_are_no_good_are_refused_with_a_code_and_change_nothin
                 await call(client, "workflow.next_step", token=token, output={"summary": ""})
             )["code"],
             "no token": (await call(client, "workflow.next_step", output={}))["code"],
-            "foreign": (
-                await call(
-                    client,
-                    "workflow.next_step",
-                    token=token,
-                    output={"summary": "done"},
-                    execution_id=(await start(client, "two"))["execution_id"],
-                )
-            )["code"],
+            "foreign": (await call(client, "workflow.next_step", **elsewhere))["code"],
         }
         await call(client, "workflow.pause", execution_id=execution, reason="lunch")
         codes["paused"] = (await advance(client, token))["code"]

@@ -158,26 +158,20 @@ def new_command(**values: Any) -> int:
 def start_command(**values: Any) -> int:
     """Start an execution and print its first steps with their tokens."""
     with open_console(values) as at:
-        params = _params(values)
-        return _print_advanced(
-            at, at.workflows.start(values["name"], params, execution_id=values["execution"])
-        )
+        params, it = _params(values), values["execution"]
+        return _print_advanced(at, at.workflows.start(values["name"], params, execution_id=it))
 
 
 @workflow_group.command("next", short_help="Hand in a step's output with its token.")
 @click.argument("token")
 @click.argument("output", required=False, metavar="[OUTPUT|-]")
-@click.option(
-    "--id", "execution", default="", metavar="ID", help="Refuse a token of another execution."
-)
+@click.option("--id", "it", default="", metavar="ID", help="Refuse a token of another execution.")
 @workflow_options
 def next_command(**values: Any) -> int:
     """Hand in a step's OUTPUT (JSON or text; - reads it) with its TOKEN; prints what follows."""
     with open_console(values) as at:
-        output, execution = _output(values["output"]), values["execution"]
-        return _print_advanced(
-            at, at.workflows.advance(values["token"], output, execution_id=execution)
-        )
+        word, advance = _output(values["output"]), at.workflows.advance
+        return _print_advanced(at, advance(values["token"], word, execution_id=values["it"]))
 
 
 def _show_newest(at: WorkflowConsole) -> None:
