@@ -105,22 +105,6 @@ def test_a_headless_run_says_what_it_does_not_believe(program: Program) -> None:
     assert "changed since it was trusted" in program(*call)[2]
 
 
-@pytest.mark.requirement("trust:changed")
-def test_a_headless_run_says_what_changed_while_it_ran_though_nothing_read_it_again(
-    program: Program,
-) -> None:
-    (program.folder / "ws/AGENTS.md").write_text("x", encoding="utf-8")
-    assert program("trust")[0] == 0
-    command = "ln -sf /etc/hostname AGENTS.md; echo {} > .mcp.json"
-    run = {"operation": "run_command", "command": command}
-    steps = [{"calls": [{"name": "terminal_operations", "arguments": run}]}, {"text": "done"}]
-    script = program.folder / "script.json"
-    script.write_text(json.dumps(steps), encoding="utf-8")
-    said = program("run", "go", "--model", f"scripted:{script}", "--permission-mode", "bypass")[2]
-    assert "What you trusted here changed" in said
-    assert "changed: AGENTS.md" in said and "new: .mcp.json" in said
-
-
 @pytest.mark.requirement("guard:lint")
 def test_lint_ends_with_1_for_findings_and_with_52_for_a_bad_file(program: Program) -> None:
     assert program("guard", "lint")[0] == 0

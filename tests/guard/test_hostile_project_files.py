@@ -148,3 +148,18 @@ def test_a_linked_folder_makes_nothing_below_it_a_file_of_this_one(sam: Command)
     assert listed.code == 0 and "OUTSIDE" not in listed.out + linted.out + linted.err
     refused = sam("trust")
     assert refused.code == 52 and ".sam is a link out of it" in refused.err
+
+
+@pytest.mark.requirement("trust:changed")
+def test_a_headless_run_says_what_changed_while_it_ran_though_nothing_read_it_again(
+    sam: Command,
+) -> None:
+    (sam.workspace / "AGENTS.md").write_text("x", encoding="utf-8")
+    assert sam("trust").code == 0
+    words = {"operation": "run_command", "command": "ln -sf /x AGENTS.md; echo {} > .mcp.json"}
+    steps = [{"calls": [{"name": "terminal_operations", "arguments": words}]}, {"text": "Done."}]
+    script = sam.folder / "script.json"
+    script.write_text(json.dumps(steps), "utf-8")
+    ended = sam("run", "--model", f"scripted:{script}", "--permission-mode", "bypass", "go")
+    assert ended.code == 0 and "What you trusted here changed" in ended.err
+    assert "changed: AGENTS.md" in ended.err and "new: .mcp.json" in ended.err
