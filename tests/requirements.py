@@ -103,6 +103,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "checkpoints:restore": Requirement("Every change of a call is taken back to the byte, and a restore is taken back as well.", "issue 16.3"),
     "checkpoints:settings": Requirement("How long and how much checkpoints keep is set in the person's policy file alone.", "issue 16.3"),
     "checkpoints:unchanged": Requirement("A call that changed nothing leaves no checkpoint.", "issue 16.3"),
+    "checkpoints:shortage": Requirement("Where memory, descriptors or processes run out for a moment no checkpoint goes, and the next call is kept again.", "issue 16.3"),
     "collaboration:permission": Requirement("A request for leave covers what this conversation was refused, as it leads now, and nothing that the agent writes.", "issue 11.6, seed 004, spec/sam.md S1 to S3"),
     "cli:doctor-marks": Requirement("The doctor's marks stand at what they are about: a home that is read-only is the fault of the folders in it.", "issue 11.11"),
     "demo:auto": Requirement("The demo plays unattended to the end with exit 0, and prints a transcript without a terminal.", "issue 2.11"),

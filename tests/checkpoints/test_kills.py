@@ -1,10 +1,14 @@
 """A program that is killed at any moment leaves every checkpoint that it told of, whole."""
 
 import hashlib
+import os
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sam_tui.core.errors import CheckpointError
 from tests.checkpoints.killing import killed, lost
 
 
@@ -48,3 +52,64 @@ async def test_what_is_wrong_with_a_checkpoint_is_told_with_the_error(kept: Any)
     assert "was not restored: " in wrong[1] and blob in wrong[1]
     assert wrong[2].endswith("brought back 'two', not 'another'")
     assert "git fsck ended with" in damage and blob in damage
+
+
+_BLIND = """#!/bin/sh
+PATH={path}
+case "$1" in prune) mv "$GIT_DIR/refs/snapshots" "$GIT_DIR/away"; mkdir "$GIT_DIR/refs/snapshots";; esac
+{git} "$@"; code=$?
+case "$1" in prune) rmdir "$GIT_DIR/refs/snapshots"; mv "$GIT_DIR/away" "$GIT_DIR/refs/snapshots";; esac
+exit $code
+"""
+"""git that cannot open the folder of references, as where descriptors or memory run out: it goes on."""
+
+
+@pytest.mark.requirement("checkpoints:shortage")
+@pytest.mark.parametrize("names", [10_000, 1])
+async def test_git_that_cannot_read_its_references_removes_nothing_that_is_needed(
+    kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: int
+) -> None:
+    monkeypatch.setattr("sam_tui.adapters.checkpoints.timeline._MOST_NAMES", names)
+    git, path = tmp_path / "bin/git", os.environ["PATH"]
+    git.parent.mkdir()
+    git.write_text(_BLIND.format(git=shutil.which("git"), path=path))
+    git.chmod(0o755)
+    promised: dict[int, str] = {}
+    for state in ("one", "two", "three"):
+        kept.write("state", state)
+        async with kept.calling() as number:
+            promised[number] = state
+            kept.write("state", "changed")
+    await kept.checkpoints.checkpoints()
+    (store,) = (kept.data / "checkpoints").iterdir()
+    (store / "refs/snapshots" / str(number)).write_text("")  # as a machine without power leaves it
+    del promised[number]
+    kept.checkpoints.close()
+    kept.checkpoints = kept.opened(search_path=f"{git.parent}:{path}")
+    kept.write("state", "unknown")
+    assert (await kept.checkpoints.prune()).checkpoints == 0
+    assert await lost(kept.root, kept.data, promised) == ([], "")
+
+
+@pytest.mark.requirement("checkpoints:shortage")
+async def test_git_that_could_not_be_started_once_is_asked_again_by_the_next_call(
+    kept: Any, tmp_path: Path
+) -> None:
+    git = tmp_path / "bin/git"
+    git.parent.mkdir()
+    git.symlink_to(shutil.which("git") or "")
+    kept.checkpoints.close()
+    kept.checkpoints = kept.opened(search_path=str(git.parent))
+    kept.write("state", "one")
+    async with kept.calling() as number:
+        kept.write("state", "two")
+    await kept.checkpoints.checkpoints()
+    git.rename(tmp_path / "away")
+    with pytest.raises(CheckpointError, match="git cannot be run"):
+        async with kept.calling():
+            pass
+    (tmp_path / "away").rename(git)
+    async with kept.calling():
+        kept.write("state", "three")
+    await kept.back(number)
+    assert (kept.root / "state").read_text() == "one"

@@ -4,6 +4,7 @@ The workspace is hostile: git is told where its folder is, so that it looks for 
 this store come before those of the workspace; and its configuration is written here, in whole.
 """
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -21,6 +22,8 @@ SECONDS = 120.0
 """How long one run of git may take."""
 _SLOW = 1.0
 """After so many seconds of one it is asked what takes so long."""
+_DAMAGE = (errno.ENOENT, errno.EIO, errno.EISDIR)
+"""Errors of reading an object that will not pass by themselves."""
 _CONFIG = """\
 [core]
 \trepositoryFormatVersion = 0
@@ -49,6 +52,10 @@ _ATTRIBUTES = "* -text !eol -ident -filter !working-tree-encoding -diff -merge\n
 
 class GitFailed(CheckpointError):
     """git ended with an error, as for a file that went away while it was read."""
+
+
+class GitTooSlow(CheckpointError):
+    """git did not end in time."""
 
 
 def git_program(search_path: str, folders: Collection[str]) -> str | None:
@@ -174,7 +181,7 @@ class GitStore:
                     when_slow()
                     output, said = git.communicate(timeout=seconds)
             except subprocess.TimeoutExpired as error:
-                raise CheckpointError(f"git {arguments[0]} took over {seconds:g} s.") from error
+                raise GitTooSlow(f"git {arguments[0]} took over {seconds:g} s.") from error
             finally:
                 git.kill()  # nothing where it has ended
         if git.returncode != 0:
@@ -199,10 +206,15 @@ class GitStore:
     # ---- objects: read and written here, where starting a process would take longer than the work
 
     def read(self, kind: str, name: str) -> bytes:
-        """The content of an object. Raises ``CheckpointError`` for one that is missing or damaged."""
+        """The content of an object.
+
+        Raises ``CheckpointError`` for one that is missing or damaged, ``OSError`` where that is not known.
+        """
         try:
             head, _, content = zlib.decompress(self._object(name).read_bytes()).partition(b"\0")
         except (OSError, zlib.error, ValueError) as error:
+            if isinstance(error, OSError) and error.errno not in _DAMAGE:
+                raise
             raise CheckpointError(f"Object {name} of the checkpoints cannot be read.") from error
         if head != b"%s %d" % (kind.encode(), len(content)):
             raise CheckpointError(f"Object {name} of the checkpoints is damaged.")

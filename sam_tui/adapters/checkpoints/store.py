@@ -170,7 +170,7 @@ class GitCheckpoints:
             except (GitFailed, OSError):
                 # On a full disk what was stored in vain would leave no room for anything else.
                 with suppress(CheckpointError, OSError):
-                    store.run("prune", "--expire=now")
+                    timeline.prune()
                 raise
 
     def _after(self, number: int) -> None:
@@ -199,14 +199,14 @@ class GitCheckpoints:
                 moment.checkpoint.tree
                 for moment in timeline.moments()
                 if moment.checkpoint.made_by.conversation in conversations
-            ] or [files.snapshot().tree]
+            ] or [files.snapshot(asked=True).tree]
             return files_of_tree(store, trees[0]), files_of_tree(store, trees[-1])
 
     def _plan(self, number: int, conversations: Collection[ConversationId]) -> RewindPlan:
         store, files, timeline = self._parts()
         with store.locked():
             moments = timeline.moments(timeline.moment(number).number)
-            snapshot = files.snapshot()
+            snapshot = files.snapshot(asked=True)
             then = moments[0].checkpoint
             by_calls, foreign = _authors(store, moments, snapshot.tree, conversations)
             changed = {
@@ -236,7 +236,7 @@ class GitCheckpoints:
     def _restore(self, plan: RewindPlan, paths: Collection[str], hunk: int | None) -> int:
         store, files, timeline = self._parts()
         with store.locked():
-            now = files.snapshot()
+            now = files.snapshot(asked=True)
             since = differences(store, plan.now, now.tree)
             if moved := sorted(path for path in paths if path in since):
                 raise CheckpointError(
@@ -299,7 +299,7 @@ class GitCheckpoints:
             oldest_part, left = left[:quarter], left[quarter:]
             timeline.remove([m.number for m in oldest_part])
             dropped += oldest_part
-            store.run("prune", "--expire=now")
+            timeline.prune()
         return dropped
 
     def _prune(
@@ -309,7 +309,7 @@ class GitCheckpoints:
         moments = timeline.moments()
         dropped = [m for m in moments if everything or m.checkpoint.at < oldest]
         timeline.remove([m.number for m in dropped])
-        store.run("prune", "--expire=now")
+        timeline.prune()
         dropped += self._shrunk(store, timeline, [m for m in moments if m not in dropped])
         # A disk may be away for a while: by itself only what is too old anyway goes.
         drop_abandoned(

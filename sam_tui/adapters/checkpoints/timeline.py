@@ -20,6 +20,8 @@ from sam_tui.core.ports.checkpoints import ChangingCall, Checkpoint
 _MOST_MODES = 1000
 """Files with unusual permission bits that one snapshot names."""
 _REFS = "refs/snapshots"
+_MOST_NAMES = 10_000
+"""Commits that git is named as arguments; more are named by one commit that has them as parents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,7 @@ class Timeline:
             "omitted": snapshot.omitted,
             "of": of,
         }
-        who = f"sam-tui <> {int(at)} +0000"
-        commit = f"tree {snapshot.tree}\nauthor {who}\ncommitter {who}\n\n{json.dumps(about)}\n"
+        commit = f"tree {snapshot.tree}\n{_who(at)}\n{json.dumps(about)}\n"
         name = self._store.write("commit", commit.encode())
         self._store.replace(f"{_REFS}/{number}", f"{name}\n".encode())
         checkpoint = Checkpoint(number, at, call, snapshot.tree, snapshot.omitted)
@@ -85,6 +86,31 @@ class Timeline:
             with suppress(FileNotFoundError):
                 os.unlink(self._refs / str(number))
 
+    def prune(self) -> None:
+        """Remove the objects that no snapshot needs. Raises ``CheckpointError`` or ``OSError``.
+
+        git is told which snapshots there are: a folder of references that it cannot open, as where
+        memory or descriptors run out, counts as empty for it, and it would remove every object.
+        """
+        commits = [commit for number in self.numbers() if (commit := self._commit(number))]
+        if len(commits) > _MOST_NAMES:
+            parents = "".join(f"parent {commit}\n" for commit in commits)
+            head = f"tree {self._store.write('tree', b'')}\n{parents}"
+            commits = [self._store.write("commit", f"{head}{_who(0.0)}\n".encode())]
+        self._store.run("prune", "--expire=now", *commits)
+
+    def _commit(self, number: int) -> str:
+        """The commit of a snapshot; empty, and the snapshot forgotten, where it is gone or damaged."""
+        try:
+            self.moment(number)
+        except CheckpointError:
+            self.remove((number,))
+            return ""
+        return self._name(number)
+
+    def _name(self, number: int) -> str:
+        return (self._refs / str(number)).read_text("ascii").strip()
+
     def moments(self, start: int = 0) -> list[Moment]:
         """All from a number on, in order; one that is damaged is left out."""
         return list(self._moments(start))
@@ -99,14 +125,20 @@ class Timeline:
         """The snapshot of a number. Raises ``CheckpointError`` if there is none."""
         if number not in self._read:
             try:
-                name = (self._refs / str(number)).read_text("ascii").strip()
-                self._read[number] = _parsed(number, self._store.read("commit", name))
-            except (OSError, ValueError, KeyError, TypeError) as error:
+                commit = self._store.read("commit", self._name(number))
+                self._read[number] = _parsed(number, commit)
+            except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
                 raise CheckpointError(
                     f"There is no checkpoint {number}.",
                     hint="“sam-tui checkpoints list” names those that there are.",
                 ) from error
         return self._read[number]
+
+
+def _who(at: float) -> str:
+    """The lines of a commit that say who made it, and when."""
+    who = f"sam-tui <> {int(at)} +0000"
+    return f"author {who}\ncommitter {who}\n"
 
 
 def _parsed(number: int, commit: bytes) -> Moment:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import cast
 
-from sam_tui.adapters.checkpoints.git import SECONDS, GitFailed, GitStore
+from sam_tui.adapters.checkpoints.git import SECONDS, GitFailed, GitStore, GitTooSlow
 from sam_tui.adapters.checkpoints.restoration import Entry, blob_name, current_of
 from sam_tui.core.accesses import Location
 from sam_tui.core.clock import expiry_seconds
@@ -102,15 +102,17 @@ class WorkspaceFiles:
         self._refusal: tuple[float, CheckpointError] | None = None
         """Why nothing can be kept of this folder, and until when that counts."""
 
-    def snapshot(self) -> WorkspaceTree:
-        """The files as they are now. Raises ``CheckpointError``, at once where it did so a while ago."""
-        if self._refusal is not None and expiry_seconds() < self._refusal[0]:
+    def snapshot(self, *, asked: bool = False) -> WorkspaceTree:
+        """The files as they are now. Raises ``CheckpointError``.
+
+        Where it takes long to see that nothing can be kept, that holds for a while, unless a person
+        asks.
+        """
+        if not asked and self._refusal is not None and expiry_seconds() < self._refusal[0]:
             raise self._refusal[1]
         try:
             return self._tried()
-        except GitFailed:
-            raise
-        except CheckpointError as error:
+        except (_TooMany, GitTooSlow) as error:
             self._refusal = expiry_seconds() + _REFUSED_SECONDS, error
             raise
 
