@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 
 from sam_tui.core.agent.compaction import Compacted
 from sam_tui.core.agent.lease import as_writer
@@ -39,7 +40,7 @@ class History:
         self._store = store
         self.conversation = conversation
         self._messages: list[Message] = []
-        self._tally = Tally(self._messages)
+        self._tally = self._counted()
         self.tokens = 0
         """What the messages take, as ``tokens.total`` estimates it; kept, not counted anew every turn."""
         self._calls: set[CallId] = set()
@@ -120,8 +121,12 @@ class History:
 
     def _replace(self, messages: Sequence[Message]) -> None:
         self._messages[:] = messages
-        self._tally = Tally(self._messages)
+        self._tally = self._counted()
         self.tokens = total(self._messages)
+
+    def _counted(self) -> Tally:
+        everything = partial(self._store.everything, self.conversation)
+        return Tally(self._messages, earlier=everything)
 
     def answered_of(self, calls: Sequence[ToolCall]) -> int:
         """The index of the first of these calls that has no result yet."""

@@ -6,7 +6,7 @@ Injection Flow). Inside a tool loop one is appended only when it changed since t
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from sam_tui.core.ids import ConversationId
@@ -110,11 +110,20 @@ def due_reminders(
     for reminder in reminders:
         if choices.get(reminder.name) == "muted":
             continue
-        text = neutralise(clean(reminder.content(view) or ""))
-        fresh = new_message or text != view.tally.last(reminder.name)
-        if text and (fresh or _stands_again(reminder, view.tally, choices.get(reminder.name))):
+        content = reminder.content(view)
+        again = _stands_again(reminder, view.tally, choices.get(reminder.name))
+        if again and not content:
+            content = reminder.content(_without(reminder.name, view))
+        text = neutralise(clean(content or ""))
+        if text and (again or new_message or text != view.tally.last(reminder.name)):
             due.append(ReminderMessage(reminder.name, text))
     return due
+
+
+def _without(name: str, view: TurnView) -> TurnView:
+    """The view of a model that never read this reminder, as after a compaction: all of it is new."""
+    messages = [m for m in view.messages if not isinstance(m, ReminderMessage) or m.name != name]
+    return replace(view, messages=messages, running=view.tally.over(messages))
 
 
 def _stands_again(reminder: Reminder, tally: Tally, choice: ReminderChoice | None) -> bool:

@@ -9,15 +9,28 @@ SUMMARY = "thread_summary"
 
 
 class Tally:
-    """Counts over a sequence of messages that only grows at its end."""
+    """Counts over a sequence of messages that only grows at its end.
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    ``earlier`` gives what a compaction took from its beginning; ``collect`` alone looks at that.
+    """
+
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        *,
+        earlier: Callable[[], Sequence[Message]] = lambda: (),
+    ) -> None:
         self._messages = messages
+        self._earlier = earlier
         self._counted = 0
         self._prompts = 0
         self._reminders: dict[str, list[str]] = {}
         self._newest: dict[str, int] = {}
         self._collected: dict[str, tuple[int, set[str]]] = {}
+
+    def over(self, messages: Sequence[Message]) -> "Tally":
+        """The same over other messages of the conversation."""
+        return Tally(messages, earlier=self._earlier)
 
     @property
     def prompts(self) -> int:
@@ -47,8 +60,12 @@ class Tally:
         return () if index is None else self._messages[index + 1 :]
 
     def collect(self, name: str, of: Callable[[Message], Iterable[str]]) -> Set[str]:
-        """All that ``of`` gives for the messages; it always is the same function for a name."""
-        start, values = self._collected.get(name, (0, set[str]()))
+        """All that ``of`` gives for the messages and those that left; it always is the same function for a
+        name."""
+        if name not in self._collected:
+            left = self._earlier() if self.compacted else ()
+            self._collected[name] = (0, {value for message in left for value in of(message)})
+        start, values = self._collected[name]
         for message in self._messages[start:]:
             values.update(of(message))
         self._collected[name] = (len(self._messages), values)
