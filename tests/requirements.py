@@ -875,6 +875,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "sessions:killed": Requirement("A kill at any statement loses no acknowledged write of a conversation and leaves none half there.", "issue 16 show"),
     "sessions:fork-prefix": Requirement("The first request of a copy begins as the last one of the original did, so that the provider's cache holds.", "issue 16.4"),
     "sessions:import": Requirement("Our own JSON and session files of Claude Code and Codex become conversations; their text gains no authority, decision or reminder.", "issue 16.4"),
+    "sessions:import-damaged": Requirement("Of a file that is cut off or damaged what is whole is imported and the rest counted; one without a word of a conversation is refused.", "issue 16.4"),
     "sessions:repair": Requirement("What is whole in a damaged database is restored, and the damaged file stays.", "issue 16.4, peers 2.2 6"),
     "sessions:shown": Requirement("What people were shown of a call, with its duration and the decision on it, is stored, and stands again in a conversation that is resumed.", "issue 16.4"),
     "session:dangling": Requirement("Calls that a crash left open are closed on resume.", "architecture 6"),

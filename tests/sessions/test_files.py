@@ -181,6 +181,38 @@ CODEX: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.requirement("sessions:import-damaged")
+@pytest.mark.usefixtures("hostile")
+def test_of_an_export_that_is_damaged_what_is_whole_is_imported(
+    sam: Sam, data: Path, workspace: Path
+) -> None:
+    assert sam("sessions", "export", C, "-o", "whole.json")[0] == 0
+    text = (workspace / "whole.json").read_text()
+    whole = json.loads(text)
+    damaged = {
+        "cut.json": text[: text.rindex('"kind": "tool"')],
+        "wrong.json": json.dumps({**whole, "messages": [None, {"at": 1}, *whole["messages"]]}),
+        "title.json": json.dumps({**whole, "title": 5}),
+        "bytes.json": text.replace("alert", "\\ud800", 1),
+    }
+    for name, words in damaged.items():
+        (workspace / name).write_text(words)
+        code, identifier = sam("sessions", "import", name)
+        assert code == 0, name
+        with open_storage(data) as storage:
+            read = storage.conversations.messages(ConversationId(identifier.strip()))
+        kinds = [message.kind for message in read if message.kind != "reminder"]
+        assert kinds == ["user", "assistant", "tool"], name
+        (result,) = (message for message in read if message.kind == "tool")
+        assert ("Not a heading" in result.text) == (name != "cut.json")
+    for name, words in {
+        "none.json": json.dumps({**whole, "messages": "x"}),
+        "nothing.jsonl": "\n".join(json.dumps({**line, "message": 5}) for line in CLAUDE),
+    }.items():
+        (workspace / name).write_text(words)
+        assert sam("sessions", "import", name)[0] == 2
+
+
 @pytest.mark.requirement("sessions:import")
 @pytest.mark.usefixtures("hostile")
 def test_files_of_other_agents_become_conversations_without_authority(

@@ -36,11 +36,12 @@ class LocalConversationFiles:
         """What a file holds that this program, Claude Code or Codex wrote. Raises ``UsageError``."""
         text = data.decode("utf-8-sig", "replace")
         document = read_json(text) or read_foreign(text)
-        if document is None or not document.entries:
+        imported = None if document is None else adopted(document, self._redact)
+        if imported is None or all(entry.message.kind == "reminder" for entry in imported.entries):
             raise UsageError(
                 "This is no conversation that can be read.",
                 hint="Give it a file of “sam-tui sessions export --format json”, a session file of"
                 " Claude Code (~/.claude/projects/…/….jsonl) or one of Codex"
                 " (~/.codex/sessions/…/rollout-….jsonl).",
             )
-        return adopted(document, self._redact)
+        return imported

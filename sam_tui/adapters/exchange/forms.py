@@ -1,10 +1,12 @@
 """The forms of an export: Markdown, our JSON, and one HTML page without scripts or links elsewhere."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from html import escape
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
@@ -168,6 +170,10 @@ def _stamp(entry: DatedMessage) -> str:
 
 
 FORMAT = "sam-tui conversation"
+_TITLE = re.compile(r'[{,]\s*"title"\s*:\s*("(?:[^"\\\n]|\\.)*")')
+_NEXT_ITEM = re.compile(r"[\s,]*[^\s,\]]")
+_DECODER = json.JSONDecoder()
+_Item = TypeVar("_Item")
 
 
 class _Entry(BaseModel):
@@ -206,13 +212,17 @@ def write_json(document: ConversationDocument) -> str:
 
 
 def read_json(text: str) -> ConversationDocument | None:
-    """The document of a file of ours; None where the text is none."""
+    """The document of a file of ours; None where the text is none.
+
+    Of one that is cut off or damaged it is what is whole, and ``skipped`` says that something is not.
+    """
     if FORMAT not in text[:200]:
         return None
+    skipped = 0
     try:
         file = _adapter().validate_json(text)
     except (ValidationError, RecursionError):
-        return None
+        file, skipped = _whole_parts(text)
     if file.format != FORMAT:
         return None
     return ConversationDocument(
@@ -221,4 +231,38 @@ def read_json(text: str) -> ConversationDocument | None:
         entries=[DatedMessage(entry.at, entry.message) for entry in file.messages],
         displays={CallId(call.call): call for call in file.calls},
         source="sam-tui",
+        skipped=skipped,
     )
+
+
+def _whole_parts(text: str) -> tuple[_File, int]:
+    """The messages and calls that are whole in a damaged file, and how many parts of it are not."""
+    messages, unread, end = _items(text, 0, "messages", TypeAdapter(_Entry))
+    calls, more, _ = _items(text, end, "calls", TypeAdapter(CallDisplay))
+    head = _TITLE.search(text)
+    title = json.loads(head[1], strict=False) if head else ""
+    return _File(
+        format=FORMAT, version=1, title=title, messages=messages, calls=calls
+    ), unread + more
+
+
+def _items(
+    text: str, start: int, name: str, kind: TypeAdapter[_Item]
+) -> tuple[list[_Item], int, int]:
+    """The whole items of a list behind ``start``, how many are not, and where it ended.
+
+    Where the text is no JSON any more all ends.
+    """
+    begin = re.compile(rf'[{{,]\s*"{name}"\s*:\s*\[').search(text, start)
+    items: list[_Item] = []
+    unread, at = 0, begin.end() if begin else len(text)
+    while item := _NEXT_ITEM.match(text, at):
+        try:
+            value, at = _DECODER.raw_decode(text, item.end() - 1)
+        except (ValueError, RecursionError):
+            return items, unread + 1, len(text)
+        try:
+            items.append(kind.validate_python(value))
+        except ValidationError:
+            unread += 1
+    return items, unread + (begin is None), at

@@ -81,9 +81,10 @@ def import_command(**values: Any) -> int:
                 raise UsageError(f"{name}: {error}", hint=error.hint) from error
             conversation = runtime.add_document(document)
             click.echo(conversation)
-            note = f"{len(document.entries)} messages of {document.source}"
-            lines = "1 line" if document.skipped == 1 else f"{document.skipped} lines"
-            skipped = f", {lines} could not be read" if document.skipped else ""
+            count = len(document.entries)
+            note = f"{count} message{'s' if count != 1 else ''} of {document.source}"
+            parts = "1 part" if document.skipped == 1 else f"{document.skipped} parts"
+            skipped = f", {parts} of the file could not be read" if document.skipped else ""
             click.echo(terminal_safe(f"{name}: {note}{skipped}"), err=True)
     return 0
 
