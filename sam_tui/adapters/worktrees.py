@@ -107,6 +107,10 @@ class Worktrees:
         With a ``message`` what is not committed there is committed first.
         """
         standing = self._standing(name)
+        if self._merging():
+            raise UsageError(
+                "A merge of yours is under way here.", hint="Commit it or take it back first."
+            )
         if standing.changed:
             if not message:
                 files = _counted(standing.changed, "file")
@@ -116,15 +120,31 @@ class Worktrees:
                 )
             self._git(standing.path, "add", "--all")
             self._git(standing.path, "commit", "--quiet", "-m", message)
-        try:
-            output = self._git(self.root, "merge", "--no-edit", f"{_PREFIX}{name}")
-        except UsageError:
-            head = self._git(self.root, "rev-parse", "--git-path", "MERGE_HEAD")
-            if os.path.exists(os.path.join(self.root, head)):
-                self._git(self.root, "merge", "--abort")
-            raise
+        output = self._merged(name, standing.path)
         self._remove(name, standing.path)
         return output.splitlines()[-1] if output else ""
+
+    def _merged(self, name: str, path: str) -> str:
+        """What git says of the merge; one that conflicts is taken back."""
+        branch = f"{_PREFIX}{name}"
+        try:
+            return self._git(self.root, "merge", "--no-edit", branch)
+        except UsageError as error:
+            if not self._merging():
+                raise
+            files = self._git(self.root, "diff", "--name-only", "--diff-filter=U").splitlines()
+            self._git(self.root, "merge", "--abort")
+            here = self._git(self.root, "rev-parse", "--abbrev-ref", "HEAD")
+            raise UsageError(
+                f"{branch} and {here} both changed {', '.join(files) or 'the same'}: nothing was merged,"
+                f" and all work of {name} stays in {path}.",
+                hint=f"There “git merge {here}”, solve what conflicts, commit, and merge {name} again.",
+            ) from error
+
+    def _merging(self) -> bool:
+        """Whether a merge is under way where the repository is checked out."""
+        head = self._git(self.root, "rev-parse", "--git-path", "MERGE_HEAD")
+        return os.path.exists(os.path.join(self.root, head))
 
     def drop(self, name: str, *, force: bool) -> None:
         """Remove a worktree and its branch; ``force`` discards changes and commits that are nowhere

@@ -58,6 +58,15 @@ def test_a_worktree_is_worked_in_listed_merged_and_dropped(
     monkeypatch.chdir(tmp_path)
     merge = ["sessions", "worktree", "merge", "try", "-C", str(workspace), "-m", "theirs"]
     assert main(merge) == 2, "a conflict, seen from another folder"
+    said = " ".join(capsys.readouterr().err.split())
+    assert "sam/try and main both changed a.txt: nothing was merged" in said
+    assert f"stays in {tree}" in said and "git merge main" in said
+    git(workspace, "merge", "-q", "--no-commit", "--no-ff", "-s", "ours", "sam/try")
+    (workspace / "a.txt").write_text("solved by hand\n", encoding="utf-8")
+    assert main(merge) == 2
+    assert "A merge of yours is under way" in capsys.readouterr().err
+    assert (workspace / "a.txt").read_text("utf-8") == "solved by hand\n"
+    git(workspace, "reset", "-q", "--hard")
     monkeypatch.chdir(workspace)
     assert git(workspace, "status", "--porcelain") == ""
     assert (workspace / "a.txt").read_text("utf-8") == "ours\n"
