@@ -85,7 +85,7 @@ def _facts(entry: Mapping[str, object]) -> ModelFacts:
         )
     return ModelFacts(
         window if isinstance(window, int) else None,
-        entry.get("supports_vision") is True,
+        sees if isinstance(sees := entry.get("supports_vision"), bool) else None,
         entry.get("supports_function_calling") is True,
         price,
     )

@@ -53,7 +53,7 @@ def test_an_image_is_told_by_its_bytes_stored_and_written_as_a_part_of_the_reque
     assert body["messages"][0]["content"][1] == {"type": "image_url", "image_url": {"url": url}}
     (merged,) = chat_messages("", history, Dialect(strict=True))
     assert [part["type"] for part in merged["content"]] == ["text", "image_url", "text"]
-    assert "image_url" not in str(chat_messages("", history, Dialect(images=False)))
+    assert "image_url" not in str(chat_messages("", history, Dialect(images=lambda: False)))
 
 
 @pytest.mark.requirement("images:shown", "images:refused")
@@ -86,7 +86,7 @@ async def test_images_of_prompts_and_calls_are_shown_to_a_model_that_takes_them(
     assert sent(blind, 1) == sent(model, 3), "those of before are left out where they are written"
 
 
-@pytest.mark.requirement("images:shown")
+@pytest.mark.requirement("images:shown", "images:refused")
 def test_the_command_line_takes_images_and_a_dropped_file_is_one(
     place: Place, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,6 +99,11 @@ def test_the_command_line_takes_images_and_a_dropped_file_is_one(
     assert "Seen." in capfd.readouterr().out
     assert main([*words, "--image", str(place.folder / "no.png"), "look"]) == 2
     assert "no PNG" in capfd.readouterr().err
+    for variable in ("OPENAI_API_KEY", "DEEPSEEK_API_KEY"):
+        monkeypatch.setenv(variable, "x")
+    for model in ("openai/o3-mini", "deepseek/deepseek-v4-pro"):  # nothing is sent to anybody
+        assert main([*words[:4], model, "--image", str(picture), "look"]) == 2
+        assert f"{model} takes no images" in capfd.readouterr().err
     dropped = str(picture)
     for text in (
         f"'{dropped}'",

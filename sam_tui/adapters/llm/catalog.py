@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, TypeGuard, cast
 
 from sam_tui.adapters.llm.choice import (
@@ -124,12 +125,17 @@ class ProviderCatalog:
         self._home = self._home or self._first_host() or host
         if options:
             wish = replace(wish, options=options)
+        if not self._address(offer):
+            wish = replace(wish, sight=cache(partial(self._sight, offer.model)))
         if host in self._keys:
             return choose(replace(wish, api_key=self._keys[host]), self._environment)
         if host == self._home:
             return choose(replace(wish, api_key=self._asked.api_key), self._environment)
         elsewhere = {name: v for name, v in self._environment.items() if name != OWN_KEY}
         return choose(wish, elsewhere)
+
+    def _sight(self, model: str) -> bool | None:
+        return self._facts_of((model,)).get(model, ModelFacts()).images
 
     def key_variable(self, offer: ModelOffer) -> str:
         """The variable of the provider's key; empty where requests go to another host than its own."""

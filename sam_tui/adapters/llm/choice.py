@@ -1,7 +1,7 @@
 """The choice of a model: adapter, address and key from the person's settings and environment."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import urlunsplit
@@ -32,7 +32,7 @@ class Wish:
 
     ``model`` is a litellm model string, a bare name, ``scripted`` (the embedded script) or
     ``scripted:FILE``. ``timeout`` is in seconds between bytes. ``options`` are further fields of the
-    request, such as ``temperature``.
+    request, such as ``temperature``. ``sight``: whether the model takes images; None where nobody knows.
     """
 
     model: str
@@ -41,6 +41,7 @@ class Wish:
     provider: Route = "auto"
     timeout: float = 300.0
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    sight: Callable[[], bool | None] = lambda: None
 
 
 def choose(wish: Wish, environment: Mapping[str, str]) -> Model:
@@ -53,7 +54,7 @@ def choose(wish: Wish, environment: Mapping[str, str]) -> Model:
     if _is_scripted(wish):
         return _scripted(wish)
     if _goes_direct(wish, environment):
-        return DirectModel(endpoint_for(wish, environment))
+        return DirectModel(endpoint_for(wish, environment), sight=wish.sight)
     return _litellm(wish, environment)
 
 
@@ -248,6 +249,7 @@ def _litellm(wish: Wish, environment: Mapping[str, str]) -> Model:
         key_variable=variable,
         timeout=wish.timeout,
         priced=not (wish.api_base and is_loopback(wish.api_base)),
+        sight=wish.sight,
         extra=wish.options,
     )
     return LiteLLMModel(model, options)

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from sam_tui import __version__, http_library
@@ -36,12 +37,23 @@ _LINGER = 0.25
 
 
 class DirectModel:
-    """An OpenAI-compatible endpoint as a ``Model``. ``pace`` says when an answer is read on."""
+    """An OpenAI-compatible endpoint as a ``Model``.
 
-    def __init__(self, endpoint: Endpoint, pace: Callable[[], ReadPace] = ReadPace) -> None:
+    ``pace`` says when an answer is read on, ``sight`` whether the model takes images, where that is known.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        pace: Callable[[], ReadPace] = ReadPace,
+        *,
+        sight: Callable[[], bool | None] = lambda: None,
+    ) -> None:
         self.endpoint = endpoint
         self._pace = pace
-        self._writer = RequestWriter(endpoint.model, endpoint.dialect, endpoint.options)
+        self._sight = sight
+        dialect = replace(endpoint.dialect, images=lambda: sight() is not False)
+        self._writer = RequestWriter(endpoint.model, dialect, endpoint.options)
         self._client: httpx.AsyncClient | None = None
 
     @property
@@ -58,6 +70,11 @@ class DirectModel:
     def context_tokens(self) -> int | None:
         """None: such endpoints tell their limit only when a request exceeds it."""
         return None
+
+    @property
+    def sees_images(self) -> bool | None:
+        """Whether it takes images, where that is known."""
+        return self._sight()
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The answer as it comes; raises ``ModelError`` only. Never tries again."""

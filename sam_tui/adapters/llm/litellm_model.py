@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -163,7 +163,8 @@ def known_sight(model: str) -> bool | None:
 class LiteLLMOptions:
     """How to call. ``timeout`` is in seconds between bytes.
 
-    ``priced``: whether list prices hold at ``api_base``. ``extra`` goes to litellm as it stands.
+    ``priced``: whether list prices hold at ``api_base``. ``sight``: whether it takes images, where litellm
+    does not say. ``extra`` goes to litellm as it stands.
     """
 
     api_base: str = ""
@@ -172,6 +173,7 @@ class LiteLLMOptions:
     timeout: float = 300.0
     connect_timeout: float = 10.0
     priced: bool = True
+    sight: Callable[[], bool | None] = lambda: None
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -200,8 +202,9 @@ class LiteLLMModel:
 
     @property
     def sees_images(self) -> bool | None:
-        """Whether it takes images, once litellm is loaded and where it knows."""
-        return known_sight(self._model)
+        """Whether it takes images, where that is known."""
+        known = known_sight(self._model)
+        return self._options.sight() if known is None else known
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The answer as it comes; raises ``ModelError`` only. Never tries again."""
@@ -280,7 +283,7 @@ class LiteLLMModel:
             owner=f"litellm:{provider}",
             strict=provider == "mistral" or wants_strict(self._model),
             echo_reasoning=provider in ("deepseek", "moonshot"),
-            images=self.sees_images is not False,
+            images=lambda: self.sees_images is not False,
         )
         arguments: dict[str, Any] = {
             **options.extra,

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, assert_never
 
@@ -42,7 +42,7 @@ class Dialect:
     strict: bool = False
     echo_reasoning: bool = False
     stream_options: bool = True
-    images: bool = True
+    images: Callable[[], bool] = lambda: True
 
 
 def chat_messages(
@@ -156,7 +156,7 @@ def _entry(message: Message, dialect: Dialect) -> dict[str, Any]:
             return {"role": "user", "content": message.text}
         case ReminderMessage():
             text = f"<system-reminder>\n{message.text}\n</system-reminder>"
-            if not message.images or not dialect.images:
+            if not message.images or not dialect.images():
                 return {"role": "user", "content": text}
             parts = [{"type": "image_url", "image_url": {"url": f"data:{image.mime};base64,{image.data}"}}
                      for image in message.images]  # fmt: skip
