@@ -134,11 +134,11 @@ class Worktrees:
                 raise
             files = self._git(self.root, "diff", "--name-only", "--diff-filter=U").splitlines()
             self._git(self.root, "merge", "--abort")
-            here = self._git(self.root, "rev-parse", "--abbrev-ref", "HEAD")
+            ours = self._git(self.root, "rev-parse", "--abbrev-ref", "HEAD")
             raise UsageError(
-                f"{branch} and {here} both changed {', '.join(files) or 'the same'}: nothing was merged,"
+                f"{branch} and {ours} both changed {', '.join(files) or 'the same'}: nothing was merged,"
                 f" and all work of {name} stays in {path}.",
-                hint=f"There “git merge {here}”, solve what conflicts, commit, and merge {name} again.",
+                hint=f"There “git merge {ours}”, solve what conflicts, commit, and merge {name} again.",
             ) from error
 
     def _merging(self) -> bool:

@@ -199,14 +199,14 @@ class GitCheckpoints:
                 moment.checkpoint.tree
                 for moment in timeline.moments()
                 if moment.checkpoint.made_by.conversation in conversations
-            ] or [files.snapshot(asked=True).tree]
+            ] or [files.snapshot(anew=True).tree]
             return files_of_tree(store, trees[0]), files_of_tree(store, trees[-1])
 
     def _plan(self, number: int, conversations: Collection[ConversationId]) -> RewindPlan:
         store, files, timeline = self._parts()
         with store.locked():
             moments = timeline.moments(timeline.moment(number).number)
-            snapshot = files.snapshot(asked=True)
+            snapshot = files.snapshot(anew=True)
             then = moments[0].checkpoint
             by_calls, foreign = _authors(store, moments, snapshot.tree, conversations)
             changed = {
@@ -236,7 +236,7 @@ class GitCheckpoints:
     def _restore(self, plan: RewindPlan, paths: Collection[str], hunk: int | None) -> int:
         store, files, timeline = self._parts()
         with store.locked():
-            now = files.snapshot(asked=True)
+            now = files.snapshot(anew=True)
             since = differences(store, plan.now, now.tree)
             if moved := sorted(path for path in paths if path in since):
                 raise CheckpointError(

@@ -102,13 +102,13 @@ class WorkspaceFiles:
         self._refusal: tuple[float, CheckpointError] | None = None
         """Why nothing can be kept of this folder, and until when that counts."""
 
-    def snapshot(self, *, asked: bool = False) -> WorkspaceTree:
+    def snapshot(self, *, anew: bool = False) -> WorkspaceTree:
         """The files as they are now. Raises ``CheckpointError``.
 
-        Where it takes long to see that nothing can be kept, that holds for a while, unless a person
-        asks.
+        Where it takes long to see that nothing can be kept, that holds for a while, unless it is to
+        be looked at ``anew``, as where a person asks.
         """
-        if not asked and self._refusal is not None and expiry_seconds() < self._refusal[0]:
+        if not anew and self._refusal is not None and expiry_seconds() < self._refusal[0]:
             raise self._refusal[1]
         try:
             return self._tried()

@@ -203,8 +203,8 @@ class LiteLLMModel:
     @property
     def sees_images(self) -> bool | None:
         """Whether it takes images, where that is known."""
-        known = known_sight(self._model)
-        return self._options.sight() if known is None else known
+        sight = known_sight(self._model)
+        return self._options.sight() if sight is None else sight
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """The answer as it comes; raises ``ModelError`` only. Never tries again."""

@@ -108,16 +108,22 @@ def due_reminders(
     choices = choices or {}
     due: list[ReminderMessage] = []
     for reminder in reminders:
-        if choices.get(reminder.name) == "muted":
+        choice = choices.get(reminder.name)
+        if choice == "muted":
             continue
-        content = reminder.content(view)
-        again = _stands_again(reminder, view.tally, choices.get(reminder.name))
-        if again and not content:
-            content = reminder.content(_without(reminder.name, view))
-        text = neutralise(clean(content or ""))
+        again = _stands_again(reminder, view.tally, choice)
+        text = neutralise(clean(_content(reminder, view, again=again)))
         if text and (again or new_message or text != view.tally.last(reminder.name)):
             due.append(ReminderMessage(reminder.name, text))
     return due
+
+
+def _content(reminder: Reminder, view: TurnView, *, again: bool) -> str:
+    """What a reminder says; ``again``: also what it says once alone, and has said."""
+    content = reminder.content(view)
+    if again and not content:
+        content = reminder.content(_without(reminder.name, view))
+    return content or ""
 
 
 def _without(name: str, view: TurnView) -> TurnView:
