@@ -288,7 +288,7 @@ def _instructing(folder: "BundleFolder") -> Iterator[str]:
 
 def _running(folder: "BundleFolder") -> Iterator[str]:
     from sam_tui.adapters.hooks.library import BUNDLE_FILE
-    from sam_tui.adapters.hooks.reading import parse_hooks
+    from sam_tui.adapters.hooks.parser import parse_hooks
     from sam_tui.adapters.mcp_client.servers.server_files import bundle_servers
     from sam_tui.adapters.terminal.processes.environment import PROVIDER_KEYS
     from sam_tui.core.local_files.bounded import read_settings
