@@ -13,8 +13,7 @@ from sam_tui.adapters.prompts import FileReminders
 from sam_tui.assembly.catalogue import adverts
 from sam_tui.assembly.lazy import once
 from sam_tui.assembly.models import Providers
-from sam_tui.assembly.policy import make_guard
-from sam_tui.assembly.servers import make_servers
+from sam_tui.assembly.policy import make_guard, make_servers
 from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.context_window import Room
 from sam_tui.core.agent.retry import RetryPolicy

@@ -27,13 +27,14 @@ from sam_tui.core.authorization.paths.places import place_of
 from sam_tui.core.authorization.policy.command_stages import wants_network
 from sam_tui.core.authorization.policy.judgement import CHANGE
 from sam_tui.core.authorization.policy.policy import Judgement, PermissionMode, Policy
-from sam_tui.core.authorization.question_offers import QuestionOffers, timed
 from sam_tui.core.authorization.request import Explanation as Explanation
 from sam_tui.core.authorization.request import (
     GuardTerms,
+    QuestionOffers,
     Refusals,
     WaitingQuestions,
     no_preview,
+    timed,
     unanswered,
 )
 from sam_tui.core.authorization.request import Request as Request
