@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -165,7 +165,7 @@ class SharedLogin(OAuthClientProvider):
     valid only once; the others read the new tokens."""
 
     def __init__(self, url: str, metadata: OAuthClientMetadata, file: LoginFile) -> None:
-        super().__init__(url, metadata, file, _no_person, _no_person)
+        super().__init__(url, metadata, file, _nobody, _nobody_answers)
         self._file = file
 
     async def async_auth_flow(
@@ -295,8 +295,11 @@ async def authorized(
         yield None
 
 
-async def _no_person(*_: str) -> NoReturn:
-    """In place of a person who opens a page, or comes back from it with a code."""
+async def _nobody(url: str) -> None:
+    raise OAuthFlowError(f"It wants a new login: {LOGIN}")
+
+
+async def _nobody_answers() -> AuthorizationCodeResult:
     raise OAuthFlowError(f"It wants a new login: {LOGIN}")
 
 

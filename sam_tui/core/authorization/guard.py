@@ -6,11 +6,17 @@ from dataclasses import replace
 from sam_tui.core.accesses import Access, LocatedAccess, Read, Write
 from sam_tui.core.authorization.grants.grants import Grant, Grants
 from sam_tui.core.authorization.grants.scopes import (
+    LOOKED_AT,
     ScopeOffer,
     chosen_of,
     grant_seconds,
+    of_next_call,
+    offers,
+    rehearsal,
+    simulated,
     timed_words,
 )
+from sam_tui.core.authorization.grants.source_offers import sources_offers
 from sam_tui.core.authorization.network.hosts import HostEntry
 from sam_tui.core.authorization.outside_access import (
     AGAIN,
@@ -25,16 +31,14 @@ from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.authorization.paths.places import place_of
 from sam_tui.core.authorization.policy.command_stages import wants_network
-from sam_tui.core.authorization.policy.judgement import CHANGE
+from sam_tui.core.authorization.policy.judgement import CHANGE, CONNECT
 from sam_tui.core.authorization.policy.policy import Judgement, PermissionMode, Policy
 from sam_tui.core.authorization.request import Explanation as Explanation
 from sam_tui.core.authorization.request import (
     GuardTerms,
-    QuestionOffers,
     Refusals,
     WaitingQuestions,
     no_preview,
-    timed,
     unanswered,
 )
 from sam_tui.core.authorization.request import Request as Request
@@ -44,6 +48,7 @@ from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import Approval, ApprovalRequest, ScopeChoice
+from sam_tui.core.ports.policy import DecisionEntry
 from sam_tui.core.ports.processes.sandbox import Network, OutsideAccess
 from sam_tui.core.verdict import REHEARSAL, Decision
 
@@ -66,13 +71,14 @@ class Guard:
         self.workspace = workspace
         self.policy = policy if policy.roots else replace(policy, roots=workspace.roots)
         self.grants = grants
+        self._history = terms.history
         self._saved = terms.saved
         self.seconds = terms.seconds
         self.network: Network = terms.network
         self.shield = terms.shield
         self.refusals = Refusals()
         """What the agent may ask leave for."""
-        self._offers = QuestionOffers(terms, workspace.root)
+        self._sources = terms.sources
         self._rehearses = terms.rehearses
         self._waiting = WaitingQuestions(inquiries, terms.shield)
 
@@ -304,7 +310,7 @@ class Guard:
         """What the person decides; None where another answer made the question needless."""
         asking = tuple(j for j in explained.judgements if j.outcome == "ask")
         judgements = asking or explained.judgements
-        on_offer = await self._offers.of(request, judgements, self.policy)
+        on_offer = await self._offers(request, judgements)
         question = ApprovalRequest(
             operation=request.operation,
             summary=request.summary,
@@ -312,7 +318,7 @@ class Guard:
             why=request.reason(explained.reason),
             cwd=self.workspace.root,
             preview=tuple(request.preview()),
-            timed_scope=timed_words(timed(on_offer).choice, request.accesses),
+            timed_scope=timed_words(_timed(on_offer).choice, request.accesses),
             seconds=self.seconds,
             asker=request.asker,
             choices=tuple(offer.choice for offer in on_offer),
@@ -339,6 +345,32 @@ class Guard:
         scope = question.timed_scope if chosen.choice.id == "timed" else took
         return replace(verdict, outcome="allow", scope=scope)
 
+    async def _offers(
+        self, request: Request, judgements: Sequence[Judgement]
+    ) -> tuple[ScopeOffer, ...]:
+        sources = await self._sources() if request.operation == CONNECT else ()
+        past: Sequence[DecisionEntry] = ()
+        keeps = self._saved is not None
+        if self._history is not None:
+            past = self._history.past(self.workspace.root, request.operation, limit=LOOKED_AT)
+        on_offer = offers(
+            request.operation,
+            judgements,
+            self.policy,
+            seconds=self.seconds,
+            keeps=keeps,
+            once=request.once,
+        )
+        on_offer += sources_offers(request.operation, judgements, sources, self.policy, keeps=keeps)
+        if request.ahead:
+            on_offer = (
+                of_next_call(_timed(on_offer)),
+                *(o for o in on_offer if o.choice.id != "once"),
+            )
+        if request.rehearsable:
+            on_offer = (*on_offer, rehearsal(judgements))
+        return tuple(simulated(offer, past, self.policy) for offer in on_offer)
+
     def _take(self, request: Request, offer: ScopeOffer) -> str:
         """Make of a choice what it says; the scope in words."""
         if offer.saved and self._saved is not None:
@@ -355,6 +387,11 @@ class Guard:
                 pattern=HostEntry.of(target) if offer.hosts else offer.pattern,
             )
         return offer.choice.words if offer.choice.span != "once" or offer.uses else ONCE
+
+
+def _timed(on_offer: Sequence[ScopeOffer]) -> ScopeOffer:
+    """The offer that lasts a while, which every question has."""
+    return next(offer for offer in on_offer if offer.choice.id == "timed")
 
 
 def _unallowed(answer: Approval, question: ApprovalRequest, verdict: Decision) -> Decision:

@@ -1,4 +1,4 @@
-"""Requests to the guard, its explanations, what its questions offer, and the refusals that it remembers."""
+"""Requests to the guard, its explanations, and the refusals that it remembers."""
 
 import asyncio
 from collections import defaultdict
@@ -8,17 +8,8 @@ from weakref import WeakValueDictionary
 
 from sam_tui.core.accesses import LocatedAccess
 from sam_tui.core.authorization.grants.grants import Grant
-from sam_tui.core.authorization.grants.scopes import (
-    LOOKED_AT,
-    ScopeOffer,
-    of_next_call,
-    offers,
-    rehearsal,
-    simulated,
-)
-from sam_tui.core.authorization.grants.source_offers import no_sources, sources_offers
-from sam_tui.core.authorization.policy.judgement import CONNECT
-from sam_tui.core.authorization.policy.policy import Judgement, Policy
+from sam_tui.core.authorization.grants.source_offers import no_sources
+from sam_tui.core.authorization.policy.policy import Judgement
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
@@ -221,34 +212,3 @@ class WaitingQuestions:
         for request, question in self._open:
             if needless(request):
                 self._inquiries.withdraw(question)
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionOffers:
-    """Collects what questions about calls in a workspace offer."""
-
-    terms: GuardTerms
-    root: str
-
-    async def of(
-        self, request: Request, judgements: Sequence[Judgement], policy: Policy
-    ) -> tuple[ScopeOffer, ...]:
-        """What the person can choose for the accesses of a request that were judged so."""
-        operation, terms, keeps = request.operation, self.terms, self.terms.saved is not None
-        sources = await terms.sources() if operation == CONNECT else ()
-        past = terms.history.past(self.root, operation, limit=LOOKED_AT) if terms.history else ()
-        on_offer = offers(
-            operation, judgements, policy, seconds=terms.seconds, keeps=keeps, once=request.once
-        )
-        on_offer += sources_offers(operation, judgements, sources, policy, keeps=keeps)
-        if request.ahead:
-            lasting = (offer for offer in on_offer if offer.choice.id != "once")
-            on_offer = (of_next_call(timed(on_offer)), *lasting)
-        if request.rehearsable:
-            on_offer = (*on_offer, rehearsal(judgements))
-        return tuple(simulated(offer, past, policy) for offer in on_offer)
-
-
-def timed(on_offer: Sequence[ScopeOffer]) -> ScopeOffer:
-    """The offer that lasts a while, which every question has."""
-    return next(offer for offer in on_offer if offer.choice.id == "timed")
