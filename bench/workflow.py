@@ -108,7 +108,7 @@ def measure(folder: Path, executions: int) -> list[Figure]:
         asked("status of an execution", workflows.records.execution),
         asked("its steps", workflows.records.steps),
         asked("its history", workflows.records.history),
-        asked("its newest events", lambda name: workflows.records.events(EventQuery(name))),
+        asked("its newest events", lambda name: workflows.records.reader.events(EventQuery(name))),
     ]
     newest = statistics.median([timed(workflows.records.executions) for _ in range(20)])
     figures.append(Figure("the 50 newest executions", newest, "ms"))

@@ -2,8 +2,8 @@
 
 options  what a front end was asked for; configuration: the folders and files it works with
 stores   what is kept and read, each made when it is first asked for, and so below
-sandbox  processes; models: models and the web; policy: the guard
-agent    tools, hooks, reminders, subagents, servers, turns; runtime: what a front end gets
+sandbox  processes; models: models and the web; policy: the guard, and the servers that it admits
+agent    tools, hooks, reminders, subagents, turns; runtime: what a front end gets
 """
 
 from sam_tui.assembly.options import Options

@@ -13,8 +13,7 @@ from sam_tui.adapters.prompts import FileReminders
 from sam_tui.assembly.catalogue import adverts
 from sam_tui.assembly.lazy import once
 from sam_tui.assembly.models import Providers
-from sam_tui.assembly.policy import make_guard
-from sam_tui.assembly.servers import GuardedServers
+from sam_tui.assembly.policy import make_guard, make_servers
 from sam_tui.core.agent.budget import Budgets
 from sam_tui.core.agent.context_window import Room
 from sam_tui.core.agent.retry import RetryPolicy
@@ -35,6 +34,7 @@ from sam_tui.settings.values import number_of_variable
 
 if TYPE_CHECKING:
     from sam_tui.adapters.fleet.steps import StepQueues
+    from sam_tui.adapters.mcp_client.servers.guarded_servers import GuardedServers
     from sam_tui.adapters.plugins import Plugins
     from sam_tui.adapters.skills import FileSkills
     from sam_tui.assembly.configuration import Configuration
@@ -211,9 +211,9 @@ class Agent(Providers):
 
     @property
     @once
-    def servers(self) -> GuardedServers:
+    def servers(self) -> "GuardedServers":
         """The MCP servers whose tools the agent may call."""
-        return GuardedServers(self, self.executor, self.inquiries, self._sampling)
+        return make_servers(self, self.executor, self.inquiries, self._sampling)
 
     @property
     def _sampling(self) -> "Sampler | None":
@@ -238,17 +238,15 @@ class Agent(Providers):
     @once
     def _hooking(self) -> "Hooking":
         from sam_tui.adapters.hooks import FileHooks
-        from sam_tui.adapters.policy.readable_paths import NamedReads
         from sam_tui.core.tooling.hooks import Hooking
 
         folders, root = self.configuration.folders, self.workspace.root
-        named = NamedReads(folders.home, self.workspace.roots)
         hooks = FileHooks(
             folders.config_dir,
             files=self.files,
             commands=lambda: self.commands,
             trust=self.configuration.trust,
-            reads=lambda line: named.of_line(line, root),
+            reads=lambda line: self.named_reads.of_line(line, root),
             bundles=self.bundles,
         )
         user = os.path.join(folders.config_dir, "hooks.json")

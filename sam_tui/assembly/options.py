@@ -1,6 +1,5 @@
 """What a front end was asked for."""
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,21 +15,6 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds a model may be silent between two bytes."""
-
-
-def is_inline(value: str) -> bool:
-    """Whether an option holds JSON itself, and no path."""
-    return value.lstrip().startswith("{")
-
-
-def names_something(value: str) -> bool:
-    """Whether an option holds JSON, or a path at which there is something."""
-    return is_inline(value) or os.path.lexists(value)
-
-
-def server_file(value: str) -> str:
-    """A value of ``--mcp-config``: inline JSON unchanged, a path made absolute."""
-    return value if is_inline(value) else os.path.abspath(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,6 @@ def _model(parts: Agent, options: Options, environ: Mapping[str, str]) -> Model 
 def _agent(parts: Agent, line: str) -> Model:
     """The model that the command line of another agent stands for. Raises ``UsageError``."""
     from sam_tui.adapters.acp_client import AgentHost, AgentModel
-    from sam_tui.adapters.policy.readable_paths import NamedReads
 
     try:
         words = tuple(shlex.split(line))
@@ -88,15 +87,13 @@ def _agent(parts: Agent, line: str) -> Model:
         raise UsageError(f"--agent is no command line: {error}.") from error
     if not words:
         raise UsageError("--agent names no program.")
-    workspace = parts.workspace
-    readable = NamedReads(parts.configuration.folders.home, workspace.roots)
     host = AgentHost(
         words,
         parts.executor,
         parts.guard,
         parts.files,
         lambda: parts.piped,
-        partial(readable.of, words, workspace.root),
+        lambda: parts.named_reads.of(words, parts.workspace.root),
         parts.bus.publish,
         parts.budgets.conversation,
     )

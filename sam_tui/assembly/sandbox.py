@@ -10,6 +10,7 @@ from sam_tui.core.events import Noticed
 
 if TYPE_CHECKING:
     from sam_tui.adapters.pictures.rasters import DecodedPictures
+    from sam_tui.adapters.policy.readable_paths import NamedReads
     from sam_tui.adapters.tasks import CommandTasks, FileTaskBook
     from sam_tui.adapters.terminal.commands.background import PortedCommands
     from sam_tui.adapters.terminal.commands.piped import PipedCommands
@@ -58,6 +59,14 @@ class Processes(Stores):
         home, policy = self.configuration.folders.home, self.guard.policy
         restricted = not policy.trusted and policy.mode != "bypass"
         return ReadTerms(home, free_reads(home, os.environ), self.workspace.roots, restricted)
+
+    @property
+    @once
+    def named_reads(self) -> "NamedReads":
+        """What a program that the person configured reads to start."""
+        from sam_tui.adapters.policy.readable_paths import NamedReads
+
+        return NamedReads(self.configuration.folders.home, self.workspace.roots)
 
     def _warn(self, text: str) -> None:
         self.publish(Noticed(None, "warning", text))

@@ -260,7 +260,8 @@ def settings(
     responder: "Responder | None" = None,
 ) -> "Options":
     """The options as ``assembly`` takes them; from here on it is logged. Raises ``WorkspaceError``."""
-    from sam_tui.assembly.options import Options, server_file
+    from sam_tui.adapters.mcp_client.servers.server_files import server_file
+    from sam_tui.assembly.options import Options
 
     data_dir = data_dir_of(values)
     log_to(data_dir, debug=bool(values.get("debug")) or os.environ.get("SAM_TUI_DEBUG") == "1")

@@ -61,7 +61,7 @@ class StoreWatch:
             subscription.close()
 
     def _look(self, mine: set[int]) -> None:
-        rows = self._workflows().records.events(EventQuery(after=self._seen, limit=_BATCH))
+        rows = self._workflows().records.reader.events(EventQuery(after=self._seen, limit=_BATCH))
         for row in rows:
             self._seen = row.seq
             if row.seq not in mine:
@@ -76,7 +76,7 @@ class StoreWatch:
                 self._bus.publish(WorkflowMoved(ConversationId(""), "", scope, project, 0))
 
     def _findings(self) -> Mapping[tuple[str, str], object]:
-        return self._workflows().records.finding_marks()
+        return self._workflows().records.reader.finding_marks()
 
 
 MOST: Final = 1000

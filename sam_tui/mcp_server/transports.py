@@ -7,7 +7,7 @@ from typing import Final
 from mcp.server.transport_security import TransportSecuritySettings
 
 from sam_tui.loopback.access import App, HttpAccess, Receive, Scope, Send, refuse
-from sam_tui.loopback.serving import listen, serve_until
+from sam_tui.loopback.server import listen, serve_until
 from sam_tui.mcp_server.http.messages import messages_only
 from sam_tui.mcp_server.http.sessions import McpSessions
 from sam_tui.mcp_server.protocol import SamServer

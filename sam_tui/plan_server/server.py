@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry
 from sam_tui.core.runtime import Runtime
 from sam_tui.loopback.access import HttpAccess
-from sam_tui.loopback.serving import listen, serve_until
+from sam_tui.loopback.server import listen, serve_until
 from sam_tui.plan_server.app import PUBLIC, plan_app
 from sam_tui.plan_server.tasks import ServedTasks
 

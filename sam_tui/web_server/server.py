@@ -14,7 +14,7 @@ from typing import Any
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from sam_tui.loopback.access import Addresses
-from sam_tui.loopback.serving import MOST_CONNECTIONS, listen
+from sam_tui.loopback.server import MOST_CONNECTIONS, listen
 from sam_tui.stop_signals import signals_stop
 from sam_tui.web_server.entry import INVITATION, UNINVITED, Handler, PageAccess, refused
 from sam_tui.web_server.workbenches import PageWorkbench, Size, started

@@ -2,7 +2,10 @@
 
 import ast
 import functools
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,10 @@ STATEMENTS = 40
 SAMPLE = ROOT / "sam_tui" / "demo" / "sample"
 """The project that the demo works on; not code of this one."""
 
+GERUNDS = {
+    "embedding", "folding", "input_encoding", "line_drawing", "nesting", "ring", "sampling",
+}  # fmt: skip
+"""Modules that end so and are the field's own nouns."""
 VAGUE = {"utils", "util", "helpers", "helper", "manager", "managers", "base", "common", "misc"}
 UNFINISHED = re.compile(r"#[^\"']*\b(TODO|FIXME|XXX|HACK)\b|\braise NotImplementedError")
 
@@ -103,6 +110,32 @@ def test_nothing_is_left_for_later() -> None:
 def test_no_module_has_a_name_that_says_nothing() -> None:
     vague = [shown(file) for file in modules(*PACKAGES) if VAGUE & {file.stem, *file.parts[-2:-1]}]
     assert vague == []
+    named = {file.stem for file in modules(*PACKAGES)}
+    assert {name for name in named if name.endswith("ing")} == GERUNDS
+
+
+PLANTED = {
+    "PLR0916": "def f(a):\n    if a and a and a and a and a and a:\n        pass\n",
+    "PLR1702": "def f(a):\n"
+    + "".join(f"{'    ' * n}if a:\n" for n in range(1, 7))
+    + " " * 28
+    + "a()\n",
+    "TID251": "import asyncio\n\n\ndef f(work):\n    return asyncio.create_task(work)\n",
+}
+"""For each rule of the linter that holds a goal of ours, a function that breaks it."""
+
+
+@pytest.mark.requirement("house:branches")
+@pytest.mark.parametrize("code", PLANTED)
+def test_the_linter_refuses_a_planted_violation(code: str) -> None:
+    source = f'"""A module."""\n\n{PLANTED[code]}'
+    command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format", "json"]
+    outcome = subprocess.run(
+        [*command, "--stdin-filename", str(ROOT / "sam_tui/planted.py"), "-"],
+        input=source, cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    codes = {row["code"] for row in json.loads(outcome.stdout)}
+    assert (outcome.returncode, codes & set(PLANTED)) == (1, {code})
 
 
 @pytest.mark.requirement("house:packages-are-packages")

@@ -34,7 +34,7 @@ OWNERS = {
     "sam_tui/mcp_server/follower.py": "what follows a call ends before its answer is sent",
     "sam_tui/mcp_server/server.py": "watches end with the server",
     "sam_tui/stop_signals.py": "the work of a server and the wish to stop end together",
-    "sam_tui/loopback/serving.py": "the server's, awaited when its time is over",
+    "sam_tui/loopback/server.py": "the server's, awaited when its time is over",
     "sam_tui/adapters/fleet/steps.py": "the questions of a step, in the TaskGroup of its call",
     "sam_tui/web_server/server.py": "a page's output, awaited when the page is gone",
     "sam_tui/plan_server/tasks.py": "a TaskGroup of its server",

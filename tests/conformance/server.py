@@ -20,7 +20,7 @@ from sam_tui.core.events import Event, Noticed, ToolProgressed
 from sam_tui.core.inquiries import Inquiries
 from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.runtime import Runtime
-from sam_tui.loopback.serving import listen, serve_until
+from sam_tui.loopback.server import listen, serve_until
 from sam_tui.mcp_server.calls import Calls
 from sam_tui.mcp_server.clients import Client, Clients, Context
 from sam_tui.mcp_server.http.sessions import McpSessions

@@ -13,7 +13,7 @@ from sam_tui.core.ids import CallId
 from sam_tui.core.inquiry import Answer, Approval, Inquiry
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.redaction.shield import Shield
-from sam_tui.core.tooling.masking import masked_decision
+from sam_tui.core.tooling.redaction import masked_decision
 from sam_tui.core.verdict import Decision
 from tests.fakes.engine_kit import Kit, open_kit
 

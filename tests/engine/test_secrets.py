@@ -16,8 +16,8 @@ from sam_tui.core.prompt.reminders import TurnView, due_reminders
 from sam_tui.core.redaction.settings_files import SettingsFiles
 from sam_tui.core.redaction.shield import Masked, Shield
 from sam_tui.core.tooling.contract import ToolResult
-from sam_tui.core.tooling.masking import MaskedStream, masked
 from sam_tui.core.tooling.offer import Offer
+from sam_tui.core.tooling.redaction import MaskedStream, masked
 from tests.fakes.engine_kit import Echo, Kit, RawModel, example_tools, open_talk
 from tests.shield.test_leaks import PASSWORD, PEM, TOKEN
 

@@ -10,8 +10,8 @@ from sam_tui.adapters.policy import AppFolders, PolicyFile, make_policy, read_la
 from sam_tui.adapters.policy.files import parse_policy, parse_untrusted
 from sam_tui.adapters.shell import BashParser
 from sam_tui.core.authorization.commands.inspection import INSPECTIONS
+from sam_tui.core.authorization.commands.parts import CommandReading
 from sam_tui.core.authorization.commands.reader import CommandReader
-from sam_tui.core.authorization.commands.reading import CommandReading
 from sam_tui.core.authorization.commands.table import Program, builtin_table
 from sam_tui.core.authorization.paths.containment import Workspace
 from sam_tui.core.errors import ConfigurationError

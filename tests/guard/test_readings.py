@@ -11,8 +11,8 @@ from textwrap import wrap
 import pytest
 
 from sam_tui.adapters.shell import BashParser
+from sam_tui.core.authorization.commands.parts import CommandPart, NamedPath
 from sam_tui.core.authorization.commands.reader import CommandReader
-from sam_tui.core.authorization.commands.reading import CommandPart, NamedPath
 from sam_tui.core.authorization.commands.table import CommandClass, builtin_table, own_entry
 from sam_tui.core.authorization.grants.scopes import command_prefix
 from sam_tui.core.authorization.paths.places import (

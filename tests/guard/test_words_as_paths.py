@@ -5,8 +5,8 @@ import os
 import pytest
 
 from sam_tui.adapters.shell import BashParser
+from sam_tui.core.authorization.commands.parts import CommandReading
 from sam_tui.core.authorization.commands.reader import CommandReader
-from sam_tui.core.authorization.commands.reading import CommandReading
 
 READER = CommandReader(BashParser(), root="/ws", home="/h")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sam_tui.adapters.hooks.reading import parse_hooks
+from sam_tui.adapters.hooks.parser import parse_hooks
 from sam_tui.core.errors import ConfigurationError
 from tests.hooks.conftest import Place, touch, write
 

@@ -13,7 +13,7 @@ from sam_tools.build_and_version_control.definitions import read_tasks_file
 from sam_tui.adapters.exchange.foreign import read_foreign
 from sam_tui.adapters.exchange.forms import read_json
 from sam_tui.adapters.fleet.tasks import read_tasks
-from sam_tui.adapters.hooks.reading import parse_hooks
+from sam_tui.adapters.hooks.parser import parse_hooks
 from sam_tui.adapters.mcp_client.settings import SettingsReader
 from sam_tui.core.errors import SamError
 from sam_tui.core.workflow.definitions.model import WorkflowDefinition

@@ -18,7 +18,7 @@ import pytest
 from sam_tui.core.ids import CallId, ConversationId, InquiryId
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry, Question
 from sam_tui.loopback.access import Receive, Scope, Send, refuse
-from sam_tui.loopback.serving import MOST_CONNECTIONS, RequestSeconds, listen, serve_until
+from sam_tui.loopback.server import MOST_CONNECTIONS, RequestSeconds, listen, serve_until
 from sam_tui.plan_server.server import attends
 from sam_tui.plan_server.tasks import MOST_LINES, ServedTask, ServedTasks, answer_of
 

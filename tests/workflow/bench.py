@@ -95,7 +95,10 @@ class Bench:
 
     def types(self, execution: str) -> list[str]:
         """The types of all events, in order."""
-        return [e.type for e in self.workflows.records.events(EventQuery(execution, limit=10_000))]
+        return [
+            e.type
+            for e in self.workflows.records.reader.events(EventQuery(execution, limit=10_000))
+        ]
 
     def close(self) -> None:
         """Close the store."""

@@ -208,7 +208,7 @@ def whole(file: Path) -> bool:
 def judged(folder: Path) -> tuple[int, int]:
     """How many steps or effects of an ended execution were there twice, and how many not at all."""
     effects, bench = Effects(folder / "effects").counted(), Bench(folder)
-    events = bench.workflows.records.events(EventQuery("run", limit=100_000))
+    events = bench.workflows.records.reader.events(EventQuery("run", limit=100_000))
     completed = Counter(event.step for event in events if event.type == "step_completed")
     bench.close()
     twice = [name for seen in (effects, completed) for name in seen if seen[name] > 1]

@@ -327,15 +327,17 @@ def test_every_change_has_an_event_with_a_growing_number(bench: Bench) -> None:
     first, second = begin_feature(bench), bench.workflows.start("flow")
     bench.workflows.advance(first.opened[0].token, DONE)
     bench.workflows.abandon(second.execution_id)
-    events = bench.workflows.records.events(EventQuery(limit=1000))
+    events = bench.workflows.records.reader.events(EventQuery(limit=1000))
     numbers = [event.seq for event in events]
     assert numbers == sorted(set(numbers))
     assert [e.seq for e in bench.told] == numbers
-    after = bench.workflows.records.events(
+    after = bench.workflows.records.reader.events(
         EventQuery(first.execution_id, after=numbers[4], limit=3)
     )
     assert [e.seq for e in after] == [n for n in numbers if n > numbers[4]][:0] or len(after) == 3
-    newest = bench.workflows.records.events(EventQuery(second.execution_id, limit=1, newest=True))
+    newest = bench.workflows.records.reader.events(
+        EventQuery(second.execution_id, limit=1, newest=True)
+    )
     assert newest[0].type == "workflow_abandoned"
     assert all(isinstance(json.loads(e.data_json), dict) for e in events)
 
@@ -372,5 +374,5 @@ def test_what_ended_long_ago_is_deleted_but_for_accepted_findings(bench: Bench) 
     bench.clock.time += 90_000
     assert bench.workflows.upkeep.prune() == 1
     assert [v.id for v in bench.workflows.records.executions()] == [running.execution_id]
-    assert bench.workflows.records.findings(FindingQuery())[0].id == kept.id
+    assert bench.workflows.records.reader.findings(FindingQuery())[0].id == kept.id
     assert bench.types(done.execution_id) == []

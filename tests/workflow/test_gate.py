@@ -196,7 +196,9 @@ def test_the_conversation_of_a_step_that_is_over_calls_nothing_more(bench: Bench
     bench.define(GATED)
     done = bench.workflows.start("flow")
     bench.workflows.claims.claim(done.execution_id, "look", driver="d", conversation="step")
-    (claimed,) = bench.workflows.records.events(EventQuery(done.execution_id, "step_claimed"))
+    (claimed,) = bench.workflows.records.reader.events(
+        EventQuery(done.execution_id, "step_claimed")
+    )
     assert (claimed.step, json.loads(claimed.data_json)) == ("look", {"driver": "d"})
     gate = bench.workflows.gate("step", (done.execution_id, "look"))
     assert gate("voice.murmur") == ""
@@ -257,7 +259,7 @@ async def test_a_guard_believes_the_host_and_not_the_report(floor: Floor) -> Non
     floor.ran("terminal_operations.run_command", "pytest -q", 0)
     assert "completed" in await floor.workflow("advance", output=claim)
     rows = floor.bench.store.reader.executions()
-    evidence = floor.bench.workflows.records.evidence(rows[0].id)
+    evidence = floor.bench.workflows.records.reader.evidence(rows[0].id)
     assert [e.exit_code for e in evidence if e.subject == "pytest -q"] == [0, 1, 0]
     assert all(len(e.sha256) == 64 for e in evidence)
 

@@ -44,7 +44,7 @@ def test_suggested_findings_wait_for_review_and_are_ranked_by_severity(bench: Be
     bench.workflows.advance(
         done.opened[0].token, {"summary": "s", "suggested_findings": suggested, "findings": ["f"]}
     )
-    rows = bench.workflows.records.findings(FindingQuery(done.execution_id))
+    rows = bench.workflows.records.reader.findings(FindingQuery(done.execution_id))
     assert [r.severity for r in rows] == ["critical", "high", "medium", "low", "info", "info"]
     assert {r.review for r in rows} == {"suggested"}
     assert {r.source for r in rows} == {"architect"}
@@ -54,12 +54,14 @@ def test_suggested_findings_wait_for_review_and_are_ranked_by_severity(bench: Be
 def test_the_full_text_of_findings_follows_every_change(bench: Bench) -> None:
     draft = FindingDraft(title="Stale words", content="alpha", tags=("t",), accepted=True)
     row = bench.workflows.notes.add_finding(draft)
-    assert [r.id for r in bench.workflows.records.findings(FindingQuery(text="alpha"))] == [row.id]
+    assert [r.id for r in bench.workflows.records.reader.findings(FindingQuery(text="alpha"))] == [
+        row.id
+    ]
     bench.workflows.notes.update_finding(row.id, {"content": "beta", "severity": "high"})
-    assert bench.workflows.records.findings(FindingQuery(text="alpha")) == []
-    found = bench.workflows.records.findings(FindingQuery(text='beta" OR *'))
+    assert bench.workflows.records.reader.findings(FindingQuery(text="alpha")) == []
+    found = bench.workflows.records.reader.findings(FindingQuery(text='beta" OR *'))
     assert found == []
-    assert bench.workflows.records.findings(FindingQuery(text="bet"))[0].severity == "high"
+    assert bench.workflows.records.reader.findings(FindingQuery(text="bet"))[0].severity == "high"
     for changes in ({}, {"id": "x"}, {"severity": "awful"}, {"status": "gone"}):
         with pytest.raises(WorkflowRefused) as refused:
             bench.workflows.notes.update_finding(row.id, changes)

@@ -203,5 +203,5 @@ def test_a_step_is_done_again_where_what_it_was_told_is_made_anew(bench: Bench) 
     bench.workflows.submit(execution, "plan", {"summary": "p", "steps": second})
     done = {s for s, status in bench.steps(execution).items() if status == "completed"}
     assert done == {"plan", "plan/o", "plan/c"}
-    adopted = bench.workflows.records.events(EventQuery(execution, "plan_adopted"))
+    adopted = bench.workflows.records.reader.events(EventQuery(execution, "plan_adopted"))
     assert [json.loads(e.data_json)["kept"] for e in adopted] == [0, 2]

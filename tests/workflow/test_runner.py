@@ -65,7 +65,7 @@ async def test_a_step_s_agent_cannot_call_what_its_step_does_not_allow(
     assert stage.kit.journal.lines == ["begin quiet", "end quiet", "begin loud", "end loud"]
     refused = [text for text in stage.results(execution) if "not allowed" in text]
     assert ["phase look" in refused[0], "phase end" in refused[1]] == [True, True]
-    evidence = bench.workflows.records.evidence(execution)
+    evidence = bench.workflows.records.reader.evidence(execution)
     assert [(e.step, e.operation, e.ok) for e in evidence] == [
         ("look", "voice.speak", False),
         ("look", "voice.murmur", True),

@@ -193,7 +193,7 @@ def test_midex_s_phases_leave_the_rows_and_events_of_its_tests(bench: Bench, upt
     )
     types = bench.types(execution)
     assert {"workflow_created", "workflow_started", "token_generated"} <= set(types)
-    found = bench.workflows.records.findings(FindingQuery(execution, review="suggested"))
+    found = bench.workflows.records.reader.findings(FindingQuery(execution, review="suggested"))
     assert sorted(row.content for row in found) == sorted(phase for phase, _ in phases[:upto])
 
 
@@ -203,7 +203,7 @@ def test_what_was_refused_is_told_though_its_transaction_was_taken_back(bench: B
     before = len(bench.types(done.execution_id))
     with pytest.raises(WorkflowRefused):
         bench.workflows.submit(done.execution_id, "nothing", {"summary": "s"})
-    events = bench.workflows.records.events(EventQuery(done.execution_id, limit=1000))
+    events = bench.workflows.records.reader.events(EventQuery(done.execution_id, limit=1000))
     assert [e.type for e in events][before:] == ["refused"]
     assert json.loads(events[-1].data_json)["code"] in ("phase_mismatch", "step_unknown")
     assert [e.seq for e in events] == sorted({e.seq for e in events})

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from sam_tui.adapters.documents.detection import detect, sized
 from sam_tui.adapters.documents.limits import MOST_BYTES, MOST_CHARACTERS, writable
-from sam_tui.adapters.documents.readers.cleaning import clean
+from sam_tui.adapters.documents.readers.text import clean
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentFile, DocumentFormat, DocumentText, Styling
 

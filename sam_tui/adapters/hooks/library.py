@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sam_tui.adapters.hooks.claude_calls import claude_fields, together
-from sam_tui.adapters.hooks.reading import matches, parse_hooks
+from sam_tui.adapters.hooks.parser import matches, parse_hooks
 from sam_tui.core.accesses import Location
 from sam_tui.core.authorization.trust import FolderTrust
 from sam_tui.core.errors import ConfigurationError, SamError

@@ -16,7 +16,7 @@ from sam_tui.core.ports.model import (
     TextDelta,
     TruncatedDelta,
 )
-from sam_tui.core.text.nesting import Nesting
+from sam_tui.core.text.nesting import Nesting, mapping_of
 from sam_tui.core.usage import Usage
 
 _OPEN, _CLOSE = "<think>", "</think>"
@@ -106,7 +106,7 @@ class CallPieces:
 
     def feed(self, piece: Mapping[str, Any]) -> CallDelta | None:
         """The delta for one entry of ``delta.tool_calls``; None if the entry is empty."""
-        function = _mapping(piece.get("function"))
+        function = mapping_of(piece.get("function"))
         name, wire_id = _text(function.get("name")), _text(piece.get("id"))
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else _dumped(arguments)
@@ -174,11 +174,11 @@ class ChunkReader:
         """The deltas of one chunk (or of a whole, unstreamed completion)."""
         choices = chunk.get("choices")
         listed = cast("list[Any]", choices) if isinstance(choices, list) else []
-        choice = _mapping(listed[0] if listed else None)
-        usage = _mapping(chunk.get("usage")) or _mapping(choice.get("usage"))
+        choice = mapping_of(listed[0] if listed else None)
+        usage = mapping_of(chunk.get("usage")) or mapping_of(choice.get("usage"))
         if usage:
             self.usage = usage
-        delta = _mapping(choice.get("delta")) or _mapping(choice.get("message"))
+        delta = mapping_of(choice.get("delta")) or mapping_of(choice.get("message"))
         out = self._content(delta) if delta else []
         if out:
             self.produced = True
@@ -248,8 +248,8 @@ def plausible(usage: Usage) -> Usage:
 
 def read_usage(raw: Mapping[str, Any]) -> Usage:
     """Usage as OpenAI, DeepSeek and OpenRouter write it; the cost only where the server says it."""
-    prompt = _mapping(raw.get("prompt_tokens_details"))
-    completion = _mapping(raw.get("completion_tokens_details"))
+    prompt = mapping_of(raw.get("prompt_tokens_details"))
+    completion = mapping_of(raw.get("completion_tokens_details"))
     cached = prompt.get("cached_tokens") or raw.get("prompt_cache_hit_tokens")
     written = prompt.get("cache_write_tokens") or prompt.get("cache_creation_tokens")
     return Usage(
@@ -266,11 +266,11 @@ def _parts(content: list[Any]) -> list[Delta]:
     """Content as a list of typed parts (Mistral's reasoning models)."""
     out: list[Delta] = []
     for item in content:
-        part = _mapping(item)
+        part = mapping_of(item)
         if part.get("type") == "thinking":
             inner = part.get("thinking")
             texts = cast("list[Any]", inner) if isinstance(inner, list) else [{"text": inner}]
-            thought = "".join(_text(_mapping(t).get("text")) for t in texts)
+            thought = "".join(_text(mapping_of(t).get("text")) for t in texts)
             out += [ReasoningDelta(thought)] if thought else []
         elif text := _text(part.get("text")):
             out.append(TextDelta(text))
@@ -278,11 +278,7 @@ def _parts(content: list[Any]) -> list[Delta]:
 
 
 def _mappings(value: object) -> Iterator[Mapping[str, Any]]:
-    return map(_mapping, cast("list[Any]", value) if isinstance(value, list) else ())
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+    return map(mapping_of, cast("list[Any]", value) if isinstance(value, list) else ())
 
 
 def _text(value: object) -> str:

@@ -21,6 +21,7 @@ from sam_tui.core.errors import (
     ModelRejected,
     ModelUnavailable,
 )
+from sam_tui.core.text.nesting import mapping_of
 
 _LONGEST = 600
 _LONGEST_READ = 16 * 1024
@@ -134,8 +135,8 @@ def read_error(parsed: object, *, status: int | None = None) -> ProviderRefusal:
     first = parsed
     if isinstance(parsed, list):
         first = next(iter(cast("list[object]", parsed)), None)
-    error = _mapping(first).get("error", first)
-    inner = _mapping(error)
+    error = mapping_of(first).get("error", first)
+    inner = mapping_of(error)
     if not inner:
         return ProviderRefusal(status, error if isinstance(error, str) else "")
     codes = [inner.get("code"), inner.get("type"), inner.get("status")]
@@ -148,7 +149,7 @@ def _message(error: Mapping[str, object]) -> str:
     """What an error says, and what the provider behind a router said."""
     texts = (error.get(k) for k in ("message", "detail", "error_description", "error"))
     message = next((t if isinstance(t, str) else json.dumps(t) for t in texts if t), "")
-    raw = _mapping(error.get("metadata")).get("raw")
+    raw = mapping_of(error.get("metadata")).get("raw")
     return f"{message}: {raw}" if isinstance(raw, str) and raw else message
 
 
@@ -342,7 +343,3 @@ def _number(text: str) -> float | None:
 def _as_status(code: object) -> int | None:
     text = str(code)
     return int(text) if text.isdecimal() and len(text) == 3 and text[0] in "345" else None
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}

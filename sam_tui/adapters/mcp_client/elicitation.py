@@ -15,6 +15,7 @@ from sam_tui.core.agent.drivers.sampling import Sampled, SamplingRequest
 from sam_tui.core.errors import ModelError, SamError
 from sam_tui.core.inquiry import Question, chosen
 from sam_tui.core.messages import AssistantMessage, UserMessage
+from sam_tui.core.text.nesting import mapping_of
 from sam_tui.core.workflow.definitions.schema import value_faults
 
 MOST_FIELDS, MOST_OPTIONS = 12, 50
@@ -46,7 +47,7 @@ class Declined(Exception):  # an answer, not an error
 async def fill(server: str, message: str, schema: Mapping[str, Any], ask: Asks) -> Filled:
     """Ask for the fields of a form in order, and return the values. Raises ``Declined``."""
     prompt = f"The MCP server {server} asks: {_line(message)}"
-    fields = _mapping(schema.get("properties"))
+    fields = mapping_of(schema.get("properties"))
     if len(fields) > MOST_FIELDS:
         raise Declined
     if not fields:
@@ -58,7 +59,7 @@ async def fill(server: str, message: str, schema: Mapping[str, Any], ask: Asks) 
     )
     filled: Filled = {}
     for name, field in fields.items():
-        value = await _field(prompt, name, _mapping(field), ask, needed=name in needed)
+        value = await _field(prompt, name, mapping_of(field), ask, needed=name in needed)
         if value is not None:
             filled[name] = value
     return filled
@@ -172,12 +173,12 @@ def _choices(field: Mapping[str, Any]) -> tuple[str, ...]:
 def _options(field: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The options of a field: labels, and the values that they stand for."""
     if field.get("type") == "array":
-        field = _mapping(field.get("items"))
+        field = mapping_of(field.get("items"))
     if values := [str(value) for value in _listed(field, "enum")]:
         words = [_line(str(name)) for name in _listed(field, "enumNames")]
         labels = words if len(words) == len(values) else [_line(value) for value in values]
         return list(zip(labels, values, strict=True))
-    options = map(_mapping, _listed(field, "oneOf") or _listed(field, "anyOf"))
+    options = map(mapping_of, _listed(field, "oneOf") or _listed(field, "anyOf"))
     return [
         (_line(str(o.get("title", o["const"]))), str(o["const"])) for o in options if "const" in o
     ]
@@ -257,10 +258,6 @@ def _number(value: object) -> bool:
 def _line(text: str) -> str:
     """A server's text on one line, so that it cannot imitate a question."""
     return " ".join(plain(text, LONGEST_WORDS).split())
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 Samples = Callable[[SamplingRequest], Awaitable[Sampled]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from sam_tui.adapters.mcp_client.connection import Connection, report_of
-from sam_tui.adapters.mcp_client.connection_context import Caller, ServerSurroundings
+from sam_tui.adapters.mcp_client.connection_context import Caller, Logins, ServerSurroundings
 from sam_tui.adapters.mcp_client.server_tools import offer_of
 from sam_tui.adapters.mcp_client.settings import ServerSettings, SettingsReader, data_of, merged
 from sam_tui.core.errors import ConfigurationError, ToolError
@@ -72,6 +72,11 @@ class ServerPool:
     def settings(self) -> Sequence[ServerSettings]:
         """The settings of all servers from trusted files."""
         return tuple(connection.settings for connection in self._connections.values())
+
+    @property
+    def logins(self) -> Logins:
+        """Where the logins at servers are stored."""
+        return self._around.logins
 
     def look(self) -> None:
         """Read the files again if they or the trust in their project changed."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 from sam_tui.core.accesses import LocatedAccess
 from sam_tui.core.ports.processes.sandbox import AskOutside, Network
@@ -17,16 +17,7 @@ HookEvent = Literal[
     "Stop",
     "SubagentStop",
 ]
-HOOK_EVENTS: tuple[HookEvent, ...] = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-    "Notification",
-    "PreCompact",
-    "Stop",
-    "SubagentStop",
-)
+HOOK_EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 HookSource = Literal["user", "project", "bundle"]
 HookWord = Literal["", "allow", "ask", "deny"]
 

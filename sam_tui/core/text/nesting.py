@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Mapping
+from typing import Any, cast
 
 DEEPEST = 200
 """Levels that the arguments of a call never have more of: what reads them calls itself level by level."""
@@ -58,6 +60,11 @@ def plain_json(text: str) -> object:
         return json.loads(text, object_pairs_hook=_object)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
+
+
+def mapping_of(value: object) -> Mapping[str, Any]:
+    """An object of decoded JSON; an empty one for anything else."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from sam_tui.core.accesses import CommandAccess, Connect, Fetch, LocatedAccess, Type, Use, Write
-from sam_tui.core.authorization.commands.reading import CommandReading
+from sam_tui.core.authorization.commands.parts import CommandReading
 from sam_tui.core.authorization.guard import Guard, Request
 from sam_tui.core.bus import Bus
 from sam_tui.core.errors import CheckpointError

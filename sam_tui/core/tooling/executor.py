@@ -37,10 +37,10 @@ from sam_tui.core.tooling.contract import (
     with_change,
 )
 from sam_tui.core.tooling.contract import unread as unread
-from sam_tui.core.tooling.masking import MaskedStream, masked, masked_decision
 from sam_tui.core.tooling.neutralization import mended, neutralise
 from sam_tui.core.tooling.offer import example_call
 from sam_tui.core.tooling.questions import HostQuestions, OutsideQuestions
+from sam_tui.core.tooling.redaction import MaskedStream, masked, masked_decision
 from sam_tui.core.tooling.registry import Registry
 from sam_tui.core.tooling.results import clip_result, with_ignored
 from sam_tui.core.tooling.short_list import meant, parse_arguments

@@ -25,9 +25,9 @@ from sam_tui.core.ports.hooks import (
 from sam_tui.core.ports.policy import DecisionLog
 from sam_tui.core.text.plain import gist, plain
 from sam_tui.core.tooling.contract import ToolResult
-from sam_tui.core.tooling.masking import masked_decision
 from sam_tui.core.tooling.neutralization import neutralise
 from sam_tui.core.tooling.questions import OutsideQuestions
+from sam_tui.core.tooling.redaction import masked_decision
 from sam_tui.core.verdict import Decision, Outcome
 
 LONGEST = 10_000

@@ -55,7 +55,9 @@ class MemoryBank:
 
     def decided(self, after: int) -> tuple[bool, int]:
         """Whether there are decisions after an event, by its number; and the newest event's."""
-        events = self._workflows.records.events(EventQuery(self._task, after=after, limit=_EVENTS))
+        events = self._workflows.records.reader.events(
+            EventQuery(self._task, after=after, limit=_EVENTS)
+        )
         newest = events[-1].seq if events else after
         return any(event.type in _DECISIONS for event in events), newest
 
@@ -89,7 +91,7 @@ class MemoryBank:
         return files
 
     def _events(self) -> Sequence[EventRow]:
-        return self._workflows.records.events(EventQuery(self._task, limit=_EVENTS))
+        return self._workflows.records.reader.events(EventQuery(self._task, limit=_EVENTS))
 
 
 class BankWriter:

@@ -57,7 +57,7 @@ def phase_digest(phase: Phase, records: WorkflowRecords) -> str:
     if errors:
         lines.append(f"Last failure: {errors[-1]}")
     lines.append(f"Left: {view.rollbacks_left} rollbacks, {view.replans_left} new plans.")
-    findings = records.findings(FindingQuery(view.id, status="active", limit=3))
+    findings = records.reader.findings(FindingQuery(view.id, status="active", limit=3))
     lines.extend(f"Finding ({row.severity}, {row.review}): {row.title}" for row in findings)
     if view.question is not None:
         lines.append(f"It waits for a decision: {view.question.prompt}")

@@ -8,11 +8,8 @@ from sam_tui.core.ports.workflows import (
     ArtifactRow,
     AttemptRow,
     EventQuery,
-    EventRow,
     EvidenceRow,
     ExecutionRow,
-    FindingQuery,
-    FindingRow,
     StepRow,
     WorkflowReader,
 )
@@ -45,10 +42,10 @@ MOST_READ = 200_000
 
 
 class WorkflowRecords:
-    """Reads only what is committed."""
+    """Reads only what is committed; ``reader`` has the rows as they are stored."""
 
     def __init__(self, reader: WorkflowReader) -> None:
-        self._reader = reader
+        self.reader = reader
 
     def execution(self, execution: str) -> ExecutionView:
         """One execution. Raises ``WorkflowRefused`` (``execution_unknown``)."""
@@ -56,50 +53,50 @@ class WorkflowRecords:
 
     def executions(self, *, state: str = "", limit: int = 50) -> tuple[ExecutionView, ...]:
         """Executions, newest first."""
-        return tuple(self._view(r) for r in self._reader.executions(state=state, limit=limit))
+        return tuple(self._view(r) for r in self.reader.executions(state=state, limit=limit))
 
     def steps(self, execution: str) -> tuple[StepView, ...]:
         """The steps that count, in order."""
         row = self._row(execution)
-        definition = pinned_definition(self._reader, row.version)
-        rows = living(self._reader.steps(execution))
+        definition = pinned_definition(self.reader, row.version)
+        rows = living(self.reader.steps(execution))
         params = json.loads(row.params_json)
         return tuple(self._step(definition, row, params) for row in rows)
 
     def plan(self, execution: str) -> tuple[Step, ...]:
         """The steps of the plan that an execution has, as they were read; a template's are its own."""
         row = self._row(execution)
-        definition = pinned_definition(self._reader, row.version)
-        rows = living(self._reader.steps(execution))
+        definition = pinned_definition(self.reader, row.version)
+        rows = living(self.reader.steps(execution))
         rows = [r for r in rows if r.parent or not definition.plans]
         return tuple(spec_of(definition, r) for r in rows)
 
     def spec(self, execution: str, step: str) -> Step:
         """What a stored step is."""
-        row = self._reader.step(execution, step)
-        definition = pinned_definition(self._reader, self._row(execution).version)
+        row = self.reader.step(execution, step)
+        definition = pinned_definition(self.reader, self._row(execution).version)
         if row is None:
             raise WorkflowRefused("step_unknown", f"There is no step {step!r}.")
         return spec_of(definition, row)
 
     def is_task(self, execution: str) -> bool:
         """Whether it is a task of seed 002: one that is planned, a template, or a synthesis."""
-        definition = pinned_definition(self._reader, self._row(execution).version)
+        definition = pinned_definition(self.reader, self._row(execution).version)
         return definition.plans or bool(definition.matcher) or definition.name == SYNTHESIZE
 
     def service(self, execution: str) -> str:
         """The AI service that was chosen for a task; empty for none."""
         query = EventQuery(execution, type=SERVICE_CHOSEN, limit=1, newest=True)
-        events = self._reader.events(query)
+        events = self.reader.events(query)
         return str(json.loads(events[0].data_json).get("service", "")) if events else ""
 
     def ended(self, execution: str) -> int:
         """How many attempts at steps of plans have ended: by it a refined context is seen to be old."""
-        return ended_attempts(self._reader.attempts(execution))
+        return ended_attempts(self.reader.attempts(execution))
 
     def summary(self, execution: str, digest: str) -> str:
         """The summary of a result by the SHA-256 of its text; empty where there is none."""
-        for row in self._reader.artifacts(execution):
+        for row in self.reader.artifacts(execution):
             if (
                 row.name == SUMMARY
                 and json.loads(row.metadata_json).get("originalContentHash") == digest
@@ -109,14 +106,14 @@ class WorkflowRecords:
 
     def context(self, execution: str) -> dict[str, object]:
         """The working context as it stands: progress, findings, questions, objective, errors."""
-        return working_context(self._reader, self._row(execution))
+        return working_context(self.reader, self._row(execution))
 
     def history(self, execution: str) -> tuple[AttemptView, ...]:
         """Every attempt, in order."""
         row = self._row(execution)
-        definition = pinned_definition(self._reader, row.version)
+        definition = pinned_definition(self.reader, row.version)
         params = json.loads(row.params_json)
-        specs = {r.id: spec_of(definition, r) for r in self._reader.steps(execution)}
+        specs = {r.id: spec_of(definition, r) for r in self.reader.steps(execution)}
         return tuple(
             AttemptView(
                 a.step,
@@ -131,75 +128,59 @@ class WorkflowRecords:
                 json.loads(a.output_json) if a.output_json else None,
                 a.error,
             )
-            for a in self._reader.attempts(execution)
+            for a in self.reader.attempts(execution)
         )
 
     def artifacts(self, execution: str, step: str = "") -> Sequence[ArtifactRow]:
         """Artifacts of an execution without their text. Raises ``WorkflowRefused``."""
         self._row(execution)
-        return self._reader.artifacts(execution, step=step)
+        return self.reader.artifacts(execution, step=step)
 
     def read_artifact(self, artifact: str, start: int = 0, length: int = 8192) -> TextChunk:
         """A range of an artifact in code points. Raises ``WorkflowRefused`` (``artifact_unknown``)."""
-        if self._reader.artifact(artifact) is None:
+        if self.reader.artifact(artifact) is None:
             raise WorkflowRefused("artifact_unknown", f"There is no artifact {artifact!r}.")
         start, length = max(0, start), min(max(0, length), MOST_READ)
-        text, total = self._reader.artifact_text(artifact, start, length)
+        text, total = self.reader.artifact_text(artifact, start, length)
         return TextChunk(text, min(start, total), min(start, total) + len(text), total)
-
-    def events(self, query: EventQuery) -> Sequence[EventRow]:
-        """Events by their sequence: ``EventQuery(execution, after=seq)`` to follow one."""
-        return self._reader.events(query)
 
     def open_attempts(self, execution: str) -> set[tuple[str, int]]:
         """The open attempts of an execution that runs, by step and number."""
         if self._row(execution).state != "running":
             return set()
-        return {(a.step, a.number) for a in self._reader.attempts(execution, status="open")}
+        return {(a.step, a.number) for a in self.reader.attempts(execution, status="open")}
 
     def last_event(self) -> int:
         """The number of the newest event of all; it grows with every change. 0 before the first."""
-        newest = self._reader.events(EventQuery(limit=1, newest=True))
+        newest = self.reader.events(EventQuery(limit=1, newest=True))
         return newest[0].seq if newest else 0
-
-    def findings(self, query: FindingQuery) -> Sequence[FindingRow]:
-        """Findings, the gravest first; ``text`` is a full-text search."""
-        return self._reader.findings(query)
-
-    def finding_marks(self) -> Mapping[tuple[str, str], tuple[int, float]]:
-        """For each scope and project something that changes with its findings."""
-        return self._reader.finding_marks()
-
-    def evidence(self, execution: str) -> Sequence[EvidenceRow]:
-        """What the host saw, in order."""
-        return self._reader.evidence(execution)
 
     def open_evidence(self, execution: str, step: str) -> Sequence[EvidenceRow]:
         """What the host saw in the open attempt at a step; nothing where none is open."""
-        attempts = self._reader.attempts(execution, step=step, status="open")
-        return self._reader.evidence(execution, attempt=attempts[0].id) if attempts else ()
+        attempts = self.reader.attempts(execution, step=step, status="open")
+        return self.reader.evidence(execution, attempt=attempts[0].id) if attempts else ()
 
     def is_at_work(self, conversation: str) -> bool:
         """Whether a conversation works on a step or drives an execution."""
-        reader = self._reader
+        reader = self.reader
         return bool(reader.attempt_of(conversation) or reader.driven_by(conversation))
 
     def phase(self, conversation: str) -> Phase | None:
         """The phase of a conversation: that of its claimed attempt, or of the execution it drives."""
         if not conversation:
             return None
-        attempt = self._reader.attempt_of(conversation)
+        attempt = self.reader.attempt_of(conversation)
         if attempt is not None:
-            row = self._reader.execution(attempt.execution)
+            row = self.reader.execution(attempt.execution)
             return None if row is None else self._phase(row, [attempt])
-        row = self._reader.driven_by(conversation)
+        row = self.reader.driven_by(conversation)
         if row is None:
             return None
-        return self._phase(row, self._reader.attempts(row.id, status="open"))
+        return self._phase(row, self.reader.attempts(row.id, status="open"))
 
     def calls_left(self, execution: str) -> int | None:
         """How many model calls the budget still allows; None without a budget."""
-        policy = pinned_definition(self._reader, self._row(execution).version).policy
+        policy = pinned_definition(self.reader, self._row(execution).version).policy
         if policy.model_calls is None:
             return None
         return max(0, policy.model_calls - self.used(execution)[0])
@@ -208,7 +189,7 @@ class WorkflowRecords:
         """How often models were called for an execution, and what that took."""
         calls, usage = 0, Usage()
         query = EventQuery(execution, type="model_used", limit=100_000)
-        for event in self._reader.events(query):
+        for event in self.reader.events(query):
             data = json.loads(event.data_json)
             calls += data["calls"]
             usage = usage.plus(
@@ -219,8 +200,8 @@ class WorkflowRecords:
     def effectiveness(self, execution: str) -> float:
         """Seed 001's measure, from how attempts ended and what the host saw; 0.3 to 1.0."""
         value = 0.8
-        backed = {e.attempt for e in self._reader.evidence(execution) if e.ok}
-        for attempt in self._reader.attempts(execution):
+        backed = {e.attempt for e in self.reader.evidence(execution) if e.ok}
+        for attempt in self.reader.attempts(execution):
             if attempt.status in ("failed", "timed_out"):
                 value -= 0.1
             elif attempt.status == "completed" and attempt.id in backed:
@@ -229,14 +210,14 @@ class WorkflowRecords:
         return value
 
     def _row(self, execution: str) -> ExecutionRow:
-        row = self._reader.execution(execution)
+        row = self.reader.execution(execution)
         if row is None:
             raise execution_unknown(execution)
         return row
 
     def _view(self, row: ExecutionRow) -> ExecutionView:
-        steps = living(self._reader.steps(row.id))
-        policy = pinned_definition(self._reader, row.version).policy
+        steps = living(self.reader.steps(row.id))
+        policy = pinned_definition(self.reader, row.version).policy
         question = json.loads(row.question_json) if row.question_json else None
         return ExecutionView(
             row.id,
@@ -266,7 +247,7 @@ class WorkflowRecords:
         spec = spec_of(definition, row)
         tasks: tuple[TaskView, ...] = ()
         if spec.each and row.cursor >= 0:
-            rows = self._reader.tasks(row.execution, row.id, row.revision)
+            rows = self.reader.tasks(row.execution, row.id, row.revision)
             tasks = tuple(task_view(task) for task in rows)
         return StepView(
             row.id,
@@ -287,8 +268,8 @@ class WorkflowRecords:
 
     def _phase(self, row: ExecutionRow, attempts: Sequence[AttemptRow]) -> Phase:
         """The open step, or all of them when several are open in one conversation."""
-        definition = pinned_definition(self._reader, row.version)
-        rows = [self._reader.step(row.id, attempt.step) for attempt in attempts]
+        definition = pinned_definition(self.reader, row.version)
+        rows = [self.reader.step(row.id, attempt.step) for attempt in attempts]
         specs = [spec_of(definition, step) for step in rows if step is not None]
         names = ", ".join(attempt.step for attempt in attempts) or "(none)"
         lists = [spec.allowed for spec in specs]

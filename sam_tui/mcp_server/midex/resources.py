@@ -183,12 +183,14 @@ class MidexResources:
         selection = EventQuery(
             execution, type=query.get("event_type", ""), limit=int(limit), newest=True
         )
-        return [forms.event_form(row) for row in self._workflows.records.events(selection)]
+        return [forms.event_form(row) for row in self._workflows.records.reader.events(selection)]
 
     def _findings(self, kind: str, parts: tuple[str, ...]) -> dict[str, object]:
         def active(scope: str, project: str = "") -> list[dict[str, object]]:
             query = FindingQuery(scope=scope, project=project, status="active", limit=1000)
-            return [forms.finding_form(row) for row in self._workflows.records.findings(query)]
+            return [
+                forms.finding_form(row) for row in self._workflows.records.reader.findings(query)
+            ]
 
         match (kind, parts):
             case ("global", ()):
@@ -258,7 +260,7 @@ class MidexResources:
         """Where findings of a scope stand; those of the system stand with every project's."""
         if scope == "global":
             return [ResourceAddress("knowledge", "global")]
-        every = {name for _, name in self._workflows.records.finding_marks() if name}
+        every = {name for _, name in self._workflows.records.reader.finding_marks() if name}
         projects = [project] if scope == "project" else sorted(every)
         return [ResourceAddress("knowledge", "project", (name,)) for name in projects]
 

@@ -211,7 +211,9 @@ class MidexToolbox:
             limit=arguments.limit,
         )
         return {
-            "findings": [forms.finding_form(row) for row in self._workflows.records.findings(query)]
+            "findings": [
+                forms.finding_form(row) for row in self._workflows.records.reader.findings(query)
+            ]
         }
 
     # -- what a client does not answer for -----------------------------------------------------

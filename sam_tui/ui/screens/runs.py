@@ -236,7 +236,7 @@ class RunsScreen(Screen[None]):
         from sam_tui.core.ports.workflows import FindingQuery
 
         artifacts = self._workflows.records.artifacts(execution)
-        findings = self._workflows.records.findings(FindingQuery(execution))
+        findings = self._workflows.records.reader.findings(FindingQuery(execution))
         items: dict[str, FindingRow | str] = {row.id: row.name for row in artifacts}
         items |= {row.id: row for row in findings}
         if items == self._kept:
@@ -250,7 +250,7 @@ class RunsScreen(Screen[None]):
         from sam_tui.core.ports.workflows import EventQuery
 
         query = EventQuery(execution, limit=_EVENTS, newest=True)
-        newest = list(self._workflows.records.events(query))
+        newest = list(self._workflows.records.reader.events(query))
         follows = self._log.is_vertical_scroll_end
         self._events.update(event_lines(newest[::-1]))
         if follows:

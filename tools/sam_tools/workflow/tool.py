@@ -189,7 +189,7 @@ class WorkflowTool:
         command = ticket.arguments.get("command")
         rows = [
             row
-            for row in self._workflows.records.evidence(ticket.execution_id)
+            for row in self._workflows.records.reader.evidence(ticket.execution_id)
             if (row.step, row.operation) == (ticket.step, ticket.tool)
             and row.made_at >= started
             and command in (None, row.subject)
@@ -279,7 +279,7 @@ class WorkflowTool:
                     )
                 )
                 return ToolResult(f"Kept as {row.id}, to be reviewed by a person.")
-            rows = self._workflows.records.findings(FindingQuery(execution))
+            rows = self._workflows.records.reader.findings(FindingQuery(execution))
         lines = [f"{r.id}  {r.severity}  {r.review}  {r.title}\n{r.content}" for r in rows]
         return ToolResult("\n".join(lines) or "There are no findings.")
 

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from sam_tui.adapters.documents.limits import GatheredText, understood
-from sam_tui.adapters.documents.readers.cleaning import clean
 from sam_tui.adapters.documents.readers.containers import MarkupError, inspect, xml_tree
+from sam_tui.adapters.documents.readers.text import clean
 from sam_tui.adapters.documents.readers.web_pages import parse_html
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentText

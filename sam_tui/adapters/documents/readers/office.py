@@ -6,8 +6,8 @@ from io import BytesIO
 from typing import Any
 
 from sam_tui.adapters.documents.limits import MOST_CELLS, GatheredText, understood
-from sam_tui.adapters.documents.readers.cleaning import clean
 from sam_tui.adapters.documents.readers.containers import inspect
+from sam_tui.adapters.documents.readers.text import clean
 from sam_tui.core.ports.documents import DocumentText
 
 _DEEPEST_GROUP = 8

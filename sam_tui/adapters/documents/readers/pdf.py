@@ -5,7 +5,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from sam_tui.adapters.documents.limits import GatheredText, understood
-from sam_tui.adapters.documents.readers.cleaning import clean
+from sam_tui.adapters.documents.readers.text import clean
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentText
 

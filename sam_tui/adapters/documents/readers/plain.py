@@ -7,8 +7,8 @@ from io import BytesIO
 from typing import Any, cast
 
 from sam_tui.adapters.documents.limits import MOST_CHARACTERS, understood
-from sam_tui.adapters.documents.readers.cleaning import clean, decode
 from sam_tui.adapters.documents.readers.containers import MarkupError, html_fragment
+from sam_tui.adapters.documents.readers.text import clean, decode
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentText
 

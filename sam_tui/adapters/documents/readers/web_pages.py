@@ -6,9 +6,9 @@ from typing import Any, cast
 from urllib.parse import urljoin
 
 from sam_tui.adapters.documents.limits import MOST_CHARACTERS, understood
-from sam_tui.adapters.documents.readers.cleaning import charset_of, clean, decode
 from sam_tui.adapters.documents.readers.containers import MarkupError, html_tree
 from sam_tui.adapters.documents.readers.selectors import Selector
+from sam_tui.adapters.documents.readers.text import charset_of, clean, decode
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ports.documents import DocumentText
 

@@ -288,8 +288,9 @@ def _instructing(folder: "BundleFolder") -> Iterator[str]:
 
 def _running(folder: "BundleFolder") -> Iterator[str]:
     from sam_tui.adapters.hooks.library import BUNDLE_FILE
-    from sam_tui.adapters.hooks.reading import parse_hooks
-    from sam_tui.assembly.server_files import bundle_servers
+    from sam_tui.adapters.hooks.parser import parse_hooks
+    from sam_tui.adapters.mcp_client.servers.server_files import bundle_servers
+    from sam_tui.adapters.terminal.processes.environment import PROVIDER_KEYS
     from sam_tui.core.local_files.bounded import read_settings
 
     path = os.path.join(folder.folder, BUNDLE_FILE)
@@ -301,7 +302,7 @@ def _running(folder: "BundleFolder") -> Iterator[str]:
         for hook in hooks:
             matcher = f" ({hook.matcher})" if hook.matcher else ""
             yield f"  hook     {hook.event}{matcher}: {hook.command}"
-        for file in bundle_servers(folder, os.environ, lambda: True):
+        for file in bundle_servers(folder, os.environ, PROVIDER_KEYS, lambda: True):
             for server in file.read()[0]:
                 fault = server.fault.replace(f"{folder.folder}/", "")
                 fault = f"  ({fault})" if fault else ""

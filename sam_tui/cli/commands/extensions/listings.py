@@ -104,7 +104,7 @@ def subjects(runtime: Runtime) -> list[str]:
 
 def note_on(hook: Hook, names: Sequence[str]) -> str:
     """What is odd about a hook: one that is about no call guards nothing."""
-    from sam_tui.adapters.hooks.reading import matches
+    from sam_tui.adapters.hooks.parser import matches
 
     if hook.event not in ("PreToolUse", "PostToolUse") or any(matches(hook, n) for n in names):
         return ""

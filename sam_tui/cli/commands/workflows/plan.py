@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from sam_tui.cli.commands.workflows.console import WorkflowConsole, open_console, workflow_options
 from sam_tui.cli.commands.workflows.execution import drive, exit_code, open_attended
-from sam_tui.cli.commands.workflows.workflow import WorkflowConsole, open_console, workflow_options
 from sam_tui.cli.options import Values, agent_options, open_runtime
 from sam_tui.cli.roles import hand_out_option
 from sam_tui.cli.streams import contract_output, input_descriptor

@@ -5,14 +5,15 @@ Only ``run`` needs a model. Every other command works on the stored executions, 
 
 import asyncio
 import json
-import os
-from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, cast
 
 import click
 
+from sam_tui.cli.commands.workflows.console import (
+    WorkflowConsole,
+    open_console,
+    workflow_options,
+)
 from sam_tui.cli.commands.workflows.execution import (
     DONE,
     FAILED,
@@ -29,17 +30,12 @@ from sam_tui.cli.commands.workflows.lines import (
     event_line,
     execution_lines,
     execution_object,
-    refusal_object,
 )
 from sam_tui.cli.options import (
     Values,
     agent_options,
-    place_options,
-    workspace_of,
 )
-from sam_tui.cli.settings import data_dir_of
-from sam_tui.cli.streams import contract_output, input_descriptor
-from sam_tui.core.clock import SystemClock
+from sam_tui.cli.streams import input_descriptor
 from sam_tui.core.errors import UsageError
 from sam_tui.core.ports.workflows import EventQuery
 from sam_tui.core.workflow.refusals import WorkflowRefused
@@ -48,34 +44,6 @@ from sam_tui.core.workflow.views import Advanced
 from sam_tui.headless.interrupts import Interrupts
 from sam_tui.headless.output import terminal_safe
 from sam_tui.headless.prompt_input import read_prompt
-
-if TYPE_CHECKING:
-    from sam_tui.core.workflow.service import Workflows
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True)
-class WorkflowConsole:
-    """What a command works with: the service, and how to print."""
-
-    workflows: "Workflows"
-    as_json: bool
-    print: Callable[[str], None]
-
-    def show(self, value: Any, lines: Sequence[str]) -> None:
-        """The object for programs, or the lines for people."""
-        if self.as_json:
-            self.print(json.dumps(value, indent=2))
-            return
-        for line in lines:
-            self.print(terminal_safe(line))
-
-
-def workflow_options(command: F) -> F:
-    """--json, --workspace and --data-dir."""
-    json_option = click.option("--json", "as_json", is_flag=True, help="As JSON.")
-    return json_option(place_options(command))
 
 
 @click.group("workflow", short_help="Workflows: phases, tokens and people.")
@@ -202,7 +170,7 @@ def status_command(**values: Any) -> int:
             status["tokens"] = {ticket.step: ticket.token for ticket in tickets}
             lines += [f"  {ticket.step}: {ticket.token}" for ticket in tickets]
         if values["events"]:
-            events = at.workflows.records.events(EventQuery(name, limit=10_000))
+            events = at.workflows.records.reader.events(EventQuery(name, limit=10_000))
             status["events"] = [
                 {"seq": e.seq, "type": e.type, "step": e.step, "data": json.loads(e.data_json)}
                 for e in events
@@ -306,54 +274,6 @@ def _started(attended: AttendedRuntime, values: Values) -> str:
         runtime.require_models(open_, records.service(name))
         workflows.resume(name)
     return name
-
-
-@contextmanager
-def open_console(
-    values: Values, opened: "Callable[[], Workflows] | None" = None, *, trusting: bool = False
-) -> Generator[WorkflowConsole, None, None]:
-    """The service over the data folder and the three definition folders, or the one ``opened``.
-
-    With ``--json`` a refusal is printed as an object and ends with 1. With ``trusting`` files of the
-    project are read that the person does not trust, to be looked at and not to be run.
-    """
-    with contract_output() as out, ExitStack() as stack:
-
-        def write(line: str) -> None:
-            out.write(f"{line}\n")
-            out.flush()
-
-        workflows = opened() if opened else _stored(values, stack, trusting=trusting)
-        at = WorkflowConsole(workflows, values["as_json"], write)
-        try:
-            yield at
-        except WorkflowRefused as refusal:
-            if not at.as_json:
-                raise
-            write(json.dumps(refusal_object(refusal), ensure_ascii=False, indent=2))
-            raise click.exceptions.Exit(refusal.exit_code) from refusal
-
-
-def _stored(values: Values, stack: ExitStack, *, trusting: bool) -> "Workflows":
-    """The service alone, without an agent."""
-    from sam_tui.adapters.policy.layers import AppFolders
-    from sam_tui.adapters.policy.trust import FileTrust
-    from sam_tui.adapters.workflows import DefinitionFiles, open_workflows
-    from sam_tui.core.authorization.trust import FolderTrust
-    from sam_tui.core.workflow.service import Workflows
-
-    folders = AppFolders.of(os.environ, data_dir_of(values))
-    root = os.path.realpath(os.path.expanduser(workspace_of(values)))
-    store = open_workflows(folders.data_dir)
-    stack.callback(store.close)
-    file_trust = FileTrust(folders.config_dir)
-    trust = FolderTrust(root, file_trust, file_trust.state(root))
-
-    def vouches(name: str, data: bytes) -> bool:
-        return trusting or trust.vouches(name, data)
-
-    files = DefinitionFiles(folders.config_dir, root, vouches=vouches)
-    return Workflows(store, files, SystemClock())
 
 
 def _print_advanced(at: WorkflowConsole, done: Advanced) -> int:

@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import chain
 
 from sam_tui.core.authorization.commands.inspection import Traits, traits
+from sam_tui.core.authorization.commands.parts import CommandPart, CommandReading, NamedPath
 from sam_tui.core.authorization.commands.programs import at_least, judge
-from sam_tui.core.authorization.commands.reading import CommandPart, CommandReading, NamedPath
 from sam_tui.core.authorization.commands.table import (
     READ_ONLY,
     WORKSPACE_WRITE,

@@ -5,7 +5,7 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from sam_tui.core.authorization.commands.reading import CommandReading
+from sam_tui.core.authorization.commands.parts import CommandReading
 from sam_tui.core.authorization.network.hosts import HostEntry, connected
 from sam_tui.core.authorization.rules.patterns import CommandPattern
 from sam_tui.core.clock import Clock

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sam_tui.core.accesses import CommandAccess, LocatedAccess, Type
+from sam_tui.core.authorization.commands.parts import CommandPart
 from sam_tui.core.authorization.commands.reader import CommandReader
-from sam_tui.core.authorization.commands.reading import CommandPart
 from sam_tui.core.authorization.commands.table import Program, builtin_table
 from sam_tui.core.authorization.grants.grants import (
     FOREVER,

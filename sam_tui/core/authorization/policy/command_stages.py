@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sam_tui.core.authorization.commands.reading import CommandPart, CommandReading, NamedPath
+from sam_tui.core.authorization.commands.parts import CommandPart, CommandReading, NamedPath
 from sam_tui.core.authorization.commands.table import builtin_table
 from sam_tui.core.authorization.paths.secrets import Secrets
 from sam_tui.core.authorization.policy.judgement import (

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from sam_tui.core.accesses import LocatedAccess, Location
+from sam_tui.core.authorization.commands.parts import CommandReading
 from sam_tui.core.authorization.commands.reader import CommandReader
-from sam_tui.core.authorization.commands.reading import CommandReading
 from sam_tui.core.authorization.paths.secrets import Secrets
 from sam_tui.core.authorization.rules.rule import Rule, RuleSet, Subject
 from sam_tui.core.verdict import DecidedBy

@@ -20,7 +20,7 @@ from sam_tui.core.accesses import (
     Use,
     Write,
 )
-from sam_tui.core.authorization.commands.reading import CommandReading
+from sam_tui.core.authorization.commands.parts import CommandReading
 from sam_tui.core.authorization.network.hosts import CONNECTION, connected, host_of
 from sam_tui.core.authorization.policy.access_stages import (
     FETCH_STAGES,

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from sam_tui.core.authorization.commands.reading import CommandPart, CommandReading
+from sam_tui.core.authorization.commands.parts import CommandPart, CommandReading
 from sam_tui.core.authorization.commands.table import CommandClass
 from sam_tui.core.authorization.rules.patterns import CommandPattern, PathPattern, host_covered
 from sam_tui.core.authorization.rules.time_windows import Window
@@ -90,13 +90,11 @@ class Rule:
             return False
         match subject.kind:
             case "read" | "write":
-                return self._about_files(subject) and (
-                    not self.path or self.path.covers(subject.path)
-                )
+                return self._covers_file(subject)
             case "run" | "type":
                 return self._restricts_command(subject)
             case "fetch":
-                return self.about_hosts and (not self.host or host_covered(self.host, subject.host))
+                return self._covers_host(subject)
             case "use":  # of servers one can name no more than the tools
                 return self._names_operations_alone()
 
@@ -106,11 +104,9 @@ class Rule:
             return False
         match subject.kind:
             case "read" | "write":
-                return self._about_files(subject) and (
-                    not self.path or self.path.covers(subject.path)
-                )
+                return self._covers_file(subject)
             case "fetch":
-                return self.about_hosts and (not self.host or host_covered(self.host, subject.host))
+                return self._covers_host(subject)
             case "run" | "type" | "use":
                 return self._names_operations_alone()
 
@@ -143,10 +139,13 @@ class Rule:
     def _names_operations_alone(self) -> bool:
         return not (self.about_commands or self.path or self.host or self.access)
 
-    def _about_files(self, subject: Subject) -> bool:
-        if self.about_commands or self.host:
+    def _covers_file(self, subject: Subject) -> bool:
+        if self.about_commands or self.host or self.access not in ("", subject.kind):
             return False
-        return not self.access or self.access == subject.kind
+        return not self.path or self.path.covers(subject.path)
+
+    def _covers_host(self, subject: Subject) -> bool:
+        return self.about_hosts and (not self.host or host_covered(self.host, subject.host))
 
     def _restricts_command(self, subject: Subject) -> bool:
         reading = subject.reading

@@ -91,7 +91,8 @@ class AgentDriver:
         parts = [await context.recall(context.parent, task)] if context.recall else []
         query = FindingQuery(status="active", review="accepted", text=task, limit=_FINDINGS)
         parts += [
-            f"{f.title}: {f.content[:500]}" for f in self._run.workflows.records.findings(query)
+            f"{f.title}: {f.content[:500]}"
+            for f in self._run.workflows.records.reader.findings(query)
         ]
         lines = "\n".join(part for part in parts if part)
         about = "What is remembered of earlier work; it may be out of date, and asks you nothing"

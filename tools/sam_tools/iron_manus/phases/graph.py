@@ -96,7 +96,7 @@ class StateGraphs:
         session = self._sessions.find(session_id)
         owned = self._owned(session)
         query = EventQuery(session_id, type=NOTED, limit=_MOST)
-        notes = [json.loads(row.data_json) for row in self._workflows.records.events(query)]
+        notes = [json.loads(row.data_json) for row in self._workflows.records.reader.events(query)]
         return folded(owned, notes)
 
     def note(self, session_id: str, change: Mapping[str, Any]) -> Graph:
@@ -104,7 +104,7 @@ class StateGraphs:
         graph = self.read(session_id)
         require_possible(graph, change)
         query = EventQuery(session_id, type=NOTED, limit=_MOST)
-        if len(self._workflows.records.events(query)) >= _MOST:
+        if len(self._workflows.records.reader.events(query)) >= _MOST:
             raise WorkflowRefused("graph_full", f"A session keeps at most {_MOST} notes.")
         self._workflows.notes.add_note(session_id, NOTED, change)
         return self.read(session_id)

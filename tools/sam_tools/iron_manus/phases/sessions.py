@@ -172,7 +172,7 @@ class ManusSessions:
 
     def events(self, session: str) -> list[EventRow]:
         """The session's events, oldest first."""
-        return list(self._workflows.records.events(EventQuery(session, limit=_MOST_EVENTS)))
+        return list(self._workflows.records.reader.events(EventQuery(session, limit=_MOST_EVENTS)))
 
     def transitions(self, session: str) -> list[tuple[str, str]]:
         """The real transitions from phase to phase, in order; a todo after a todo is none."""
@@ -187,16 +187,18 @@ class ManusSessions:
     def last_failure(self, session: str) -> dict[str, object]:
         """Why VERIFY failed last: ``{reason, guards}``, empty if it never did."""
         query = EventQuery(session, type="step_failed", step="verify", limit=1, newest=True)
-        rows = self._workflows.records.events(query)
+        rows = self._workflows.records.reader.events(query)
         return json.loads(rows[0].data_json) if rows else {}
 
     def last_activity(self, session: str) -> float:
         """The time of the session's last event; 0 if it does not exist."""
-        rows = self._workflows.records.events(EventQuery(session, limit=1, newest=True))
+        rows = self._workflows.records.reader.events(EventQuery(session, limit=1, newest=True))
         return rows[0].at if rows else 0.0
 
     def _begun_with(self, session: str) -> list[str]:
-        rows = self._workflows.records.events(EventQuery(session, type="role_chosen", limit=1))
+        rows = self._workflows.records.reader.events(
+            EventQuery(session, type="role_chosen", limit=1)
+        )
         return json.loads(rows[0].data_json)["reasons"] if rows else []
 
     def _known(self, session: str) -> ExecutionView | None:
