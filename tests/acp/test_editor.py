@@ -10,7 +10,16 @@ from typing import Any
 
 import pytest
 
-from tests.acp.conftest import Editor, Message, Person, block, chooses, editor_over, of_kind
+from tests.acp.conftest import (
+    Editor,
+    Message,
+    Person,
+    block,
+    cancels,
+    chooses,
+    editor_over,
+    of_kind,
+)
 from tests.mcp.fuzz import spoiled
 
 PERMISSIONS = ("once", "deny", "another question", "bare", "unknown", "error", "garbage", "cancel")
@@ -57,7 +66,7 @@ def script(folder: Path) -> list[Message]:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Editor]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Generator[Editor]:
     folder = tmp_path_factory.mktemp("acp")
     (folder / "outside").mkdir()
     skill = folder / "cfg" / "skills" / "doors" / "SKILL.md"
@@ -71,6 +80,16 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Editor]:
         answer = editor.ask("initialize", protocolVersion=1, clientCapabilities=capabilities)
         assert answer["result"]["protocolVersion"] == 1
         yield editor
+
+
+@pytest.fixture
+def running(shared: Editor) -> Editor:
+    """The agent of all tests, its person and its folders as before the first."""
+    shared.person = cancels
+    for made in (*shared.workspace.iterdir(), *(shared.folder / "outside").iterdir()):
+        if not made.is_dir():
+            made.unlink()
+    return shared
 
 
 @pytest.mark.requirement("acp:sessions", "framework:assembled")

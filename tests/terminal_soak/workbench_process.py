@@ -119,18 +119,13 @@ class WorkbenchProcess:
         self._send(text.encode())
 
     def press(self, *keys: str) -> None:
-        """Keys by their Textual names, as the terminal around sends them now."""
-        for key in keys:
-            self._send(self.around.input.key(KeyPress(key, key if len(key) == 1 else None)))
+        """Keys by their Textual names, as the terminal around sends them now, all at once."""
+        typed = [KeyPress(key, key if len(key) == 1 else None) for key in keys]
+        self._send(b"".join(self.around.input.key(key) for key in typed))
 
     def paste(self, text: str) -> None:
         """Text that is pasted."""
         self._send(self.around.input.paste(text))
-
-    def click(self, column: int, row: int) -> None:
-        """Press and release at a cell, counted from 0."""
-        for end in "Mm":
-            self._send(f"\x1b[<0;{column + 1};{row + 1}{end}".encode())
 
     def resize(self, columns: int, rows: int) -> None:
         """The window has another size."""
