@@ -1,0 +1,110 @@
+"""The calls of one message: which of them wait for which, and what the person answered ahead."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Generic, Protocol, TypeVar
+
+from sam_tui.core.accesses import LocatedAccess
+from sam_tui.core.errors import SamError
+from sam_tui.core.ids import CallId, ConversationId, InquiryId, mint
+from sam_tui.core.inquiries import InquiryOutcome
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
+
+TOGETHER = "this call, answered ahead with others of its message"
+"""The scope of a decision that the person made before the call's turn came."""
+_AHEAD = ("once", "deny")
+"""What can be answered ahead."""
+
+
+class PendingCall(Protocol):
+    """What is compared of a request: the call, what it touches, and what it was given."""
+
+    @property
+    def conversation(self) -> ConversationId: ...
+    @property
+    def call(self) -> CallId: ...
+    @property
+    def accesses(self) -> tuple[LocatedAccess, ...]: ...
+    @property
+    def arguments(self) -> str: ...
+
+
+R = TypeVar("R", bound=PendingCall)
+
+
+def no_others(_: CallId) -> Sequence[Any]:
+    """The calls behind one that stands alone."""
+    return ()
+
+
+class MessageCalls(Generic[R]):
+    """Announces later calls of a message with an earlier one's question, and remembers the answers.
+
+    ``behind`` names the requests of the calls that begin only once a call has ended. It lives as long
+    as the calls run: what was answered ahead is forgotten with a cancelled turn.
+    """
+
+    def __init__(self, behind: Callable[[CallId], Sequence[R]] = no_others) -> None:
+        self._behind = behind
+        self._foreseen: dict[CallId, tuple[R, ApprovalRequest]] = {}
+        self._answers: dict[CallId, Approval] = {}
+        self.answered = 0
+        """Calls of the message that the person has decided on so far."""
+
+    def announce(
+        self,
+        call: CallId,
+        foresee: Callable[[R], ApprovalRequest | None],
+        redact: Callable[[str], str],
+    ) -> tuple[Inquiry, ...]:
+        """The questions to come behind a call, without secrets; ``foresee`` has None for a call that would
+        not be asked about. Nothing is asked or decided."""
+        coming: list[Inquiry] = []
+        for later in self._behind(call):
+            if later.call in self._answers:
+                continue
+            try:
+                question = foresee(later)
+            except (SamError, OSError, ValueError):
+                continue  # it is told when its turn comes
+            if question is not None:
+                self._foreseen[later.call] = later, question
+                entry = InquiryId(mint("inq")), later.conversation, later.call
+                coming.append(Inquiry(*entry, question.redacted(redact)))
+        return tuple(coming)
+
+    def heed(self, outcome: InquiryOutcome) -> None:
+        """Remember what the person answered, of the calls to come as well."""
+        self.answered += outcome.closed == "answered"
+        for call, answer in outcome.ahead.items():
+            if isinstance(answer, Approval) and answer.choice in _AHEAD:
+                self._answers[call] = answer
+                self.answered += 1
+
+    def denial(self, call: CallId) -> tuple[ApprovalRequest, Approval] | None:
+        """The question that the person denied ahead: it stays denied, whatever became of it."""
+        answer = self._answers.get(call)
+        if answer is None or answer.choice != "deny":
+            return None
+        return self._foreseen[call][1], answer
+
+    def approval(self, request: R, question: ApprovalRequest) -> Approval | None:
+        """The yes that the person gave ahead to exactly this; None where it became another question."""
+        answer = self._answers.pop(request.call, None)
+        if answer is None:
+            return None
+        before, foreseen = self._foreseen[request.call]
+        same = (before.accesses, before.arguments) == (request.accesses, request.arguments)
+        if not same or _asked(foreseen) != _asked(question):
+            self.answered -= 1
+            return None
+        return answer
+
+
+def _asked(question: ApprovalRequest) -> ApprovalRequest:
+    """The question without what earlier calls may change of it: figures of past calls, and the whole
+    text of a file of which it shows the changes."""
+    choices = tuple(
+        replace(choice, covered=0, considered=0, refused=0, past=()) for choice in question.choices
+    )
+    return replace(question, choices=choices, draft=None)
