@@ -10,7 +10,7 @@ from sam_tui.core.ids import CallId, ConversationId, InquiryId, mint
 from sam_tui.core.inquiries import InquiryOutcome
 from sam_tui.core.inquiry import Approval, ApprovalRequest, Inquiry
 
-TOGETHER = "this call, answered ahead with others of its message"
+TOGETHER = "this call, answered in a list"
 """The scope of a decision that the person made before the call's turn came."""
 _AHEAD = ("once", "deny")
 """What can be answered ahead."""
