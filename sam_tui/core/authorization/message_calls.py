@@ -102,9 +102,7 @@ class MessageCalls(Generic[R]):
 
 
 def _asked(question: ApprovalRequest) -> ApprovalRequest:
-    """The question without what earlier calls may change of it: figures of past calls, and the whole
-    text of a file of which it shows the changes."""
-    choices = tuple(
-        replace(choice, covered=0, considered=0, refused=0, past=()) for choice in question.choices
-    )
-    return replace(question, choices=choices, draft=None)
+    """The question without what no yes to this call takes, and what earlier calls may change of it: wider
+    scopes, figures of past calls, and the whole text of a file of which it shows the changes."""
+    once = tuple(replace(c, considered=0) for c in question.choices if c.id == "once")
+    return replace(question, choices=once, timed_scope="", draft=None)
