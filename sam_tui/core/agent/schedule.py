@@ -33,14 +33,14 @@ class CallRunner:
     ) -> list[Executed]:
         """The result of each call in call order; a cancelled call has a result, too.
 
-        ``store`` gets all that have ended, by their places, whenever one has.
+        ``store`` gets all that have ended, by their indices, whenever one has.
         """
         plans: list[CallPlan] = []
         done: dict[int, Executed] = {}
-        places = {call.id: index for index, call in enumerate(calls)}
+        indices = {call.id: index for index, call in enumerate(calls)}
 
         def later(call: CallId) -> list[Request]:
-            waiting = [plans[index] for index in behind(plans, places[call])]
+            waiting = [plans[index] for index in behind(plans, indices[call])]
             requests = (self.executor.foresee(plan, self.conversation) for plan in waiting)
             return [request for request in requests if request is not None]
 

@@ -73,7 +73,7 @@ class MessageCalls(Generic[R]):
                 coming.append(Inquiry(*entry, question.redacted(redact)))
         return tuple(coming)
 
-    def heed(self, outcome: InquiryOutcome) -> None:
+    def remember(self, outcome: InquiryOutcome) -> None:
         """Remember what the person answered, of the calls to come as well."""
         self.answered += outcome.closed == "answered"
         for call, answer in outcome.ahead.items():

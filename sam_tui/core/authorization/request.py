@@ -122,8 +122,8 @@ class Request:
             return None
         question, answer = denial
         verdict = self.decided("deny", "user", question.rule, question.why)
-        said = replace(verdict, comment=answer.comment, targets=question.targets)
-        return replace(said, scope=TOGETHER)
+        verdict = replace(verdict, comment=answer.comment, targets=question.targets)
+        return replace(verdict, scope=TOGETHER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ class WaitingQuestions:
             )
         finally:
             self._open = [other for other in self._open if other is not waiting]
-        message.heed(outcome)
+        message.remember(outcome)
         return outcome
 
     def withdraw(self, needless: Callable[[Request], bool]) -> None:

@@ -215,8 +215,8 @@ class Executor:
             hooked = None if request.denied_ahead() else self._hooked(plan, request)
             if hooked is not None and (text := await hooked.rewritten()):
                 call = replace(plan.call, name=plan.key, arguments=text)
-                kept = {"proposed": plan.proposed, "message": plan.message}
-                plan = replace(self.plan(call, plan.gate), **kept)
+                rewritten = self.plan(call, plan.gate)
+                plan = replace(rewritten, proposed=plan.proposed, message=plan.message)
                 request = self._request(plan, conversation, remark)
                 hooked.judge(request)
             decision = await self.decide(request, hooked)

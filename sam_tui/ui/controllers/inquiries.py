@@ -119,7 +119,7 @@ class InquiryQueue:
         row = list(filter(self._here, self._row))
         if self._panel is not None and row:
             # Of a call to come what was announced last counts.
-            coming = {(e.conversation, e.call): e for asked in row for e in asked.coming}
+            coming = {(e.conversation, e.call): e for waiting in row for e in waiting.coming}
             before = max(self._answered, row[0].before)
             total = before + len(row) + len(coming)
             self._panel.number_among(before + 1, total, alike([*row, *row[0].coming]))
