@@ -31,8 +31,8 @@ class InquiryOutcome:
     closed: ClosedAs
     answer: Answer | None
     elapsed: float
-    ahead: Mapping[CallId, Answer] = field(default_factory=dict[CallId, Answer])
-    """What was answered meanwhile about calls to come."""
+    ahead: Mapping[InquiryId, Answer] = field(default_factory=dict[InquiryId, Answer])
+    """What was answered meanwhile about calls to come, by the inquiries that were announced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Inquiries:
         try:
             outcome = await self._opened(inquiry, started)
         finally:
-            ahead = {c.call: self._ahead.pop(c.id) for c in inquiry.coming if c.id in self._ahead}
+            ahead = {c.id: self._ahead.pop(c.id) for c in inquiry.coming if c.id in self._ahead}
         return replace(outcome, ahead=ahead)
 
     async def _opened(self, inquiry: Inquiry, started: float) -> InquiryOutcome:

@@ -46,8 +46,8 @@ class MessageCalls(Generic[R]):
 
     def __init__(self, behind: Callable[[CallId], Sequence[R]] = no_others) -> None:
         self._behind = behind
-        self._foreseen: dict[CallId, tuple[R, ApprovalRequest]] = {}
-        self._answers: dict[CallId, Approval] = {}
+        self._foreseen: dict[InquiryId, tuple[R, ApprovalRequest]] = {}
+        self._answers: dict[CallId, tuple[R, ApprovalRequest, Approval]] = {}
         self.answered = 0
         """Calls of the message that the person has decided on so far."""
 
@@ -68,32 +68,37 @@ class MessageCalls(Generic[R]):
             except (SamError, OSError, ValueError):
                 continue  # it is told when its turn comes
             if question is not None:
-                self._foreseen[later.call] = later, question
-                entry = InquiryId(mint("inq")), later.conversation, later.call
+                number = InquiryId(mint("inq"))
+                self._foreseen[number] = later, question
+                entry = number, later.conversation, later.call
                 coming.append(Inquiry(*entry, question.redacted(redact)))
         return tuple(coming)
 
     def remember(self, outcome: InquiryOutcome) -> None:
         """Remember what the person answered, of the calls to come as well."""
-        self.answered += outcome.closed == "answered"
-        for call, answer in outcome.ahead.items():
-            if isinstance(answer, Approval) and answer.choice in _AHEAD:
-                self._answers[call] = answer
+        answer = outcome.answer
+        self.answered += isinstance(answer, Approval) and answer.choice != "amend"
+        for number, answer in outcome.ahead.items():
+            later, question = self._foreseen[number]
+            if not isinstance(answer, Approval) or answer.choice not in _AHEAD:
+                continue
+            if later.call not in self._answers:
+                self._answers[later.call] = later, question, answer
                 self.answered += 1
 
     def denial(self, call: CallId) -> tuple[ApprovalRequest, Approval] | None:
         """The question that the person denied ahead: it stays denied, whatever became of it."""
-        answer = self._answers.get(call)
-        if answer is None or answer.choice != "deny":
+        _, question, answer = self._answers.get(call, (None, None, None))
+        if question is None or answer is None or answer.choice != "deny":
             return None
-        return self._foreseen[call][1], answer
+        return question, answer
 
     def approval(self, request: R, question: ApprovalRequest) -> Approval | None:
         """The yes that the person gave ahead to exactly this; None where it became another question."""
-        answer = self._answers.pop(request.call, None)
-        if answer is None:
+        listed = self._answers.pop(request.call, None)
+        if listed is None:
             return None
-        before, foreseen = self._foreseen[request.call]
+        before, foreseen, answer = listed
         same = (before.accesses, before.arguments) == (request.accesses, request.arguments)
         if not same or _asked(foreseen) != _asked(question):
             self.answered -= 1
