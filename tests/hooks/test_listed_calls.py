@@ -140,3 +140,16 @@ async def test_looking_ahead_puts_nothing_on_record_and_runs_no_hook(place: Plac
     assert looked == [False] and len(person.asked[0].coming) == 1
     assert '"b"' not in read(place, "told"), "no hook is asked about what was denied already"
     assert len(heard.decisions) == 2
+
+
+@pytest.mark.requirement("guard:announced", "hooks:rewrite")
+async def test_arguments_that_no_question_shows_count_as_well(place: Place) -> None:
+    commands = [call("terminal_operations", "run_command", command=f"echo > {n}") for n in "ab"]
+    changed = {**commands[1]["arguments"], "timeout": 7}
+    rewritten = says(hookSpecificOutput={"hookEventName": "PreToolUse", "updatedInput": changed})
+    place.user(f"grep -q '> b' && {rewritten} || true")
+    runtime = begin(place, *commands)
+    person = Person(runtime, "once", "deny")
+    await turn(runtime)
+    assert [entry.before for entry in person.asked] == [0, 1]
+    assert (read(place, "a"), (place.workspace / "b").exists()) == ("\n", False)
