@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
@@ -31,6 +31,20 @@ class InquiryOutcome:
     closed: ClosedAs
     answer: Answer | None
     elapsed: float
+    ahead: Mapping[InquiryId, Answer] = field(default_factory=dict[InquiryId, Answer])
+    """What was answered meanwhile about calls to come, by the inquiries that were announced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """What is said of the other calls of a message; worked out only where somebody is there."""
+
+    before: int = 0
+    coming: Callable[[], tuple[Inquiry, ...]] = tuple
+
+
+ALONE = Announcement()
+"""A question about a call that no others follow."""
 
 
 class Inquiries:
@@ -58,9 +72,14 @@ class Inquiries:
         self._beside = beside
         self._patience = patience or None
         self._open: dict[InquiryId, tuple[Inquiry, asyncio.Future[Answer | None]]] = {}
+        self._ahead: dict[InquiryId, Answer] = {}
 
     async def ask(
-        self, conversation: ConversationId, call: CallId, request: ApprovalRequest | Question
+        self,
+        conversation: ConversationId,
+        call: CallId,
+        request: ApprovalRequest | Question,
+        announcement: Announcement = ALONE,
     ) -> InquiryOutcome:
         """Open a question and wait for its end. Cancelling the caller withdraws it."""
         started = self._clock.monotonic()
@@ -70,10 +89,18 @@ class Inquiries:
             return self._end(inquiry, "answered", answer, started, announce=True)
         if not self._attends(inquiry):
             return self._end(inquiry, "unattended", None, started, announce=True)
+        inquiry = replace(inquiry, before=announcement.before, coming=announcement.coming())
+        try:
+            outcome = await self._opened(inquiry, started)
+        finally:
+            ahead = {c.id: self._ahead.pop(c.id) for c in inquiry.coming if c.id in self._ahead}
+        return replace(outcome, ahead=ahead)
+
+    async def _opened(self, inquiry: Inquiry, started: float) -> InquiryOutcome:
         future: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
         self._open[inquiry.id] = (inquiry, future)
         self._bus.publish(InquiryOpened(inquiry))
-        limit = self._patience if isinstance(request, ApprovalRequest) else None
+        limit = self._patience if isinstance(inquiry.request, ApprovalRequest) else None
         waiting = asyncio.timeout(limit)
         try:
             async with waiting:
@@ -105,7 +132,12 @@ class Inquiries:
                 task.cancel()
 
     def answer(self, inquiry: InquiryId, answer: Answer) -> bool:
-        """Give the one answer. False when it no longer waits; nothing changes then."""
+        """Give the one answer. False when it no longer waits; nothing changes then.
+
+        One to come can be answered as long as the question that announced it waits.
+        """
+        if inquiry in {coming.id for entry in self.pending() for coming in entry.coming}:
+            return self._ahead.setdefault(inquiry, answer) is answer
         entry = self._open.get(inquiry)
         if entry is None or entry[1].done():
             return False

@@ -190,6 +190,11 @@ class Inquiry:
     conversation: ConversationId
     call: CallId
     request: ApprovalRequest | Question
+    before: int = 0
+    """Calls of the same message on which the person has decided already."""
+    coming: "tuple[Inquiry, ...]" = ()
+    """What later calls of the same message would ask as things stand. None of it waits, but it can be
+    answered ahead while this is open."""
 
 
 def alike(inquiries: Sequence[Inquiry]) -> list[Inquiry]:

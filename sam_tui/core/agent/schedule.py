@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sam_tui.core.ids import ConversationId
+from sam_tui.core.authorization.message_calls import MessageCalls
+from sam_tui.core.authorization.request import Request
+from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import ToolCall
 from sam_tui.core.tooling.contract import Schedule
 from sam_tui.core.tooling.executor import CallPlan, Executed, Executor, Gate, unread
@@ -31,10 +33,18 @@ class CallRunner:
     ) -> list[Executed]:
         """The result of each call in call order; a cancelled call has a result, too.
 
-        ``store`` gets all that have ended, by their places, whenever one has.
+        ``store`` gets all that have ended, by their indices, whenever one has.
         """
         plans: list[CallPlan] = []
         done: dict[int, Executed] = {}
+        indices = {call.id: index for index, call in enumerate(calls)}
+
+        def later(call: CallId) -> list[Request]:
+            waiting = [plans[index] for index in behind(plans, indices[call])]
+            requests = (self.executor.foresee(plan, self.conversation) for plan in waiting)
+            return [request for request in requests if request is not None]
+
+        message = MessageCalls[Request](later)
 
         async def run(index: int) -> None:
             done[index] = await self.executor.run(plans[index], self.conversation)
@@ -42,7 +52,7 @@ class CallRunner:
 
         try:
             for call in calls:
-                plans.append(self.executor.plan(call, self.gate))
+                plans.append(replace(self.executor.plan(call, self.gate), message=message))
                 await asyncio.sleep(0)  # signals and keys are heard between two of them
             await run_in_order(plans, run)
         finally:
@@ -69,6 +79,15 @@ async def run_in_order(plans: Sequence[CallPlan], run: Run) -> None:
         batch = []
         await run(index)
     await _run_batch(plans, batch, run)
+
+
+def behind(plans: Sequence[CallPlan], index: int) -> list[int]:
+    """The calls that begin only once this one has ended, by their indices."""
+    after = range(index + 1, len(plans))
+    blocking = (i for i in after if plans[i].schedule is Schedule.BLOCKING)
+    end = index + 1 if plans[index].schedule is Schedule.BLOCKING else next(blocking, len(plans))
+    chain = next(c for c in _chains(plans, range(index, end)) if index in c)
+    return [*chain[1:], *range(end, len(plans))]
 
 
 async def _run_batch(plans: Sequence[CallPlan], batch: Sequence[int], run: Run) -> None:

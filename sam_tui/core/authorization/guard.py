@@ -14,9 +14,9 @@ from sam_tui.core.authorization.grants.scopes import (
     offers,
     rehearsal,
     simulated,
-    timed_words,
 )
 from sam_tui.core.authorization.grants.source_offers import sources_offers
+from sam_tui.core.authorization.message_calls import TOGETHER
 from sam_tui.core.authorization.network.hosts import HostEntry
 from sam_tui.core.authorization.outside_access import (
     AGAIN,
@@ -39,6 +39,8 @@ from sam_tui.core.authorization.request import (
     Refusals,
     WaitingQuestions,
     no_preview,
+    question_of,
+    unallowed,
     unanswered,
 )
 from sam_tui.core.authorization.request import Request as Request
@@ -237,6 +239,8 @@ class Guard:
         return await self._decide(replace(request, ahead=True))
 
     async def _decide(self, request: Request) -> Decision:
+        if (denied := request.denied_ahead()) is not None:
+            return denied
         explained = self._explained(request)
         if explained.outcome != "ask":
             return self._settle(request, explained)
@@ -294,9 +298,6 @@ class Guard:
             continue
         return decision, paths if decision.allowed else ()
 
-    def _needless(self, request: Request) -> bool:
-        return self._explained(request).outcome != "ask"
-
     def _settle(self, request: Request, explained: Explanation) -> Decision:
         for grant in () if request.ahead else explained.grants:
             self.grants.use(grant)
@@ -308,27 +309,10 @@ class Guard:
 
     async def _ask(self, request: Request, explained: Explanation) -> Decision | None:
         """What the person decides; None where another answer made the question needless."""
-        asking = tuple(j for j in explained.judgements if j.outcome == "ask")
-        judgements = asking or explained.judgements
-        on_offer = await self._offers(request, judgements)
-        question = ApprovalRequest(
-            operation=request.operation,
-            summary=request.summary,
-            targets=tuple(j.target for j in judgements),
-            why=request.reason(explained.reason),
-            cwd=self.workspace.root,
-            preview=tuple(request.preview()),
-            timed_scope=timed_words(_timed(on_offer).choice, request.accesses),
-            seconds=self.seconds,
-            asker=request.asker,
-            choices=tuple(offer.choice for offer in on_offer),
-            words=request.words,
-            remark=request.remark,
-            rule=explained.rule,
-            draft=request.draft(),
-            trace=self.policy.trace_words(request.accesses, request.operation),
-        )
-        outcome = await self._waiting.ask_about(request, question)
+        on_offer = await self._simulated(request, explained.asking)
+        question = self._question(request, explained, on_offer)
+        ahead = request.allowed_ahead(question)
+        outcome = ahead or await self._waiting.ask_about(request, question, self._foresee)
         verdict = request.decided("deny", "user", explained.rule, explained.reason)
         scope, touched = ", ".join(question.targets), explained.targets
         verdict = replace(verdict, scope=scope, elapsed=outcome.elapsed, targets=touched)
@@ -337,22 +321,43 @@ class Guard:
         verdict = replace(verdict, comment=answer.comment)
         chosen = chosen_of(answer, on_offer)
         if chosen is None:
-            return _unallowed(answer, question, verdict)
+            return unallowed(answer, question, verdict)
         if chosen.choice.id == "rehearse":
             return replace(verdict, outcome="allow", scope=REHEARSAL)
-        took = self._take(request, chosen)
-        self._waiting.withdraw(self._needless)
+        took = self._take(request, chosen) if ahead is None else TOGETHER
+        self._waiting.withdraw(lambda open_: self._explained(open_).outcome != "ask")
         scope = question.timed_scope if chosen.choice.id == "timed" else took
         return replace(verdict, outcome="allow", scope=scope)
 
-    async def _offers(
+    def _foresee(self, request: Request) -> ApprovalRequest | None:
+        """The question that a later call would bring as things stand; None where it would bring none."""
+        explained = self._explained(request)
+        if explained.outcome != "ask":
+            return None
+        return self._question(request, explained, self._offers(request, explained.asking))
+
+    def _question(
+        self, request: Request, explained: Explanation, on_offer: Sequence[ScopeOffer]
+    ) -> ApprovalRequest:
+        choices = tuple(offer.choice for offer in on_offer)
+        question = question_of(request, explained, self.policy, choices)
+        return replace(question, cwd=self.workspace.root, seconds=self.seconds)
+
+    async def _simulated(
         self, request: Request, judgements: Sequence[Judgement]
     ) -> tuple[ScopeOffer, ...]:
+        """What is on offer, with the figures of past calls."""
         sources = await self._sources() if request.operation == CONNECT else ()
         past: Sequence[DecisionEntry] = ()
-        keeps = self._saved is not None
         if self._history is not None:
             past = self._history.past(self.workspace.root, request.operation, limit=LOOKED_AT)
+        on_offer = self._offers(request, judgements, sources)
+        return tuple(simulated(offer, past, self.policy) for offer in on_offer)
+
+    def _offers(
+        self, request: Request, judgements: Sequence[Judgement], sources: Sequence[str] = ()
+    ) -> tuple[ScopeOffer, ...]:
+        keeps = self._saved is not None
         on_offer = offers(
             request.operation,
             judgements,
@@ -369,7 +374,7 @@ class Guard:
             )
         if request.rehearsable:
             on_offer = (*on_offer, rehearsal(judgements))
-        return tuple(simulated(offer, past, self.policy) for offer in on_offer)
+        return on_offer
 
     def _take(self, request: Request, offer: ScopeOffer) -> str:
         """Make of a choice what it says; the scope in words."""
@@ -392,9 +397,3 @@ class Guard:
 def _timed(on_offer: Sequence[ScopeOffer]) -> ScopeOffer:
     """The offer that lasts a while, which every question has."""
     return next(offer for offer in on_offer if offer.choice.id == "timed")
-
-
-def _unallowed(answer: Approval, question: ApprovalRequest, verdict: Decision) -> Decision:
-    if answer.choice == "amend" and question.draft is not None:
-        return replace(verdict, outcome="amended", amendment=answer.amended)
-    return verdict

@@ -8,13 +8,15 @@ from weakref import WeakValueDictionary
 
 from sam_tui.core.accesses import LocatedAccess
 from sam_tui.core.authorization.grants.grants import Grant
+from sam_tui.core.authorization.grants.scopes import timed_words
 from sam_tui.core.authorization.grants.source_offers import no_sources
-from sam_tui.core.authorization.policy.policy import Judgement
+from sam_tui.core.authorization.message_calls import TOGETHER, MessageCalls
+from sam_tui.core.authorization.policy.policy import Judgement, Policy
 from sam_tui.core.display import Diff
 from sam_tui.core.errors import ToolError
 from sam_tui.core.ids import CallId, ConversationId
-from sam_tui.core.inquiries import Inquiries, InquiryOutcome
-from sam_tui.core.inquiry import ApprovalRequest, Draft
+from sam_tui.core.inquiries import Announcement, Inquiries, InquiryOutcome
+from sam_tui.core.inquiry import Approval, ApprovalRequest, Draft, ScopeChoice
 from sam_tui.core.ports.policy import DecisionHistory, RuleStore
 from sam_tui.core.ports.processes.sandbox import DEFAULT_NETWORK, Network
 from sam_tui.core.redaction.shield import Shield
@@ -96,6 +98,10 @@ class Request:
     """What the person said when they changed what is proposed."""
     ahead: bool = False
     """Whether it is about calls to come: none waits for the answer."""
+    arguments: str = ""
+    """The arguments of the call, as the model or a hook wrote them."""
+    message: "MessageCalls[Request]" = field(default_factory=lambda: MessageCalls[Request]())
+    """The calls that stand in one message with it."""
 
     def reason(self, why: str) -> str:
         """The reason of a question, followed by what a yes brings about."""
@@ -104,6 +110,20 @@ class Request:
     def decided(self, outcome: Outcome, by: DecidedBy, rule: str, reason: str) -> Decision:
         """A decision on this request."""
         return Decision(self.operation, outcome, by, rule, reason, asker=self.asker)
+
+    def allowed_ahead(self, question: ApprovalRequest) -> InquiryOutcome | None:
+        """The person's yes to exactly this, if they gave it before the call's turn came."""
+        answer = self.message.approval(self, question)
+        return answer and InquiryOutcome("answered", answer, 0.0)
+
+    def denied_ahead(self) -> Decision | None:
+        """The person's denial, if they made it before the call's turn came."""
+        if (denial := self.message.denial(self.call)) is None:
+            return None
+        question, answer = denial
+        verdict = self.decided("deny", "user", question.rule, question.why)
+        verdict = replace(verdict, comment=answer.comment, targets=question.targets)
+        return replace(verdict, scope=TOGETHER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +135,11 @@ class Explanation:
     rule: str
     judgements: tuple[Judgement, ...]
     grants: tuple[Grant, ...] = ()
+
+    @property
+    def asking(self) -> tuple[Judgement, ...]:
+        """The judgements that a question is about; all, where none of them asks."""
+        return tuple(j for j in self.judgements if j.outcome == "ask") or self.judgements
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -134,6 +159,35 @@ def unanswered(outcome: InquiryOutcome, verdict: Decision) -> Decision | None:
     if outcome.closed == "unattended":
         return replace(verdict, by="mode", rule="unattended")
     return replace(verdict, outcome="expired") if outcome.closed == "expired" else verdict
+
+
+def unallowed(answer: Approval, question: ApprovalRequest, verdict: Decision) -> Decision:
+    """The verdict on an answer that chooses nothing on offer: a denial, or what the person changed."""
+    if answer.choice == "amend" and question.draft is not None:
+        return replace(verdict, outcome="amended", amendment=answer.amended)
+    return verdict
+
+
+def question_of(
+    request: Request, explained: Explanation, policy: Policy, choices: tuple[ScopeChoice, ...]
+) -> ApprovalRequest:
+    """The question that a request comes to."""
+    return ApprovalRequest(
+        operation=request.operation,
+        summary=request.summary,
+        targets=tuple(j.target for j in explained.asking),
+        why=request.reason(explained.reason),
+        cwd="",
+        timed_scope=timed_words(next(c for c in choices if c.id == "timed"), request.accesses),
+        choices=choices,
+        preview=tuple(request.preview()),
+        asker=request.asker,
+        words=request.words,
+        remark=request.remark,
+        rule=explained.rule,
+        draft=request.draft(),
+        trace=policy.trace_words(request.accesses, request.operation),
+    )
 
 
 MOST = 8
@@ -198,14 +252,28 @@ class WaitingQuestions:
         """Ask what no other answer can make needless."""
         return await self._inquiries.ask(conversation, call, question.redacted(self._shield.redact))
 
-    async def ask_about(self, request: Request, question: ApprovalRequest) -> InquiryOutcome:
-        """Ask about a call; the outcome is ``withdrawn`` where that became needless meanwhile."""
-        waiting = request, question.redacted(self._shield.redact)
+    async def ask_about(
+        self,
+        request: Request,
+        question: ApprovalRequest,
+        foresee: Callable[[Request], ApprovalRequest | None],
+    ) -> InquiryOutcome:
+        """Ask about a call; the outcome is ``withdrawn`` where that became needless meanwhile. Later calls
+        of its message are announced with it, as ``foresee`` has them."""
+        message, redact = request.message, self._shield.redact
+        waiting = request, question.redacted(redact)
+        announcement = Announcement(
+            message.answered, lambda: message.announce(request.call, foresee, redact)
+        )
         self._open.append(waiting)
         try:
-            return await self._inquiries.ask(request.conversation, request.call, waiting[1])
+            outcome = await self._inquiries.ask(
+                request.conversation, request.call, waiting[1], announcement
+            )
         finally:
             self._open = [other for other in self._open if other is not waiting]
+        message.remember(outcome)
+        return outcome
 
     def withdraw(self, needless: Callable[[Request], bool]) -> None:
         """Withdraw the open questions about requests that no longer need one."""

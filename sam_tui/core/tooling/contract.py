@@ -14,6 +14,7 @@ from sam_tui.core.messages import Image
 from sam_tui.core.verdict import Decision
 
 if TYPE_CHECKING:
+    from sam_tui.core.authorization.message_calls import MessageCalls
     from sam_tui.core.inquiry import Draft
     from sam_tui.core.messages import ToolCall
 
@@ -211,6 +212,8 @@ class CallPlan:
     """Arguments that the operation does not have, in words."""
     proposed: str | None = None
     """What the model wanted written, where the person changed it."""
+    message: "MessageCalls[Any] | None" = None
+    """The calls that stand in one message with it."""
 
 
 def unread(call: "ToolCall") -> CallPlan:
@@ -230,6 +233,13 @@ def draft_of(plan: CallPlan, accesses: tuple[LocatedAccess, ...]) -> "Draft | No
     if operation is None or operation.draft is None:
         return None
     return operation.draft(plan.arguments, by_parameter(accesses))
+
+
+def preview_of(plan: CallPlan, accesses: tuple[LocatedAccess, ...]) -> Sequence[Diff]:
+    """The changes that the call would make, as far as they can be told before."""
+    if plan.operation is None or plan.operation.preview is None:
+        return ()
+    return plan.operation.preview(plan.arguments, by_parameter(accesses))
 
 
 def amended_plan(

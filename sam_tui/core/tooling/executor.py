@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from sam_tui.core.accesses import LocatedAccess, Read, by_parameter
 from sam_tui.core.authorization.guard import Guard, Request
+from sam_tui.core.authorization.message_calls import MessageCalls
 from sam_tui.core.authorization.outside_access import OutsideRun as CommandRun
 from sam_tui.core.authorization.request import ShownPreview
 from sam_tui.core.bus import Bus
 from sam_tui.core.clock import Clock
-from sam_tui.core.errors import InvalidArguments, SamError, ToolError
+from sam_tui.core.errors import SamError, ToolError
 from sam_tui.core.events import DecisionMade, ToolFinished, ToolProgressed, ToolStarted
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.messages import Image, ToolCall
@@ -24,21 +25,19 @@ from sam_tui.core.tooling.contract import (
     THEN,
     CallPlan,
     Gate,
-    Operation,
     Permit,
     Schedule,
-    Tool,
     ToolContext,
     ToolResult,
     amended_plan,
     draft_of,
     operation_key,
+    preview_of,
     rehearsable,
     with_change,
 )
 from sam_tui.core.tooling.contract import unread as unread
 from sam_tui.core.tooling.neutralization import mended, neutralise
-from sam_tui.core.tooling.offer import example_call
 from sam_tui.core.tooling.questions import HostQuestions, OutsideQuestions
 from sam_tui.core.tooling.redaction import MaskedStream, masked, masked_decision
 from sam_tui.core.tooling.registry import Registry
@@ -162,7 +161,7 @@ class Executor:
             fields = mended(parse_arguments(call.arguments), self._broken)
             operation = resolved.operation
             if operation is None:
-                operation = self._chosen(resolved.tool, fields)
+                operation = self.registry.chosen(resolved.tool, fields)
             if resolved.tool.local and not operation.sends:
                 fields = self.shield.unmask_data(fields)
             key, named = operation_key(resolved.tool, operation), True
@@ -212,10 +211,12 @@ class Executor:
         remark, waited = "", 0.0
         while True:
             request = self._request(plan, conversation, remark)
-            hooked = self._hooked(plan, request)
+            # No hook is asked about what the person has denied already.
+            hooked = None if request.denied_ahead() else self._hooked(plan, request)
             if hooked is not None and (text := await hooked.rewritten()):
                 call = replace(plan.call, name=plan.key, arguments=text)
-                plan = replace(self.plan(call, plan.gate), proposed=plan.proposed)
+                rewritten = self.plan(call, plan.gate)
+                plan = replace(rewritten, proposed=plan.proposed, message=plan.message)
                 request = self._request(plan, conversation, remark)
                 hooked.judge(request)
             decision = await self.decide(request, hooked)
@@ -236,24 +237,24 @@ class Executor:
         result = ToolResult(text, ok=False)
         return self._finish(plan, conversation, result, None, self._clock.monotonic())
 
+    def foresee(self, plan: CallPlan, conversation: ConversationId) -> Request | None:
+        """What a call would put to the guard now; None where it would not come to that."""
+        try:
+            self._require_open(plan, conversation)
+            return self._request(plan, conversation, "")
+        except SamError:
+            return None
+
     def _require_open(self, plan: CallPlan, conversation: ConversationId) -> None:
         gate = plan.gate or self.gates(conversation)
         if plan.named and (refusal := gate(plan.key)):
             raise ToolError(refusal)
 
-    def _chosen(self, tool: Tool, fields: Mapping[str, object]) -> Operation[Any]:
-        name = fields.get("operation")
-        if not isinstance(name, str) or not name:
-            names = ", ".join(operation.name for operation in tool.operations)
-            hint = f"One of: {names}. Example: {example_call(tool, tool.operations[0])}"
-            raise InvalidArguments(f"{tool.name} needs an `operation`.", hint=hint)
-        return self.registry.operation(tool, name)
-
     def _request(self, plan: CallPlan, conversation: ConversationId, remark: str) -> Request:
         if plan.operation is None or plan.arguments is None:
             raise plan.fault or ToolError("The call could not be read.")
         accesses = self._guard.locate(plan.operation.accesses(plan.arguments))
-        preview = ShownPreview(lambda: self._preview(plan, accesses))
+        preview = ShownPreview(lambda: preview_of(plan, accesses))
         return Request(
             conversation,
             plan.call.id,
@@ -267,6 +268,8 @@ class Executor:
             draft=lambda: draft_of(plan, accesses),
             require_unchanged=preview.require_unchanged,
             remark=remark,
+            arguments=plan.call.arguments,
+            message=plan.message or MessageCalls[Request](),
         )
 
     def _hooked(self, plan: CallPlan, request: Request) -> "HookedCall | None":
@@ -335,11 +338,6 @@ class Executor:
             ),
             ask_kept=questions.confirm_rehearsal if guard.rehearsed(decision, accesses) else None,
         )
-
-    def _preview(self, plan: CallPlan, accesses: tuple[LocatedAccess, ...]):
-        if plan.operation is None or plan.operation.preview is None:
-            return ()
-        return plan.operation.preview(plan.arguments, by_parameter(accesses))
 
     async def _hand(
         self, plan: CallPlan, conversation: ConversationId, permit: Permit

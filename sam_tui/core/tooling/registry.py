@@ -191,6 +191,15 @@ class Registry:
             f"{tool.name} has no operation {name!r}.", hint=f"It has: {', '.join(names)}.{guess}"
         )
 
+    def chosen(self, tool: Tool, fields: Mapping[str, object]) -> Operation[Any]:
+        """The operation that the arguments of a call name. Raises ``ToolError`` where they name none."""
+        name = fields.get("operation")
+        if not isinstance(name, str) or not name:
+            names = ", ".join(operation.name for operation in tool.operations)
+            hint = f"One of: {names}. Example: {example_call(tool, tool.operations[0])}"
+            raise InvalidArguments(f"{tool.name} needs an `operation`.", hint=hint)
+        return self.operation(tool, name)
+
     def _find(self, name: str) -> tuple[Offer, str]:
         """The offer that a name means, and the operation's name where it says that too."""
         head, _, tail = name.partition(".")

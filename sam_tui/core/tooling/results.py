@@ -73,8 +73,9 @@ def remarks(decisions: Iterable[Decision | None]) -> list[str]:
 
     It stands beside the results: in one, a tool's own text could pass for it.
     """
-    return [
+    sentences = (
         f"The person allowed {decision.operation} and said: {decision.comment}"
         for decision in decisions
         if decision is not None and decision.by == "user" and decision.allowed and decision.comment
-    ]
+    )
+    return list(dict.fromkeys(sentences))  # a list of calls is allowed with one comment

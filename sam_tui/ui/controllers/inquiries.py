@@ -118,7 +118,11 @@ class InquiryQueue:
     def _count(self) -> None:
         row = list(filter(self._here, self._row))
         if self._panel is not None and row:
-            self._panel.number_among(self._answered + 1, self._answered + len(row), alike(row))
+            # Of a call to come what was announced last counts.
+            coming = {(e.conversation, e.call): e for waiting in row for e in waiting.coming}
+            before = max(self._answered, row[0].before)
+            total = before + len(row) + len(coming)
+            self._panel.number_among(before + 1, total, alike([*row, *row[0].coming]))
 
     def _remind(self) -> None:
         self._timer = None

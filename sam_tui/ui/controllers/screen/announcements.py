@@ -12,7 +12,7 @@ from sam_tui.core.events import (
 )
 from sam_tui.core.inquiry import ApprovalRequest, Inquiry
 from sam_tui.ui.screens.chat import ChatScreen
-from sam_tui.ui.widgets.inquiries.card import buttons_of
+from sam_tui.ui.widgets.inquiries.card import WHOLE, buttons_of, coming_lines
 
 _ENDINGS = {"finished": "Done", "cancelled": "Cancelled", "limit": "Stopped", "failed": "Failed"}
 _MOST_LINES = 60
@@ -63,6 +63,8 @@ class Announcer:
         for target in request.targets:
             self._say(f"Target: {target}")
         self._say(f"Why: {request.why}")
+        for line in coming_lines(inquiry.coming, WHOLE).plain.splitlines()[1:]:
+            self._say(line)
         for diff in request.preview:
             lines = diff.unified.rstrip("\n").split("\n")
             more = [f"{len(lines) - _MOST_LINES} more lines; w reads all."]

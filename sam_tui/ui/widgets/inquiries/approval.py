@@ -18,6 +18,7 @@ from sam_tui.ui.widgets.inquiries.card import (
     alike_lines,
     approval_lines,
     buttons_of,
+    coming_lines,
     covered_lines,
     diffs_content,
     why_lines,
@@ -73,6 +74,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
     ) -> None:
         super().__init__(inquiry, patience, grabs=grabs)
         self._request = request
+        self._coming = inquiry.coming
         self._details = VerticalScroll(id="details", classes="scrolls", can_focus=False)
         self._lines = Static(markup=False)
         self._preview = Static(markup=False, id="preview")
@@ -212,7 +214,8 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
         elif choice == "once" and details.scroll_offset.y < details.max_scroll_y:
             self.border_subtitle = Content(_NOT_IN_VIEW)
         elif self.guard.hears():
-            for entry in self._listed:
+            # What is to come first: with the answer to what is asked it is announced no more.
+            for entry in reversed(self._listed):
                 self.post_message(InquiryAnswered(entry.id, Approval(choice, self._remark)))
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
@@ -293,7 +296,7 @@ class ApprovalPanel(InquiryPanel, can_focus=True):
             case "alike":
                 lines = alike_lines(self._listed, width)
             case _:
-                lines = approval_lines(request, width)
+                lines = approval_lines(request, width) + coming_lines(self._coming, width)
         self._lines.update(Content("\n").join([lines, remark]) if self._remark else lines)
         self._preview.display = bool(request.preview) and whole
         self._preview.update(diffs_content(request, width))

@@ -95,6 +95,32 @@ def _target_row(target: str, width: CardWidth) -> Content:
     return Content("\n").join([_row("target", first, width), *(_row("", t, width) for t in more)])
 
 
+def coming_lines(coming: Sequence[Inquiry], width: CardWidth) -> Content:
+    """What later calls of the message will ask: on one row, or where all is said whole on one each."""
+    short = [
+        (request.operation.rpartition(".")[2], _in_folder(target, request.cwd, width))
+        for request in (entry.request for entry in coming)
+        if isinstance(request, ApprovalRequest)
+        for target in request.targets
+    ]
+    calls = [f"{name} {visible_line(target)}" for name, target in short]
+    if not calls:
+        return Content("")
+    if width.whole:
+        rows = [_row("then", call, width) for call in calls]
+        return Content("\n").join([Content(""), *rows])
+    room = max(width.columns - _LABEL, _LEAST)
+    row = f"{len(coming)} more: {' · '.join(calls)}"
+    row = row if len(row) <= room else f"{row[: room - 1]}…"
+    return Content("\n") + _row("then", row, width)
+
+
+def _in_folder(target: str, folder: str, width: CardWidth) -> str:
+    """A target as it is called in the folder; whole where it lies elsewhere, and where all is."""
+    inside = f"{folder}/"
+    return target if width.whole or not folder else target.removeprefix(inside)
+
+
 def alike_lines(inquiries: Sequence[Inquiry], width: CardWidth) -> Content:
     """The calls that one answer covers, each with its changes."""
     requests = [e.request for e in inquiries if isinstance(e.request, ApprovalRequest)]
