@@ -170,6 +170,10 @@ class WorkflowRecords:
         """For each scope and project something that changes with its findings."""
         return self._reader.finding_marks()
 
+    def revision(self) -> object:
+        """What differs once anything was written, here or by another process; cheap to ask for."""
+        return self._reader.revision()
+
     def evidence(self, execution: str) -> Sequence[EvidenceRow]:
         """What the host saw, in order."""
         return self._reader.evidence(execution)
