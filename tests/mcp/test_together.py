@@ -118,12 +118,15 @@ async def test_the_store_is_asked_one_thing_a_look_and_nothing_while_nobody_subs
     bench.store.live.set_trace_callback(statements.append)
     subscriptions = Subscriptions(Library((), ()), bus)
     watch = StoreWatch(lambda: bench.workflows, bus)
-    watching = asyncio.create_task(watch.run(subscriptions))
+    running = watch.run(subscriptions)
+    watching = asyncio.get_running_loop().create_task(running, name="watch")
 
     async def looks(count: int) -> list[str]:
         """What is asked until that many looks were taken."""
         statements.clear()
-        while sum("data_version" in statement for statement in statements) < count:
+        for _ in range(10_000):
+            if sum("data_version" in statement for statement in statements) == count:
+                break
             await asyncio.sleep(0)
         return [statement for statement in statements if "data_version" not in statement]
 
@@ -133,7 +136,7 @@ async def test_the_store_is_asked_one_thing_a_look_and_nothing_while_nobody_subs
         assert statements == []
         subscriptions.occupied.set()
         assert len(await looks(4)) == 2  # what there is at the beginning: events, findings
-        assert await looks(10) == []
+        assert (await looks(10), len(statements)) == ([], 10)
         subscriptions.occupied.clear()
         for _ in range(5):
             await asyncio.sleep(0)

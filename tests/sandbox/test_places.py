@@ -247,14 +247,13 @@ async def test_ordinary_work_raises_no_question(run: Run, worked_on: Path, name:
 async def test_git_asks_once_for_each_file_that_another_branch_has_otherwise(
     run: Run, worked_on: Path
 ) -> None:
-    def commit(text: str) -> None:
+    def commit(text: str, *lines: str) -> None:
         for name in (".mcp.json", "CLAUDE.md"):
             (worked_on / name).write_text(text)
-        for words in ("add .mcp.json CLAUDE.md", "commit -qm x"):
+        for words in ("add .mcp.json CLAUDE.md", "commit -qm x", *lines):
             subprocess.run([found("git"), *words.split()], cwd=worked_on, check=True)
 
-    commit("{}\n")
-    subprocess.run([found("git"), "checkout", "-qb", "topic"], cwd=worked_on, check=True)
+    commit("{}\n", "checkout -qb topic")
     commit('{"mcpServers": {}}\n')
     person = Person(says=True)
     result = await run("git checkout -q -", ask=person)
