@@ -33,7 +33,7 @@ from sam_tui.mcp_server.library import Library
 INTERVAL: Final = 0.5
 """Seconds between two looks. SQLite tells no other process of a change, so it has to be asked."""
 _BATCH = 1000
-Marks = Mapping[tuple[str, str], tuple[int, float]]
+Findings = Mapping[tuple[str, str], tuple[int, float]]
 """What changes with the findings of a scope and project."""
 
 
@@ -53,15 +53,15 @@ class StoreWatch:
     async def _watch(self, records: WorkflowRecords, occupied: asyncio.Event) -> None:
         subscription = self._bus.subscribe()
         try:
-            revision = records.revision()
-            seen, marks = records.last_event(), records.finding_marks()
+            marks = records.marks()
+            seen = marks.last_event
             while occupied.is_set():
                 await asyncio.sleep(INTERVAL)
                 mine = {e.seq for e in subscription.drain() if isinstance(e, WorkflowMoved)}
-                before, revision = revision, records.revision()
-                if revision != before:
+                before, marks = marks, records.marks(marks)
+                if marks is not before:
                     seen = self._look(records, seen, mine)
-                    marks = self._look_at_findings(records, marks)
+                    self._compare(before.findings, marks.findings)
         finally:
             subscription.close()
 
@@ -76,13 +76,11 @@ class StoreWatch:
             seen = rows[-1].seq
         return seen
 
-    def _look_at_findings(self, records: WorkflowRecords, before: Marks) -> Marks:
-        """Findings need no execution, whose events would tell of them."""
-        marks = records.finding_marks()
-        for scope, project in before.keys() | marks.keys():
-            if before.get((scope, project)) != marks.get((scope, project)):
+    def _compare(self, before: Findings, now: Findings) -> None:
+        """Publish changed findings: they need no execution, whose events would tell of them."""
+        for scope, project in before.keys() | now.keys():
+            if before.get((scope, project)) != now.get((scope, project)):
                 self._bus.publish(WorkflowMoved(ConversationId(""), "", scope, project, 0))
-        return marks
 
 
 MOST: Final = 1000

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
@@ -42,6 +43,15 @@ SERVICE_CHOSEN = "service_chosen"
 """The event of a task whose AI service was chosen."""
 MOST_READ = 200_000
 """Code points of an artifact in one piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreMarks:
+    """What changes with the store: its revision, the newest event, and findings by scope and project."""
+
+    revision: object
+    last_event: int
+    findings: Mapping[tuple[str, str], tuple[int, float]]
 
 
 class WorkflowRecords:
@@ -170,9 +180,12 @@ class WorkflowRecords:
         """For each scope and project something that changes with its findings."""
         return self._reader.finding_marks()
 
-    def revision(self) -> object:
-        """What differs once anything was written, here or by another process; cheap to ask for."""
-        return self._reader.revision()
+    def marks(self, before: StoreMarks | None = None) -> StoreMarks:
+        """The marks now: ``before`` itself, for one statement, where nothing was written since then."""
+        revision = self._reader.revision()
+        if before is not None and revision == before.revision:
+            return before
+        return StoreMarks(revision, self.last_event(), self._reader.finding_marks())
 
     def evidence(self, execution: str) -> Sequence[EvidenceRow]:
         """What the host saw, in order."""
