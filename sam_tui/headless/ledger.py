@@ -69,6 +69,9 @@ class CallLedger:
         self.finished: TurnFinished | None = None
         self.unattended = 0
         self.turns = 0
+        """Model calls."""
+        self._earlier = 0
+        """Those of turns before: where an answer is asked for again, or a goal is pursued."""
         self.usage = Usage()
         self.last_text = ""
         self.files_changed: list[str] = []
@@ -83,7 +86,7 @@ class CallLedger:
         """Count the next turn of the same conversation from nothing."""
         self.started = monotonic()
         self.finished, self._asked_at = None, None
-        self.unattended = self.turns = 0
+        self.unattended = self.turns = self._earlier = 0
         self.usage, self._api_seconds = Usage(), 0.0
         self.last_text = ""
         self.files_changed, self.denials = [], []
@@ -131,7 +134,7 @@ class CallLedger:
         """What is the conversation's own."""
         match event:
             case RequestSent(step=step):
-                self.turns = step
+                self.turns = self._earlier + step
                 self._asked_at = monotonic()
             case ModelRetried():
                 self._stop_asking()
@@ -142,6 +145,7 @@ class CallLedger:
                 self.todos = items
             case TurnFinished():
                 self._stop_asking()
+                self._earlier = self.turns
                 self.finished = event
             case _:
                 pass

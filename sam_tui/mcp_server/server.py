@@ -58,9 +58,7 @@ async def opened(runtime: Runtime, calls: Calls, service: Service) -> AsyncGener
         from sam_tui.mcp_server.subscriptions import StoreWatch
 
         watch = StoreWatch(runtime.workflows.workflows, runtime.bus)
-        watches.append(
-            loop.create_task(watch.run(subscriptions.has_subscribers), name="mcp-store-watch")
-        )
+        watches.append(loop.create_task(watch.run(subscriptions), name="mcp-store-watch"))
     try:
         yield SamServer(offer, calls, Clients(service.conversation), subscriptions)
     finally:

@@ -25,6 +25,7 @@ from sam_tui.core.events import (
 )
 from sam_tui.core.ids import ConversationId
 from sam_tui.core.ports.workflows import EventQuery
+from sam_tui.core.workflow.records import WorkflowRecords
 from sam_tui.core.workflow.service import Workflows
 from sam_tui.mcp_server.clients import Client, Context, is_modern
 from sam_tui.mcp_server.library import Library
@@ -32,6 +33,8 @@ from sam_tui.mcp_server.library import Library
 INTERVAL: Final = 0.5
 """Seconds between two looks. SQLite tells no other process of a change, so it has to be asked."""
 _BATCH = 1000
+Findings = Mapping[tuple[str, str], tuple[int, float]]
+"""What changes with the findings of a scope and project."""
 
 
 class StoreWatch:
@@ -40,43 +43,44 @@ class StoreWatch:
     def __init__(self, workflows: Callable[[], Workflows], bus: Bus) -> None:
         self._workflows = workflows
         self._bus = bus
-        self._seen = 0
-        self._marks: Mapping[tuple[str, str], object] = {}
 
-    async def run(self, needed: Callable[[], bool]) -> None:
-        """Watch the store while there are subscribers, until cancelled."""
+    async def run(self, subscriptions: "Subscriptions") -> None:
+        """Watch the store while there are subscribers, until cancelled. Without any nothing is asked."""
+        while True:
+            await subscriptions.occupied.wait()
+            await self._watch(self._workflows().records, subscriptions.occupied)
+
+    async def _watch(self, records: WorkflowRecords, occupied: asyncio.Event) -> None:
         subscription = self._bus.subscribe()
         try:
-            self._seen, self._marks = self._workflows().records.last_event(), self._findings()
-            while True:
+            marks = records.marks()
+            seen = marks.last_event
+            while occupied.is_set():
                 await asyncio.sleep(INTERVAL)
                 mine = {e.seq for e in subscription.drain() if isinstance(e, WorkflowMoved)}
-                if needed():
-                    self._look(mine)
-                    self._look_at_findings()
-                else:
-                    self._seen = max(self._workflows().records.last_event(), self._seen)
-                    self._marks = self._findings()
+                before, marks = marks, records.marks(marks)
+                if marks is not before:
+                    seen = self._look(records, seen, mine)
+                    self._compare(before.findings, marks.findings)
         finally:
             subscription.close()
 
-    def _look(self, mine: set[int]) -> None:
-        rows = self._workflows().records.reader.events(EventQuery(after=self._seen, limit=_BATCH))
-        for row in rows:
-            self._seen = row.seq
-            if row.seq not in mine:
-                nobody = ConversationId("")
-                self._bus.publish(WorkflowMoved(nobody, row.execution, row.type, row.step, row.seq))
+    def _look(self, records: WorkflowRecords, seen: int, mine: set[int]) -> int:
+        """Publish the events after a number; the number of the last one."""
+        nobody = ConversationId("")
+        while rows := records.reader.events(EventQuery(after=seen, limit=_BATCH)):
+            for row in rows:
+                if row.seq not in mine:
+                    moved = WorkflowMoved(nobody, row.execution, row.type, row.step, row.seq)
+                    self._bus.publish(moved)
+            seen = rows[-1].seq
+        return seen
 
-    def _look_at_findings(self) -> None:
-        """Findings need no execution, whose events would tell of them."""
-        before, self._marks = self._marks, self._findings()
-        for scope, project in before.keys() | self._marks.keys():
-            if before.get((scope, project)) != self._marks.get((scope, project)):
+    def _compare(self, before: Findings, now: Findings) -> None:
+        """Publish changed findings: they need no execution, whose events would tell of them."""
+        for scope, project in before.keys() | now.keys():
+            if before.get((scope, project)) != now.get((scope, project)):
                 self._bus.publish(WorkflowMoved(ConversationId(""), "", scope, project, 0))
-
-    def _findings(self) -> Mapping[tuple[str, str], object]:
-        return self._workflows().records.reader.finding_marks()
 
 
 MOST: Final = 1000
@@ -106,6 +110,8 @@ class Subscriptions:
         self._listen = ListenHandler(self._stream, max_subscriptions=_CLIENTS)
         self._subscribers: dict[object, Subscriber] = {}
         self._listed: dict[str, tuple[str, ...]] = {}
+        self.occupied = asyncio.Event()
+        """Set while anybody would hear of a change."""
 
     def meet(self, context: Context, client: Client) -> None:
         """A client read the list of resources: from now on it is told when the list changes."""
@@ -131,16 +137,13 @@ class Subscriptions:
         """Serve a listening stream until the client ends it."""
         key = object()
         subscriber = self._subscribers[key] = Subscriber(client, None)
+        self.occupied.set()
         subscriber.uris.update(params.notifications.resource_subscriptions or ())
         self._listed.setdefault(client.key, self._names(client))
         try:
             return await self._listen(context, params)
         finally:
-            del self._subscribers[key]
-
-    def has_subscribers(self) -> bool:
-        """Whether anybody would hear of a change."""
-        return bool(self._subscribers)
+            self._drop(key)
 
     async def run(self) -> None:
         """Notify subscribers of changes until cancelled."""
@@ -161,7 +164,7 @@ class Subscriptions:
             if subscriber.session is None:
                 streamed.update(dict.fromkeys(news))
             elif not await _told(subscriber.session, news):
-                self._subscribers.pop(subscriber.client.key, None)
+                self._drop(subscriber.client.key)
         for event in streamed:
             await self._stream.publish(event)
 
@@ -195,9 +198,15 @@ class Subscriptions:
         subscriber = self._subscribers.get(client.key)
         if subscriber is None:
             subscriber = self._subscribers[client.key] = Subscriber(client, context.session)
+            self.occupied.set()
             if len(self._subscribers) > _CLIENTS:
                 self._subscribers.pop(next(iter(self._subscribers)))
         return subscriber
+
+    def _drop(self, key: object) -> None:
+        self._subscribers.pop(key, None)
+        if not self._subscribers:
+            self.occupied.clear()
 
 
 async def _told(session: ServerSession, news: Sequence[ServerEvent]) -> bool:

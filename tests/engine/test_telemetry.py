@@ -105,6 +105,12 @@ async def test_turns_calls_and_decisions_reach_the_collector_and_no_words_do(
     assert points["sam_tui.calls", "file_operations.read_file", True]["asInt"] == "1"
     assert points["sam_tui.decisions", "deny", "mode"]["asInt"] == "1"
     assert points["sam_tui.turns", "finished"]["asInt"] == "1"
+    page = (Path(__file__).parents[2] / "docs/telemetry.md").read_text(encoding="utf-8")
+    attributes = [entry["key"] for span in spans for entry in span["attributes"]]
+    attributes += [key for decision in decisions for key in decision]
+    resource = traces["resourceSpans"][0]["resource"]["attributes"]
+    names = {*attributes, *values(resource), *(entry["name"] for entry in sums)}
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
 
 
 @pytest.mark.requirement("telemetry:export")

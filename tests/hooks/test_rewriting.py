@@ -67,6 +67,27 @@ async def test_the_guard_judges_what_hooks_make_of_a_call(place: Place) -> None:
 
 
 @pytest.mark.requirement("hooks:rewrite")
+async def test_a_hook_cannot_make_another_operation_of_a_call(place: Place) -> None:
+    """Of another operation the hooks that are about it were not asked."""
+    cases: list[tuple[object, str]] = [
+        ("create_file", "file_operations.create_file in place"),
+        (7, "file_operations.7 in place"),
+        ("read_file", ""),
+    ]
+    (place.workspace / "a.txt").write_text("a", encoding="utf-8")
+    (place.workspace / "b.txt").write_text("b", encoding="utf-8")
+    for operation, refusal in cases:
+        place.user_file.unlink(missing_ok=True)
+        place.user(wants("allow", operation=operation, filePath="b.txt", content="x"))
+        ran = await one_call(place.build(), "read_file", filePath="a.txt")
+        (result,) = ran.results
+        assert (place.workspace / "b.txt").read_text(encoding="utf-8") == "b"
+        assert result.ok is not bool(refusal) and refusal in result.text, result
+        assert result.text.startswith("b.txt") is not bool(refusal)
+        assert not refusal or [d.by for d in ran.decisions] == ["hook"]
+
+
+@pytest.mark.requirement("hooks:rewrite")
 async def test_that_the_person_changed_a_proposal_is_told_though_a_hook_changes_it_anew(
     place: Place,
 ) -> None:

@@ -4,14 +4,19 @@ import asyncio
 import json
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated
 from mcp.types import EmptyResult, SubscribeRequest, SubscribeRequestParams
 
+from sam_tui.core.bus import Bus
+from sam_tui.mcp_server.library import Library
+from sam_tui.mcp_server.subscriptions import StoreWatch, Subscriptions
 from tests.mcp.conftest import SECONDS, Person, Place, replies
 from tests.mcp.midex_kit import AGREED, TWO_STEPS, WORKFLOW, advance, call, define, read, start
+from tests.workflow.bench import Bench
 
 
 async def run(place: Place, *arguments: str) -> tuple[int, str]:
@@ -101,6 +106,48 @@ async def test_the_list_of_resources_changes_with_the_executions(place: Place) -
             assert event == ResourcesListChanged()
             after = {r.uri for r in (await client.list_resources()).resources}
     assert f"{WORKFLOW}/current_step/exec_1" in after - before
+
+
+@pytest.mark.requirement("mcp:subscriptions")
+async def test_the_store_is_asked_one_thing_a_look_and_nothing_while_nobody_subscribes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sam_tui.mcp_server.subscriptions.INTERVAL", 0)
+    bench, bus = Bench(tmp_path), Bus()
+    statements: list[str] = []
+    bench.store.live.set_trace_callback(statements.append)
+    subscriptions = Subscriptions(Library((), ()), bus)
+    watch = StoreWatch(lambda: bench.workflows, bus)
+    running = watch.run(subscriptions)
+    watching = asyncio.get_running_loop().create_task(running, name="watch")
+
+    async def looks(count: int) -> list[str]:
+        """What is asked until that many looks were taken."""
+        statements.clear()
+        for _ in range(10_000):
+            if sum("data_version" in statement for statement in statements) == count:
+                break
+            await asyncio.sleep(0)
+        return [statement for statement in statements if "data_version" not in statement]
+
+    try:
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert statements == []
+        subscriptions.occupied.set()
+        assert len(await looks(4)) == 2  # what there is at the beginning: events, findings
+        assert (await looks(10), len(statements)) == ([], 10)
+        subscriptions.occupied.clear()
+        for _ in range(5):
+            await asyncio.sleep(0)
+        statements.clear()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert statements == []
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+        bench.close()
 
 
 @pytest.mark.requirement("mcp:two-clients")

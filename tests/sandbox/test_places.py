@@ -244,19 +244,38 @@ async def test_ordinary_work_raises_no_question(run: Run, worked_on: Path, name:
 
 
 @pytest.mark.requirement("sandbox:places-quiet")
+async def test_git_asks_once_for_each_file_that_another_branch_has_otherwise(
+    run: Run, worked_on: Path
+) -> None:
+    def commit(text: str, *lines: str) -> None:
+        for name in (".mcp.json", "CLAUDE.md"):
+            (worked_on / name).write_text(text)
+        for words in ("add .mcp.json CLAUDE.md", "commit -qm x", *lines):
+            subprocess.run([found("git"), *words.split()], cwd=worked_on, check=True)
+
+    commit("{}\n", "checkout -qb topic")
+    commit('{"mcpServers": {}}\n')
+    person = Person(says=True)
+    result = await run("git checkout -q -", ask=person)
+    asked = [(access.kind, os.path.basename(access.path)) for access in person.asked]
+    assert asked == [("write", ".mcp.json"), ("write", "CLAUDE.md")], result.output
+    assert (worked_on / ".mcp.json").read_text() == "{}\n"
+
+
+@pytest.mark.requirement("sandbox:places-quiet")
 async def test_what_forbids_something_is_removed_unasked_only_where_a_command_copied_it_from_above(
     run: Run, worked_on: Path
 ) -> None:
     for folder in (worked_on, worked_on / "mine"):
         folder.mkdir(exist_ok=True)
-        (folder / ".mcp.json").write_text("{}\n")
+        (folder / "crush.json").write_text("{}\n")
     person = Person()
     result = await run(
-        "mkdir w; cp .mcp.json w; rm w/.mcp.json; cp .mcp.json w; rm -r w; rm mine/.mcp.json",
+        "mkdir w; cp crush.json w; rm w/crush.json; cp crush.json w; rm -r w; rm mine/crush.json",
         ask=person,
     )
-    assert [access.path for access in person.asked] == [str(worked_on / "mine/.mcp.json")]
-    assert (worked_on / "mine/.mcp.json").exists() and not (worked_on / "w").exists(), result
+    assert [access.path for access in person.asked] == [str(worked_on / "mine/crush.json")]
+    assert (worked_on / "mine/crush.json").exists() and not (worked_on / "w").exists(), result
 
 
 @pytest.mark.requirement("sandbox:places")

@@ -80,7 +80,7 @@ async def test_a_login_is_made_by_the_person_kept_privately_refreshed_and_forgot
     house.user(web={"url": site.url})
     async with house.open() as sam:
         assert await tools(sam) == []
-        assert "sam-tui mcp login" in sam.reports["web"].error
+        assert "sam-tui mcp login web, or" in sam.reports["web"].error
     assert (site.registered, kept(house)) == ([], [])
 
     quickly = {"MCP_TIMEOUT": "1"}  # for the server, and not for the person on its page
@@ -153,6 +153,7 @@ async def test_a_login_lies_in_the_keyring_of_the_system_where_there_is_one(
         async with house.open() as sam:
             assert await tools(sam) == []
             assert "the keyring that keeps it is locked" in sam.reports["web"].error
+            assert "log in anew: sam-tui mcp login web, or" in sam.reports["web"].error
         locked.setitem(sys.modules, "keyring", None)
         async with house.open() as sam:
             assert await tools(sam) == []
@@ -211,7 +212,7 @@ async def test_a_login_is_of_one_name_in_one_file_and_goes_to_no_other_resource(
     async with house.open() as sam:
         sam.runtime.trust.trust()
         assert await tools(sam) == []
-        assert "sam-tui mcp login" in sam.reports["web"].error
+        assert "sam-tui mcp login web, or" in sam.reports["web"].error
 
     site.resource = "https://elsewhere.example/mcp"
     house.user(other={"url": site.url})

@@ -16,7 +16,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from sam_tui.adapters.mcp_client.connection_context import Logins
-from sam_tui.adapters.mcp_client.login import LOGIN, authorized, stored
+from sam_tui.adapters.mcp_client.login import authorized, login_words, stored
 from sam_tui.adapters.mcp_client.settings import ServerSettings
 from sam_tui.core.authorization.network.hosts import address_of
 from sam_tui.core.errors import ToolError
@@ -38,7 +38,8 @@ _MOST_PAGES = 3
 class CheckedTransport(httpx2.AsyncBaseTransport):
     """Connects each request, redirects included, to the address that the URL guard resolved."""
 
-    def __init__(self, url_guard: UrlGuard, inner: httpx2.AsyncBaseTransport) -> None:
+    def __init__(self, server: str, url_guard: UrlGuard, inner: httpx2.AsyncBaseTransport) -> None:
+        self._server = server
         self.url_guard = url_guard
         self._inner = inner
         self.fault = ""
@@ -92,7 +93,7 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
             await response.aclose()
             self.fault = "It answers in an encoding that was not asked for."
             raise httpx2.RemoteProtocolError(self.fault, request=request)
-        self.fault = "" if response.is_success else _said(response)
+        self.fault = "" if response.is_success else _said(response, self._server)
         kind = response.headers.get("content-type", "")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         events = kind.startswith("text/event-stream") and _WHOLE_ANSWER not in request.extensions
@@ -100,8 +101,9 @@ class CheckedTransport(httpx2.AsyncBaseTransport):
         return response
 
 
-def _said(response: httpx2.Response) -> str:
-    hint = {401: f" It wants a login: {LOGIN}, or set its headers.", 403: " It refuses this login."}
+def _said(response: httpx2.Response, server: str) -> str:
+    login = f" It wants a login: {login_words(server)}, or set its headers."
+    hint = {401: login, 403: " It refuses this login."}
     words = f"It answered {response.status_code} {response.reason_phrase}.".replace(" .", ".")
     return words + hint.get(response.status_code, "")
 

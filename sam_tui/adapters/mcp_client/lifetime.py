@@ -296,7 +296,9 @@ class Life:
         if self._program is None:
             # Its certificates take a while to load.
             inner = await asyncio.to_thread(httpx2.AsyncHTTPTransport, trust_env=False)
-            self._transport = CheckedTransport(self._around.url_guard(settings), inner)
+            self._transport = CheckedTransport(
+                settings.name, self._around.url_guard(settings), inner
+            )
             return http_streams(settings, self._transport, self._around.logins)
         return piped_streams(self._program, self._silent)
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -35,7 +35,6 @@ from sam_tui.adapters.mcp_client.connection_context import Logins, LoginTexts
 from sam_tui.adapters.mcp_client.settings import OAuthSettings, ServerSettings
 from sam_tui.core.local_files.cache import signature_of
 
-LOGIN = "sam-tui mcp login NAME, or /mcp in the workbench"
 PATH = "/callback"
 MOST_BYTES = 200_000
 LOGIN_SECONDS = 300.0
@@ -58,12 +57,17 @@ class StoredLogin(BaseModel):
     refusal: str = Field(default="", exclude=True)
 
 
+def login_words(server: str) -> str:
+    """How the person logs in at a server."""
+    return f"sam-tui mcp login {server}, or /mcp in the workbench"
+
+
 async def stored(path: str, texts: LoginTexts) -> StoredLogin:
     """The login in a file, empty if the file is missing or unreadable."""
     try:
         text = await asyncio.to_thread(texts.read, path, MOST_BYTES)  # a keyring may be locked
     except PermissionError as error:
-        return StoredLogin(refusal=f"Its login cannot be read: {error}. Unlock it, or: {LOGIN}")
+        return StoredLogin(refusal=f"Its login cannot be read: {error}")
     try:
         return StoredLogin.model_validate_json(text)
     except ValidationError:
@@ -74,6 +78,7 @@ class LoginFile:
     """The SDK's ``TokenStorage`` for one server: writes each change at once, reads by ``reread``."""
 
     def __init__(self, settings: ServerSettings, logins: Logins) -> None:
+        self._server = settings.name
         self._path = logins.path(settings)
         self._folder = logins.folder
         self._learn, self._texts = logins.learn, logins.texts
@@ -101,7 +106,12 @@ class LoginFile:
     def require_readable(self) -> None:
         """Raises ``OAuthFlowError`` with the reason if a stored login cannot be read now."""
         if self.login.refusal:
-            raise OAuthFlowError(self.login.refusal)
+            how = f"Unlock it, or log in anew: {login_words(self._server)}"
+            raise OAuthFlowError(f"{self.login.refusal}. {how}")
+
+    async def demand_login(self, *_: str) -> NoReturn:
+        """Raises ``OAuthFlowError`` that says how to log in: nobody is asked amid other work."""
+        raise OAuthFlowError(f"It wants a new login: {login_words(self._server)}")
 
     def lock(self) -> int:
         """Wait for the lock on refreshing this login; closing the returned descriptor releases it."""
@@ -165,7 +175,7 @@ class SharedLogin(OAuthClientProvider):
     valid only once; the others read the new tokens."""
 
     def __init__(self, url: str, metadata: OAuthClientMetadata, file: LoginFile) -> None:
-        super().__init__(url, metadata, file, _nobody, _nobody_answers)
+        super().__init__(url, metadata, file, file.demand_login, file.demand_login)
         self._file = file
 
     async def async_auth_flow(
@@ -293,14 +303,6 @@ async def authorized(
     else:
         file.require_readable()
         yield None
-
-
-async def _nobody(url: str) -> None:
-    raise OAuthFlowError(f"It wants a new login: {LOGIN}")
-
-
-async def _nobody_answers() -> AuthorizationCodeResult:
-    raise OAuthFlowError(f"It wants a new login: {LOGIN}")
 
 
 def _by_itself(settings: ServerSettings, file: LoginFile) -> OAuthClientProvider:

@@ -221,6 +221,10 @@ class SqliteReader:
         sql = "SELECT scope, project, count(*), max(updated_at) FROM findings GROUP BY 1, 2"
         return {(row[0], row[1]): (row[2], row[3]) for row in self._run(sql)}
 
+    def revision(self) -> tuple[int, int]:
+        """The number of changes by this connection, and the version that others made."""
+        return self._connect().total_changes, self._run("PRAGMA data_version").fetchone()[0]
+
     def events(self, query: EventQuery) -> Sequence[EventRow]:
         """Events by their sequence."""
         where, values = ["seq > ?"], list[Any]([query.after])

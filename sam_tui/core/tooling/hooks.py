@@ -267,6 +267,13 @@ def _about_one_input(
     return [a if a in rewriting or a.word != "allow" else replace(a, word="") for a in answers]
 
 
+def _other_operation(operation: str, updated: Mapping[str, object]) -> str:
+    """Another operation that an input names, which neither hooks nor tools were asked about; or nothing."""
+    tool, _, name = operation.partition(".")
+    other = updated.get("operation", name)
+    return f"{tool}.{gist(str(other), _RULE)}" if name and other != name else ""
+
+
 def _strictness(answer: HookAnswer) -> int:
     """The lower, the stricter; of equals the first counts."""
     return ("deny", "ask", "allow").index(answer.word)
@@ -298,6 +305,10 @@ class HookedCall:
         self.verdict = verdict = await self._ask("PreToolUse", {})
         updated = verdict.updated
         if updated is None or updated == self.arguments or verdict.word == "deny" or verdict.halt:
+            return ""
+        if other := _other_operation(request.operation, updated):
+            reason = f"it wants {other} in place of this call; a hook changes the input alone"
+            self.verdict = replace(verdict, word="deny", rule=verdict.whose, reason=reason)
             return ""
         self.arguments = updated
         text = json.dumps(updated, ensure_ascii=False)

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sam_tui.core.ports.workflows import (
     ArtifactRow,
@@ -39,6 +40,15 @@ SERVICE_CHOSEN = "service_chosen"
 """The event of a task whose AI service was chosen."""
 MOST_READ = 200_000
 """Code points of an artifact in one piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreMarks:
+    """What changes with the store: its revision, the newest event, and findings by scope and project."""
+
+    revision: object
+    last_event: int
+    findings: Mapping[tuple[str, str], tuple[int, float]]
 
 
 class WorkflowRecords:
@@ -154,6 +164,13 @@ class WorkflowRecords:
         """The number of the newest event of all; it grows with every change. 0 before the first."""
         newest = self.reader.events(EventQuery(limit=1, newest=True))
         return newest[0].seq if newest else 0
+
+    def marks(self, before: StoreMarks | None = None) -> StoreMarks:
+        """The marks now: ``before`` itself, for one statement, where nothing was written since then."""
+        revision = self.reader.revision()
+        if before is not None and revision == before.revision:
+            return before
+        return StoreMarks(revision, self.last_event(), self.reader.finding_marks())
 
     def open_evidence(self, execution: str, step: str) -> Sequence[EvidenceRow]:
         """What the host saw in the open attempt at a step; nothing where none is open."""

@@ -35,6 +35,7 @@ class Place:
 _OWN = Place("decides what this program runs and allows", removal=True)
 _AGENT = Place("instructs agents or names what they start")
 _AGENT_SETTINGS = Place("decides what an agent runs and allows", removal=True)
+_AGENT_SERVERS = Place("names servers that an agent starts")
 _EDITOR = Place("has an editor start programs")
 _SHELL = Place("is run by a shell")
 TOOLS = Place("decides which programs a shell starts, or has it run some")
@@ -118,7 +119,8 @@ FOLDERS: dict[str, Place] = {
 }  # fmt: skip
 """Folders by name: everything below is such a place."""
 FILES: dict[str, Place] = {
-    **dict.fromkeys((".mcp.json", "opencode.json", "opencode.jsonc", ".aider.conf.yml", "crush.json",
+    ".mcp.json": _AGENT_SERVERS,
+    **dict.fromkeys(("opencode.json", "opencode.jsonc", ".aider.conf.yml", "crush.json",
                      ".crush.json", "codebuff.json", "gptme.toml", ".aider.model.settings.yml",
                      ".aider.model.metadata.json", "firebender.json", "forge.yaml", ".forge.toml",
                      "conductor.json", ".emdash.json"), _AGENT_SETTINGS),
