@@ -13,6 +13,8 @@ from typing import Literal
 from textual.app import App, SuspendNotSupported
 
 Reader = Literal["pager", "editor"]
+ANSWERED = 1.0
+"""Seconds in which a terminal, or tmux, says what it is."""
 _FALLBACKS: dict[Reader, tuple[str, ...]] = {
     "pager": ("less", "more"),
     "editor": ("vim", "vi", "nano"),
@@ -66,6 +68,21 @@ async def started(words: Sequence[str], *, answers: bool) -> asyncio.subprocess.
         env={n: v for n, v in os.environ.items() if not looks_secret(n, v)},
         start_new_session=True,
     )
+
+
+async def printed(*words: str) -> str:
+    """What a program prints within a moment; nothing where it does not."""
+    try:
+        program = await started(words, answers=True)
+    except OSError:
+        return ""
+    try:
+        output, _ = await asyncio.wait_for(program.communicate(), ANSWERED)
+    except TimeoutError:
+        program.kill()
+        await program.wait()
+        return ""
+    return output.decode(errors="replace")
 
 
 async def read(app: App[None], reader: Reader, text: str) -> str:
