@@ -54,8 +54,8 @@ def channel_behind_tmux(answer: str, environ: Mapping[str, str]) -> Channel:
 
     The variables are those of the terminal that tmux began in: they count where it tells nothing known.
     """
-    known: list[Channel] = [_BY_NAME[name] for name in _NAME.findall(answer) if name in _BY_NAME]
-    return known[0] if known else channel_of(environ)
+    channels: list[Channel] = [_BY_NAME[name] for name in _NAME.findall(answer) if name in _BY_NAME]
+    return channels[0] if channels else channel_of(environ)
 
 
 def notification_sequences(channel: Channel, title: str, body: str) -> list[str]:
