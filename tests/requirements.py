@@ -1183,7 +1183,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ui:cost": Requirement("Tokens and money are shown; an unknown price is a dash, never a zero.", "peers 2.2 #19"),
     "ui:decisions": Requirement("What the person decided and what was refused stands in the transcript, in words.", "architecture 4"),
     "ui:deny-comment": Requirement("A denial can carry a comment, which the model reads.", "peers 4.2"),
-    "ui:drafts": Requirement("What was written and not sent waits in its conversation, across switching and restarts.", "issue 17.3"),
+    "ui:drafts": Requirement("What was written and not sent waits in its conversation, across switching, restarts and kills.", "issue 17.3"),
     "ui:early-prompt": Requirement("What is typed before the runtime is ready is kept and sent as soon as it is.", "architecture 9"),
     "ui:editor": Requirement("A key opens the prompt in the person's own editor and brings back what was saved; an editor that fails changes nothing.", "peers 1 B"),
     "ui:errors": Requirement("A failed turn says what happened and what to do next, and the conversation goes on.", "issue 2.3"),

@@ -262,6 +262,7 @@ class SamApp(App[None], inherit_bindings=False):
 
     async def _hand_on(self, event: events.Key | events.Paste) -> None:
         """Give a key that waits for none to whom it is meant for."""
+        self.app_focus = True  # who types is here: the keys go where they went before
         if self._led(event):
             return
         if isinstance(event, events.Paste) and isinstance(self.focused, Input):

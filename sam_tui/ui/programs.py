@@ -13,6 +13,8 @@ from typing import Literal
 from textual.app import App, SuspendNotSupported
 
 Reader = Literal["pager", "editor"]
+ANSWERED = 1.0
+"""Seconds in which a terminal, or tmux, says what it is."""
 _FALLBACKS: dict[Reader, tuple[str, ...]] = {
     "pager": ("less", "more"),
     "editor": ("vim", "vi", "nano"),
@@ -34,6 +36,10 @@ _TAKE_A_LINE = frozenset([
     "view",
 ])
 """Editors that take ``+LINE`` before a file."""
+_TAKE_A_COLON = frozenset(["hx", "helix", "zed", "subl"])
+"""Editors that take ``FILE:LINE``."""
+_GO_TO = frozenset(["code", "code-insiders", "codium", "cursor", "windsurf"])
+"""Editors that take ``--goto FILE:LINE``."""
 _VARIABLES: dict[Reader, tuple[str, ...]] = {"pager": ("PAGER",), "editor": ("VISUAL", "EDITOR")}
 
 
@@ -62,6 +68,21 @@ async def started(words: Sequence[str], *, answers: bool) -> asyncio.subprocess.
         env={n: v for n, v in os.environ.items() if not looks_secret(n, v)},
         start_new_session=True,
     )
+
+
+async def printed(*words: str) -> str:
+    """What a program prints within a moment; nothing where it does not."""
+    try:
+        program = await started(words, answers=True)
+    except OSError:
+        return ""
+    try:
+        output, _ = await asyncio.wait_for(program.communicate(), ANSWERED)
+    except TimeoutError:
+        program.kill()
+        await program.wait()
+        return ""
+    return output.decode(errors="replace")
 
 
 async def read(app: App[None], reader: Reader, text: str) -> str:
@@ -107,21 +128,28 @@ async def _lend(app: App[None], reader: Reader, text: str) -> tuple[str, str]:
 async def open_file(app: App[None], path: str, line: int) -> str:
     """Open a file, by its whole path, at a line in the editor; why that was not possible, or nothing.
 
-    The line is told as ``+12``, which editors of terminals take; others are given the path alone.
+    The line is told as each editor takes it; one that is not known is given the path alone.
     """
     command = command_for("editor")
     if command is None:
         return "There is no editor here: set $VISUAL."
-    takes_line = os.path.basename(command[0]) in _TAKE_A_LINE
-    words = [*command, *([f"+{line}"] if takes_line else []), path]
+    words = _at_line(os.path.basename(command[0]), path, line)
     try:
         with app.batch_update(), app.suspend():
-            await _ended(await asyncio.create_subprocess_exec(*words))
+            await _ended(await asyncio.create_subprocess_exec(*command, *words))
     except SuspendNotSupported:
         return "This terminal cannot be lent to another program."
     except OSError as error:
         return f"{command[0]} could not be used: {error.strerror}"
     return ""
+
+
+def _at_line(editor: str, path: str, line: int) -> list[str]:
+    if editor in _TAKE_A_LINE:
+        return [f"+{line}", path]
+    if editor in _TAKE_A_COLON:
+        return [f"{path}:{line}"]
+    return ["--goto", f"{path}:{line}"] if editor in _GO_TO else [path]
 
 
 def _content(name: str) -> str:

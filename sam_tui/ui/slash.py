@@ -79,11 +79,11 @@ def literal_values(action: WorkbenchAction) -> list[str]:
     return [head for head in heads if head.islower()]
 
 
-def nearest(name: str) -> str:
-    """The existing command that is nearest to a mistyped one; empty if none is near."""
-    import difflib
+def nearest(name: str) -> list[str]:
+    """The commands that a mistyped one may mean: two that are very near, else one that is near."""
+    from difflib import get_close_matches
 
-    return next(iter(difflib.get_close_matches(name, BY_SLASH, 1, 0.6)), "")
+    return get_close_matches(name, BY_SLASH, 2, 0.75) or get_close_matches(name, BY_SLASH, 1, 0.6)
 
 
 def completed(text: str, more: Sequence[WorkbenchAction] = ()) -> str:

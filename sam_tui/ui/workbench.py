@@ -211,7 +211,7 @@ class Workbench:
         if not area.text:
             area.put(text)
         name, near = one_line(command.name, 40), slash.nearest(command.name)
-        meant = f"Did you mean /{near}? " if near else ""
+        meant = f"Did you mean /{' or /'.join(near)}? " if near else ""
         self._context.notify(
             f"There is no command /{name}. {meant}F1 lists them all.", warning=True
         )

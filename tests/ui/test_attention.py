@@ -12,7 +12,11 @@ import pytest
 from sam_tui.core.ids import CallId, ConversationId
 from sam_tui.core.inquiry import ApprovalRequest
 from sam_tui.core.ports.model import TextDelta
-from sam_tui.ui.driver.notifications import channel_of, notification_sequences
+from sam_tui.ui.driver.notifications import (
+    channel_behind_tmux,
+    channel_of,
+    notification_sequences,
+)
 from sam_tui.ui.key_guard import Patience
 from sam_tui.ui.preferences import ScreenTerms
 from tests.fakes.engine_kit import RawModel
@@ -70,6 +74,38 @@ async def test_who_looks_elsewhere_is_called_and_the_title_says_how_it_stands(
         assert {f"? waiting · {name} · sam", f"{name} · sam"} <= set(titles)
         assert next(s for s in app.sent if "2;" in s).startswith("\x1b[22;2t")
     assert "\x1b[23;2t" in app.sent
+
+
+@pytest.mark.requirement("ui:bell")
+async def test_within_tmux_the_terminal_that_is_attached_is_told_not_the_one_tmux_began_in(
+    stage: Stage, model: RawModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channels = {"kitty(0.35.2) xterm-256color": "osc99", "WezTerm 20240203 xterm-256color": "osc777",
+            " foot": "osc777", "iTerm2 3.5.0 xterm": "osc9",
+            "XTerm(390) xterm": "bell", "": "bell"}  # fmt: skip
+    assert {words: channel_behind_tmux(words, {}) for words in channels} == channels
+    assert channel_behind_tmux(" xterm-256color", {"WT_SESSION": "1"}) == "osc9"
+    tmux = tmp_path / "bin" / "tmux"
+    tmux.parent.mkdir()
+    tmux.write_text(
+        f'#!/bin/sh\necho "$@" > {tmp_path}/asked\necho "kitty(0.35.2) xterm-256color"\n'
+    )
+    tmux.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmux.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("TMUX", "/tmp/x,1,0")
+    monkeypatch.setenv("TMUX_PANE", "%3")
+    monkeypatch.setenv("ITERM_SESSION_ID", "of another day")
+    app = Away(stage.start, workspace=str(stage.workspace), terms=ScreenTerms())
+    model.answers.append([TextDelta("one")])
+    async with driven(app) as me:
+        await me.ready()
+        me.app.app_focus = False
+        me.bench.turns.submit("go")
+        await me.until(lambda: any("p=body;The turn is done." in s for s in app.sent))
+    wrapped = [s for s in app.sent if "]99;" in s]
+    assert all(s.startswith("\x1bPtmux;\x1b\x1b]99;") for s in wrapped)
+    asked = (tmp_path / "asked").read_text()
+    assert "-t %3" in asked and "client_termtype" in asked
 
 
 @pytest.mark.requirement("ui:bell")

@@ -27,6 +27,10 @@ async def test_what_was_not_sent_waits_in_its_conversation_also_after_a_restart(
     store, other = stage.runtime.conversations, ConversationId("other")
     store.create(other, stage.runtime.workspace.root)
     store.append(other, [UserMessage("old prompt")])
+
+    def drafts() -> list[object]:
+        return [*PreferenceFile(str(tmp_path)).read("drafts").values()]
+
     async with driven(app_of(stage, tmp_path)) as me:
         await me.ready()
         area, bench = me.app.chat.prompt.area, me.bench
@@ -36,6 +40,8 @@ async def test_what_was_not_sent_waits_in_its_conversation_also_after_a_restart(
         await me.until(lambda: "the answer" in me.transcript() and not bench.turns.running)
         mine = bench.current.id
         assert area.text == "goes on" and mine is not None
+        # It is written without a switch or an end: the program may be killed.
+        await me.until(lambda: "goes on" in drafts())
         bench.conversations.open(other)
         await me.until(lambda: bench.current.id == other and area.text == "")
         await me.type("of the other")

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sam_tui.core.ids import CallId
+from sam_tui.core.display import Diff
+from sam_tui.core.events import ToolFinished
+from sam_tui.core.ids import CallId, ConversationId
+from sam_tui.ui.screens.forms import FileForm
 from tests.ui.driver import Driver, Stage, app_over, driven
 
 
@@ -103,3 +106,20 @@ async def test_a_block_opens_its_file_at_its_line_in_the_workspace_alone_else_it
         log.write_text("")
         await me.pilot.press("tab", "alt+e")
         await me.until(lambda: "+12 " in log.read_text())
+        await me.until(lambda: not any(w.group == "reader" for w in me.app.workers))
+        # The first line that changed, not the unchanged ones that a hunk begins with.
+        pane.clear()
+        change = Diff("a.py", "@@ -7,4 +7,4 @@ x\n a\n b\n-c\n+d\n e\n", 1, 1)
+        shown = (ConversationId("c"), CallId("d"), "replace_string", "Editing: a.py", True, "ok")
+        pane.finish_tool(ToolFinished(*shown, (change,), 0.1))
+        monkeypatch.setenv("VISUAL", f"{editor.with_name('code')} --wait")
+        editor.with_name("code").symlink_to(editor)
+        me.app.app_focus = (
+            False  # as a terminal tells that lends itself; it need not tell the return
+        )
+        await me.pilot.press("shift+tab", "alt+e")
+        await me.until(lambda: f"--wait --goto {inside.resolve()}:9" in log.read_text())
+        await me.until(lambda: not any(w.group == "reader" for w in me.app.workers))
+        me.app.app_focus = False
+        await me.pilot.press("alt+s")
+        await me.until(lambda: isinstance(me.app.screen, FileForm))

@@ -27,7 +27,11 @@ async def test_the_side_column_opens_when_it_has_something_and_is_divided_as_the
         assert chat.terminals.shell.session is None, "nobody asked for a shell"
         chat.todos.show((Todo(1, "first"),))
         await me.until(lambda: chat.todos.region.area)
+        await me.pilot.press("ctrl+t")
+        await me.until(lambda: chat.todos.has_focus)
         assert not chat.terminals.region.area and chat.terminals.shell.session is None
+        await me.pilot.press("ctrl+t")
+        await me.until(lambda: not chat.todos.has_focus and chat.side_shown)
         chat.todos.show(())
         await me.until(lambda: not chat.side_shown)
         await me.pilot.press(LEAVE_CHORD[0])

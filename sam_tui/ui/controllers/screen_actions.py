@@ -162,7 +162,8 @@ class ScreenActions:
             self._leave_todos()
             return
         self._side_for_todos = not screen.side_shown
-        screen.show_side(True)
+        if self._side_for_todos:
+            screen.show_side(True)
         screen.remove_class("-no-todos")
         screen.set_focus(screen.todos)
 

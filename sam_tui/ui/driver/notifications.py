@@ -1,6 +1,7 @@
 """Notifications by the terminal around: OSC 9, 777 and 99, and which of them a terminal takes."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -29,8 +30,12 @@ _BY_NAME: Mapping[str, Channel] = {
     "iTerm.app": "osc9",
     "iTerm2": "osc9",
     "mintty": "osc9",
+    "kitty": "osc99",
 }
-"""By ``TERM``, ``TERM_PROGRAM`` and ``LC_TERMINAL``."""
+"""By ``TERM``, ``TERM_PROGRAM`` and ``LC_TERMINAL``, and by what a terminal calls itself (XTVERSION)."""
+BEHIND_TMUX = "#{client_termtype} #{client_termname}"
+"""What tmux is asked: how the terminal around it calls itself, and its ``TERM``."""
+_NAME = re.compile(r"[^\s(]+")
 _LONGEST = 200
 
 
@@ -42,6 +47,15 @@ def channel_of(environ: Mapping[str, str]) -> Channel:
     names = (environ.get(name, "") for name in ("LC_TERMINAL", "TERM_PROGRAM", "TERM"))
     known: list[Channel] = [_BY_NAME[name] for name in names if name in _BY_NAME]
     return known[0] if known else "bell"
+
+
+def channel_behind_tmux(answer: str, environ: Mapping[str, str]) -> Channel:
+    """The same of the terminal around tmux, by what tmux prints for ``BEHIND_TMUX``.
+
+    The variables are those of the terminal that tmux began in: they count where it tells nothing known.
+    """
+    channels: list[Channel] = [_BY_NAME[name] for name in _NAME.findall(answer) if name in _BY_NAME]
+    return channels[0] if channels else channel_of(environ)
 
 
 def notification_sequences(channel: Channel, title: str, body: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import base64
 import os
+from collections.abc import Mapping
 
 KEEP_TITLE = "\x1b[22;2t"
 """The terminal keeps its title (XTWINOPS 22) for ``RESTORE_TITLE``."""
@@ -27,6 +28,13 @@ def clipboard_sequences(text: str) -> list[str]:
 def passed_through_tmux(sequence: str) -> str:
     """A sequence as tmux hands it to the terminal around it, where ``allow-passthrough`` is on."""
     return f"\x1bPtmux;{sequence.replace(chr(27), chr(27) * 2)}\x1b\\"
+
+
+def tmux_question(environment: Mapping[str, str], formats: str) -> tuple[str, ...]:
+    """The command that prints what tmux knows, in its formats, of the terminal around it."""
+    pane = environment.get("TMUX_PANE")
+    target = ("-t", pane) if pane else ()
+    return ("tmux", "display-message", "-p", *target, formats)
 
 
 def copied_words(text: str) -> str:

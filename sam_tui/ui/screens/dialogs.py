@@ -115,12 +115,13 @@ class Picker(Dialog):
         self._filter = FilterLine(self._take, placeholder=words)
         self._list.can_focus = False
         self._note = NoteBelow(self._list, "Looking…")
+        self._frame = KeyFrame()
 
     def compose(self) -> ComposeResult:
         """Filter line, list, note."""
-        with KeyFrame() as frame:
-            frame.border_title = Content(self._title)
-            frame.say_keys(self._keys)
+        self._frame.border_title = Content(self._title)
+        self._frame.say_keys(self._keys)
+        with self._frame:
             yield self._filter
             yield self._list
             yield self._note
@@ -134,6 +135,9 @@ class Picker(Dialog):
             self._choices = await self._load()
         except SamError as error:
             self._empty = f"{error.title}: {error.explain()}"
+        if not self._choices:
+            self._filter.placeholder = ""
+            self._frame.say_keys("Esc closes")
         typed = self._filter.value
         for before, act in self._ahead:
             if self._narrowed != before:

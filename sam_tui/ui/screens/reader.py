@@ -69,9 +69,8 @@ class Reader(Dialog):
         self._part = part = self._load(start, PART)
         self._area.text = visible(part.text)
         end = part.start + len(part.text)
-        more = " · [ ] for other parts" if part.total > PART else ""
-        span = f"{part.start:,}-{end:,} of {part.total:,}{more} · Esc closes"
-        self._frame.say_keys(span)
+        span = f"characters {part.start + 1:,} to {end:,} of {part.total:,} · [ ] for other parts"
+        self._frame.say_keys(f"{span if part.total > PART else '↑↓ scrolls'} · Esc closes")
 
 
 class LoginPage(Dialog):

@@ -12,7 +12,7 @@ from textual.widgets import Static, TextArea
 
 from sam_tui.ui import mentions, slash
 from sam_tui.ui.actions import WorkbenchAction
-from sam_tui.ui.messages import ActionAsked, PromptSubmitted
+from sam_tui.ui.messages import ActionAsked, PromptSubmitted, Signal
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.widgets.composer import PasteArea
 from sam_tui.ui.widgets.menus import FileMenu, HintTaken, SlashMenu
@@ -80,6 +80,7 @@ class PromptArea(PasteArea):
 
     def __init__(self) -> None:
         super().__init__(" · ".join(_ASK), id="prompt")
+        self.edited = Signal()
         self.past: list[str] = []
         """Earlier prompts, oldest first: of the conversation, once they are through of others too."""
         self._all_past = False
@@ -380,6 +381,7 @@ class PromptBox(Vertical):
         """Hint at the commands and files that fit what was typed."""
         event.stop()
         self.area.hint()
+        self.area.edited.send()
 
     def on_hint_taken(self, event: HintTaken) -> None:
         """A command or a file was clicked."""

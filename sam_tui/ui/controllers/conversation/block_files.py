@@ -11,7 +11,8 @@ from sam_tui.ui.controllers.context import NOTHING_MARKED, Context
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.transcript.blocks import Block, Card, plain
 
-_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)", re.MULTILINE)
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)[^\n]*\n((?: [^\n]*\n)*)", re.MULTILINE)
+"""Where a hunk begins in the file as it became, and the lines before its first change."""
 _CITED = re.compile(r"([\w./-]+\.\w+):(\d+)")
 """A file with a line, as answers and compilers name it."""
 _PATHS, _LINES = ("filePath", "path"), ("startLine", "line", "lineNumber")
@@ -25,7 +26,8 @@ def named_file(block: Block) -> tuple[str, int] | None:
         for display in content.displays:
             if isinstance(display, Diff):
                 hunk = _HUNK.search(display.unified)
-                return display.path, int(hunk[1]) if hunk else 1
+                line = int(hunk[1]) + hunk[2].count("\n") if hunk else 1
+                return display.path, max(1, line)
         if named := _argument_file(content.arguments):
             return named
     cited = _CITED.search(plain(content))

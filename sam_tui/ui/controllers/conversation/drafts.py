@@ -1,16 +1,20 @@
-"""What was written and not sent: kept for each conversation, across switching and restarts."""
+"""What was written and not sent: kept for each conversation, across switching, restarts and kills."""
 
+import asyncio
 import contextlib
 
 from sam_tui.core.errors import ConfigurationError
 from sam_tui.ui.controllers.context import Context
 from sam_tui.ui.controllers.current_conversation import CurrentConversation
 from sam_tui.ui.preferences import Preferences
+from sam_tui.ui.timers import after
 
 SECTION = "drafts"
 """The section of the preferences: texts by the conversation, the latest last."""
 MOST, LONGEST = 40, 20_000
 """Drafts that are stored, and characters of each at most."""
+PAUSE = 1.0
+"""Seconds without a change after which the draft is written: the program may be killed."""
 
 
 class PromptDrafts:
@@ -27,6 +31,7 @@ class PromptDrafts:
         self._key = self._begin
         self._left: str | None = None
         """What stood in the prompt when the conversation changed, until that was looked at."""
+        self._later: asyncio.TimerHandle | None = None
         current.changed.watch(self._changed)
         current.leaving.watch(self._leave)
         current.arrived.watch(self._arrive)
@@ -36,6 +41,7 @@ class PromptDrafts:
         self._key = self._current.id or self._begin
         if not self._area.text:
             self._area.put(self._stored.get(self._key, ""))
+        self._area.edited.watch(self._edited)
 
     def keep(self, text: str | None = None) -> None:
         """Keep what stands in the prompt, or this, for the conversation that was on show."""
@@ -46,6 +52,17 @@ class PromptDrafts:
             drafts[self._key] = text[:LONGEST]
         with contextlib.suppress(ConfigurationError):  # a draft is worth no interruption
             self._preferences.write(SECTION, dict(list(drafts.items())[-MOST:]))
+
+    def _edited(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
+        self._later = after(self._app, PAUSE, self._pause)
+
+    def _pause(self) -> None:
+        text = self._area.whole
+        draft = text[:LONGEST] if text.strip() else ""
+        if self._left is None and self._stored.get(self._key, "") != draft:
+            self.keep(text)
 
     def _leave(self) -> None:
         """Another tab comes on show: what stands in the prompt stays with this one."""

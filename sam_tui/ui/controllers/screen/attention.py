@@ -10,12 +10,18 @@ from typing import Protocol, cast
 from textual.app import App
 
 from sam_tui.ui.activity import ActivityLine
-from sam_tui.ui.driver.notifications import Channel, channel_of, notification_sequences
-from sam_tui.ui.driver.sequences import KEEP_TITLE, RESTORE_TITLE, title_sequence
+from sam_tui.ui.driver.notifications import (
+    BEHIND_TMUX,
+    Channel,
+    channel_behind_tmux,
+    channel_of,
+    notification_sequences,
+)
+from sam_tui.ui.driver.sequences import KEEP_TITLE, RESTORE_TITLE, title_sequence, tmux_question
 from sam_tui.ui.key_guard import Keyboard
 from sam_tui.ui.plain import one_line
 from sam_tui.ui.preferences import ScreenTerms
-from sam_tui.ui.programs import started
+from sam_tui.ui.programs import printed, started
 
 _LONGEST = 80
 
@@ -81,11 +87,7 @@ class Attention:
         if not self.away or self._terms.notify == "off":
             return
         self._app.bell()
-        channel = cast("Channel", self._terms.notify)
-        if channel == "auto":
-            channel = channel_of(os.environ)
-        for sequence in notification_sequences(channel, "sam", words):
-            self._emit(sequence)
+        self._app.run_worker(self._tell(words), group="tell")
         try:
             command = shlex.split(self._terms.notify_command)
         except ValueError:
@@ -93,6 +95,17 @@ class Attention:
         if command:
             command_run = partial(_run, [*command, "sam", one_line(words)])
             self._app.run_worker(command_run, group="notify", exclusive=True)
+
+    async def _tell(self, words: str) -> None:
+        """Tell the terminal around, in its own way."""
+        channel = cast("Channel", self._terms.notify)
+        if channel == "auto" and os.environ.get("TMUX"):
+            answer = await printed(*tmux_question(os.environ, BEHIND_TMUX))
+            channel = channel_behind_tmux(answer, os.environ)
+        elif channel == "auto":
+            channel = channel_of(os.environ)
+        for sequence in notification_sequences(channel, "sam", words):
+            self._emit(sequence)
 
 
 async def _run(command: list[str]) -> None:

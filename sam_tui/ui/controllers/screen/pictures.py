@@ -14,24 +14,23 @@ from sam_tui.settings.user import UserSettings
 from sam_tui.ui.driver.cells import DrawnCells, cells_of
 from sam_tui.ui.driver.images.detection import (
     ASK_TERMINAL,
+    BEHIND_TMUX,
     answers_safely,
     protocol_behind_tmux,
     protocol_of,
-    tmux_question,
 )
 from sam_tui.ui.driver.images.marks import Protocol
 from sam_tui.ui.driver.images.overlays import Overlays
 from sam_tui.ui.driver.images.placements import Graphic, Placements
 from sam_tui.ui.driver.keys import TerminalTold
+from sam_tui.ui.driver.sequences import tmux_question
 from sam_tui.ui.messages import PictureWanted
-from sam_tui.ui.programs import started
+from sam_tui.ui.programs import ANSWERED, printed
 from sam_tui.ui.timers import after
 
 if TYPE_CHECKING:
     from sam_tui.core.ports.documents import Pictures, Raster
 
-_SECONDS = 1.0
-"""In which a terminal, or tmux, says what it is."""
 _USUAL_CELL = (10, 20)
 _SIZES = struct.Struct("HHHH")
 
@@ -100,14 +99,14 @@ class TerminalPictures:
             return None
         environment = self._settings.environ
         if environment.get("TMUX"):
-            return protocol_behind_tmux(await _printed(*tmux_question(environment)))
+            return protocol_behind_tmux(await printed(*tmux_question(environment, BEHIND_TMUX)))
         if not answers_safely(environment):
             return None
         self._answer = asyncio.get_running_loop().create_future()
         driver.answers.expected = True
         driver.write(ASK_TERMINAL)
         try:
-            answer = await asyncio.wait_for(self._answer, _SECONDS)
+            answer = await asyncio.wait_for(self._answer, ANSWERED)
         except TimeoutError:
             return None
         return protocol_of(answer.name, answer.attributes)
@@ -143,18 +142,3 @@ def _cell_size(descriptor: int) -> tuple[int, int]:
         return 0, 0
     rows, columns, width, height = _SIZES.unpack(answer)
     return (width // columns, height // rows) if rows and columns else (0, 0)
-
-
-async def _printed(*words: str) -> str:
-    """What a program prints within a moment; nothing where it does not."""
-    try:
-        program = await started(words, answers=True)
-    except OSError:
-        return ""
-    try:
-        output, _ = await asyncio.wait_for(program.communicate(), _SECONDS)
-    except TimeoutError:
-        program.kill()
-        await program.wait()
-        return ""
-    return output.decode(errors="replace")

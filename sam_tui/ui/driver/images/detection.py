@@ -7,6 +7,8 @@ from sam_tui.ui.driver.images.marks import Protocol
 
 ASK_TERMINAL = "\x1b[>q\x1b[c"
 """For its name (XTVERSION), which many do not tell, and its attributes (DA1), which all do."""
+BEHIND_TMUX = "#{client_termtype} #{allow-passthrough}"
+"""What tmux is asked: the terminal around it, and whether it passes on what is wrapped."""
 _SIXEL = "4"
 _KITTY = re.compile(r"kitty\((\d+)\.(\d+)")
 _PASSES = ("on", "all", "1", "2")
@@ -33,15 +35,8 @@ def protocol_of(name: str, attributes: frozenset[str]) -> Protocol | None:
     return "sixel" if _SIXEL in attributes else None
 
 
-def tmux_question(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The command that tells the terminal around tmux, and whether tmux passes on what is wrapped."""
-    pane = environment.get("TMUX_PANE")
-    target = ("-t", pane) if pane else ()
-    return ("tmux", "display-message", "-p", *target, "#{client_termtype} #{allow-passthrough}")
-
-
 def protocol_behind_tmux(answer: str) -> Protocol | None:
-    """The same of the terminal around tmux, by what ``tmux_question`` prints."""
+    """The same of the terminal around tmux, by what tmux prints for ``BEHIND_TMUX``."""
     name, _, passes = answer.strip().rpartition(" ")
     kitty = passes in _PASSES and protocol_of(name, frozenset()) == "kitty"
     return "kitty" if kitty else None
