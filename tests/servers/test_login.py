@@ -152,20 +152,20 @@ async def test_a_login_lies_in_the_keyring_of_the_system_where_there_is_one(
         locked.setattr(ring, "get_password", refuse)
         async with house.open() as sam:
             assert await tools(sam) == []
-            assert "the keyring that keeps it is locked" in sam.reports["web"].error
+            assert "in a keyring that is locked" in sam.reports["web"].error
         locked.setitem(sys.modules, "keyring", None)
         async with house.open() as sam:
             assert await tools(sam) == []
-            assert "a keyring keeps it that cannot be used now" in sam.reports["web"].error
+            assert "it is in a keyring that cannot be used now" in sam.reports["web"].error
     async with house.open() as sam:
         assert await tools(sam) == [ECHO]
         assert file.read_text(encoding="utf-8") != before
         with monkeypatch.context() as broken:
             broken.setattr(ring, "delete_password", refuse)
-            with pytest.raises(ToolError, match="the keyring keeps it"):
+            with pytest.raises(ToolError, match="it is in the keyring"):
                 sam.runtime.servers.forget_login("web")
             broken.setitem(sys.modules, "keyring", None)
-            with pytest.raises(ToolError, match="a keyring keeps it that cannot be used now"):
+            with pytest.raises(ToolError, match="it is in a keyring that cannot be used now"):
                 sam.runtime.servers.forget_login("web")
         assert sam.runtime.servers.forget_login("web")
     assert (kept(house), ring.kept) == ([], {})
