@@ -70,8 +70,8 @@ def _block_text(block: object) -> str:
             return "[image]"
         case _:
             raise UsageError(
-                "Sound cannot be sent to the model yet.",
-                hint="The capabilities of this agent say so: send text and resources.",
+                "Audio cannot be sent to the model yet.",
+                hint="Send text and resources, as the capabilities of this agent say.",
             )
 
 

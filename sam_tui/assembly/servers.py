@@ -279,12 +279,12 @@ class GuardedServers:
             caller.conversation,
             caller.call,
             CONNECT if settings.url else START,
-            f"use the MCP server {settings.name}, which the editor hands in",
+            f"use the MCP server {settings.name}, which the editor passes in",
             (access,),
             tuple,
             once="this server, until it ends",
         )
-        why = "it would run beside the agent, and its tools reach the model"
+        why = "it would run with the agent, and the model could call its tools"
         decision = await self._guard.confirm(request, why, "handed-in")
         self._executor.record(caller.conversation, caller.call, decision, (access,))
         if not decision.allowed:
@@ -308,7 +308,7 @@ class GuardedServers:
                 f"start the MCP server {settings.name} ({settings.file})",
                 (access,),
                 tuple,
-                then="Its tools are asked for one by one.",
+                then="The guard asks about its tools one by one.",
             )
         )
         if not decision.allowed:

@@ -56,7 +56,7 @@ class ToolPattern:
         if name in _READING or name in _WRITING:
             kinds = _READING if name in _READING else _WRITING
             return cls(text, _all(kinds), path=_path(text, part, root))
-        raise UsageError(f"{text} is no pattern of a tool here.", hint=f"There are: {_FORMS}.")
+        raise UsageError(f"{text} is not a pattern of this tool.", hint=f"There are: {_FORMS}.")
 
     @classmethod
     def _of_command(cls, text: str, operations: tuple[str, ...], part: str) -> "ToolPattern":

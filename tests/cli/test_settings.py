@@ -126,7 +126,7 @@ def test_a_run_takes_what_files_set_and_options_win(
     for line, words in (
         (2, "may not name a script"),
         (3, "may not set model.api_base"),
-        (5, "only switch agent.rehearse on"),
+        (5, "only turn agent.rehearse on"),
         (7, "unknown setting"),
     ):
         assert f"{project}:{line}: " in out

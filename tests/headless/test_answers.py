@@ -118,7 +118,7 @@ def test_the_first_match_answers_and_no_match_leaves_it_unanswered(tmp_path: Pat
     [
         ("not json", "not valid JSON"),
         ("[" * 100_000, "not valid JSON"),
-        ('{"match": "x", "reply": "y"}', "must hold a JSON list"),
+        ('{"match": "x", "reply": "y"}', "must contain a JSON list"),
         ('[{"match": "x", "reply": "y"}, 5]', "entry 2 is not an object"),
         ('[{"match": "x"}]', "entry 1: “reply” must be"),
         ('[{"match": "x", "reply": "deny", "scope": "user"}]', "entry 1: “scope” is a text beside"),

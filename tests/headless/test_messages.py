@@ -117,7 +117,7 @@ def test_messages_come_while_it_works_join_the_turn_and_are_told_again(program: 
 
 WRONG = {
     "no json": "it is no JSON",
-    "7": "it is no object",
+    "7": "it is not an object",
     '{"type": "user"}': "its message has no content",
     '{"type": "user", "message": {"content": ""}}': "its message is empty",
     '{"type": "user", "message": {"content": [{"type": "audio"}]}}': '"audio" is neither text',

@@ -157,7 +157,7 @@ def test_a_file_that_is_no_recording_is_refused_in_words(tmp_path: Path, capsys:
     (tmp_path / "deep.json").write_text("[" * 100_000)
     assert main(["replay", str(tmp_path / "deep.json")]) == USAGE
     assert main(["replay", "no-such-conversation"]) == USAGE
-    assert "no recording to play" in capsys.readouterr().err
+    assert "not a recording" in capsys.readouterr().err
     assert not (tmp_path / "made").exists()
 
 

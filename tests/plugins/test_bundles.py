@@ -200,7 +200,7 @@ def test_a_commit_is_read_and_none_of_it_checked_out(bundles: Bundles) -> None:
     commit = git(source, "rev-parse", "HEAD")
     (listed,) = json.loads(bundles("list", "--json")[1])
     assert (listed["commit"], listed["files"]) == (commit, 8)
-    assert "as you trusted it" in bundles("update", "review")[1]
+    assert "has not changed since you trusted it" in bundles("update", "review")[1]
     blob = git(source, "hash-object", "-w", "--stdin", stdin=b"/etc/passwd")
 
     def refused(tree: bytes, why: str) -> None:

@@ -193,7 +193,7 @@ async def test_without_a_sandbox_a_server_starts_with_the_persons_yes_alone(hous
         assert "mcp__one__echo" in await sam.arrive()
     (asked,) = house.person.approvals
     assert asked.operation == "mcp.start_server"
-    assert asked.why.endswith("Its tools are asked for one by one.")
+    assert asked.why.endswith("The guard asks about its tools one by one.")
 
 
 @pytest.mark.requirement("servers:trust")

@@ -84,7 +84,7 @@ async def test_kept_sessions_are_listed_and_ended(
     tmp_path: Path,
     lives: Callable[[int], bool],
 ) -> None:
-    assert await term(tmp_path, "list") == (0, "", "No terminal session is kept.\n")
+    assert await term(tmp_path, "list") == (0, "", "There is no terminal session.\n")
     session = await kept_session(holders, sandbox, workspace)
     _, out, _ = await term(tmp_path, "list", "--json")
     (row,) = json.loads(out)
@@ -97,7 +97,7 @@ async def test_kept_sessions_are_listed_and_ended(
     assert "No terminal session 'term-none' is kept" in err
     code, _, err = await term(tmp_path, "kill", "term-none", "--all")
     assert code == 2
-    assert "not both" in err
+    assert "either one session or --all" in err
     assert lives(row["pid"])
     code, _, err = await term(tmp_path, "kill", session.id)
     assert (code, err) == (0, f"ended {session.id}\n")

@@ -33,7 +33,7 @@ def zero(path: Path) -> None:
 
 
 PLANS: dict[str, tuple[str | Callable[[Path], None], str]] = {
-    "deep": (f"{DEEP}{']' * 100_000}", "holds no plan: it is nested too deep"),
+    "deep": (f"{DEEP}{']' * 100_000}", "contains no plan: it is nested too deep"),
     "a deep value": ('[[{"x": ' + DEEP + "]" * 100_000 + "}]]", "it is nested too deep"),
     "a key twice": ('[[{"stepId": "a", "stepId": "b"}]]', "'stepId' stands there twice"),
     "an id twice": (plain(thought("a"), thought("a")), "stepId: 'a' is used twice"),
@@ -44,10 +44,10 @@ PLANS: dict[str, tuple[str | Callable[[Path], None], str]] = {
     ),
     "many steps": (plain(*(thought(f"s{n}") for n in range(2000))), "2000 steps are more than 50"),
     "many names": (json.dumps(dict.fromkeys(map(str, range(50_000)))), "must be a list"),
-    "a long number": ("[" + "9" * 100_000 + "]", "holds no plan: Exceeds the limit"),
+    "a long number": ("[" + "9" * 100_000 + "]", "contains no plan: Exceeds the limit"),
     "no Unicode": ('[[{"stepId": "\\ud800"}]]', "stepId: an id is up to 64 letters"),
     "a long line": ('["' + "x" * 1_000_000 + '"]', "is longer than 1000000 bytes"),
-    "nothing": ("", "holds no plan"),
+    "nothing": ("", "contains no plan"),
     "a pipe": (fifo, "is a pipe, and nobody writes to it"),
     "no end": (zero, "is longer than 1000000 bytes"),
 }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sam_tui.core.runtime import Runtime
 
 
-@click.command("acp", short_help="The agent for editors that speak ACP.")
+@click.command("acp", short_help="Act as the agent of an editor that speaks ACP.")
 @editor_options
 def acp_command(**values: Any) -> int:
     """Be the agent of an editor that speaks the Agent Client Protocol, until it hangs up.

@@ -86,7 +86,7 @@ class RecordedModel:
             if calls & subagent.calls if calls else not subagent.running:
                 subagent.running = True
                 return subagent.steps
-        raise ModelRejected("The recording has the answers of its own conversation alone.")
+        raise ModelRejected("The recording has only answers of its own conversation.")
 
     async def close(self) -> None:
         """Nothing to release."""

@@ -120,7 +120,7 @@ class AuditScreen(Dialog):
         if first and self._entries:
             self._list.highlighted = 0
         empty = (
-            "No decision fits."
+            "No decision matches."
             if self._wanted.text or self._wanted.refused
             else "No decisions yet."
         )

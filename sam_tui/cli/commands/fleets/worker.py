@@ -33,20 +33,20 @@ _CLOSE_SECONDS = 10
 
 
 @click.command(
-    "worker", short_help="Take sub-tasks of fleets and plans, here or on another machine."
+    "worker", short_help="Work on sub-tasks of fleets and plans, here or on another machine."
 )
 @click.option(
     "--roles",
     default="FleetAgent",
     metavar="ROLES",
-    help="Whose sub-tasks it takes, separated by commas.",
+    help="The roles whose sub-tasks it takes, separated by commas.",
 )
 @click.option("--allow-model", multiple=True, metavar="NAME", help="A model that tasks may choose.")
 @click.option(
     "--clone-from",
     multiple=True,
     metavar="URL",
-    help="Where tasks may have repositories cloned from.",
+    help="An address from which tasks may clone repositories.",
 )
 @click.option("--name", hidden=True)
 @click.option("--while-stdin", is_flag=True, hidden=True)

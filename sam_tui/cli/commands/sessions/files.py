@@ -24,9 +24,11 @@ _FORMS = {"md": "markdown", "json": "json", "html": "html"}
 @click.command("export", short_help="Write a conversation as a file.")
 @click.argument("conversation", metavar="ID")
 @click.option(
-    "--format", "form", type=click.Choice(["markdown", "json", "html"]), help="What to write."
+    "--format", "form", type=click.Choice(["markdown", "json", "html"]), help="The format to write."
 )
-@click.option("-o", "--output", metavar="FILE", help="Where to; without it standard output.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="The file to write; without it standard output."
+)
 @place_options
 def export_command(**values: Any) -> int:
     """Write the conversation ID as Markdown, JSON or one HTML page, secrets masked.
@@ -88,7 +90,7 @@ def import_command(**values: Any) -> int:
     return 0
 
 
-@click.command("repair", short_help="Restore what is whole in a damaged database.")
+@click.command("repair", short_help="Save what is readable in a damaged database.")
 @place_options
 def repair_command(**values: object) -> int:
     """Look at the whole database of conversations; where it is damaged, keep what is whole.
@@ -104,7 +106,7 @@ def repair_command(**values: object) -> int:
         if done.lost:
             click.echo(f"Some rows could not be read in: {', '.join(done.lost)}")
     else:
-        click.echo("The database is whole.")
+        click.echo("The database is intact.")
     for conversation, count in sorted(done.unreadable.items()):
         click.echo(terminal_safe(f"{conversation}: {count} messages could not be read"))
     return 0
@@ -122,7 +124,7 @@ def _worktrees(folder: str | None) -> "Worktrees":
     return Worktrees(folder or os.getcwd(), os.environ)
 
 
-@click.group("worktree", short_help="Worktrees that conversations have to themselves.")
+@click.group("worktree", short_help="Worktrees of conversations.")
 def worktree_group() -> None:
     """Worktrees that --worktree made: list, merge, drop. They lie beside the repository."""
 
@@ -152,7 +154,7 @@ def merge_command(name: str, message: str, workspace: str | None) -> int:
 
 @worktree_group.command("drop", short_help="Remove one.")
 @_NAME
-@click.option("--force", is_flag=True, help="Also with changes that are nowhere else.")
+@click.option("--force", is_flag=True, help="Drop it even if its changes exist nowhere else.")
 @_PLACE
 def drop_command(name: str, force: bool, workspace: str | None) -> int:
     """Remove NAME with its branch."""

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from sam_tui.core.ports.calls import UsageKey, UsageRow
 
 
-@click.command("xray", short_help="One model call: the request part by part, times, cost.")
+@click.command("xray", short_help="Show a model call: the request part by part, times, cost.")
 @click.argument("conversation", metavar="ID")
 @click.argument("number", metavar="[N]", type=click.IntRange(min=1), required=False)
-@click.option("--json", "as_json", is_flag=True, help="The calls as one JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="Print the calls as one JSON list.")
 @place_options
 def xray_command(**values: Any) -> int:
     """Show call N of a conversation: the exact request, its tokens by part, reminders marked, the raw
@@ -72,10 +72,12 @@ _DAY = 86_400
 
 
 @click.command("usage", short_help="Tokens and money by day, model, folder or tool.")
-@click.option("--by", type=click.Choice(_KEYS), multiple=True, help="One table for each.")
-@click.option("--days", type=click.IntRange(min=1), default=30, help="The last so many (30).")
-@click.option("--conversation", metavar="ID", help="Of one conversation alone.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.option(
+    "--by", type=click.Choice(_KEYS), multiple=True, help="Print one table for each of these."
+)
+@click.option("--days", type=click.IntRange(min=1), default=30, help="The most rows to print (30).")
+@click.option("--conversation", metavar="ID", help="Only one conversation.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @place_options
 def usage_command(**values: Any) -> int:
     """Show what model calls used: by day, model and folder, or by what --by names."""
@@ -123,9 +125,9 @@ def _call_object(row: "UsageRow") -> dict[str, Any]:
 
 
 _ID = click.argument("conversation", metavar="ID")
-_AS_JSON = click.option("--json", "as_json", is_flag=True, help="As one JSON value.")
+_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON value.")
 _LIMIT = click.option(
-    "--limit", type=click.IntRange(min=1), default=50, help="At most so many (50)."
+    "--limit", type=click.IntRange(min=1), default=50, help="The most entries to list (50)."
 )
 
 
@@ -143,7 +145,7 @@ for _command in (
 @sessions_group.command("list", short_help="List conversations, last used first.")
 @_AS_JSON
 @_LIMIT
-@click.option("--archived", is_flag=True, help="Those that were put away.")
+@click.option("Only archived ones.", is_flag=True, help="Those that were put away.")
 @place_options
 def list_command(**values: Any) -> int:
     """List conversations, pinned ones first, then by last use; with --workspace of that folder only."""
@@ -186,8 +188,8 @@ def search_command(**values: Any) -> int:
 
 @sessions_group.command("show", short_help="Print a conversation.")
 @_ID
-@click.option("--numbers", is_flag=True, help="With the number of each message.")
-@click.option("--last", type=click.IntRange(min=1), help="Only so many messages at the end.")
+@click.option("--numbers", is_flag=True, help="Print the number of each message.")
+@click.option("--last", type=click.IntRange(min=1), help="Print only the last N messages.")
 @place_options
 def show_command(**values: Any) -> int:
     """Print the conversation ID as text; “sessions export” writes it as a file."""
@@ -212,7 +214,8 @@ def show_command(**values: Any) -> int:
     "--at",
     type=click.IntRange(min=1),
     metavar="MESSAGE",
-    help="Its last message: a number of “sessions show --numbers”; a prompt is left out itself.",
+    help="The last message of the copy: a number of “sessions show --numbers”; a prompt "
+    "itself is left out.",
 )
 @place_options
 def fork_command(**values: Any) -> int:
@@ -228,7 +231,7 @@ def fork_command(**values: Any) -> int:
     return 0
 
 
-@sessions_group.command("watch", short_help="Print a conversation, and what is added to it.")
+@sessions_group.command("watch", short_help="Print a conversation and every new message.")
 @_ID
 @place_options
 def watch_command(**values: Any) -> int:
@@ -252,7 +255,7 @@ def rename_command(**values: Any) -> int:
     return _change(values, rename)
 
 
-@sessions_group.command("pin", short_help="List a conversation before the others.")
+@sessions_group.command("pin", short_help="Pin a conversation to the top of lists.")
 @_ID
 @click.option("--off", is_flag=True, help="No longer.")
 @place_options
@@ -282,7 +285,7 @@ def archive_command(**values: Any) -> int:
 
 @sessions_group.command("delete", short_help="Remove a conversation for good.")
 @_ID
-@click.option("--yes", is_flag=True, help="Without the question.")
+@click.option("--yes", is_flag=True, help="Skip the question.")
 @place_options
 def delete_command(**values: Any) -> int:
     """Remove the conversation ID for good, with its subagents', results and memories.

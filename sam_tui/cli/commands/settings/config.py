@@ -44,8 +44,8 @@ def _settings() -> Settings:
 
 @config_group.command("show")
 @click.argument("keys", nargs=-1, metavar="[KEY|SECTION]...")
-@click.option("--origin", is_flag=True, help="Where each value comes from: layer, file, line.")
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object by key.")
+@click.option("--origin", is_flag=True, help="Print the origin of each value: layer, file, line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object by key.")
 def show_command(keys: tuple[str, ...], *, origin: bool, as_json: bool) -> int:
     """Show all settings, or those named, as a file writes them."""
     require_output()
@@ -183,15 +183,15 @@ def key_command(provider: str | None, *, remove: bool) -> int:
     name = _variable(provider)
     if remove:
         removed = store.remove(name)
-        click.echo(f"{name} is forgotten." if removed else f"There was no {name}.", err=True)
+        click.echo(f"{name} is deleted." if removed else f"There was no {name}.", err=True)
         return 0 if removed else 1
     if sys.stdin.isatty():
         key = click.prompt(f"{name} ({SECRETS[name]})", hide_input=True, err=True)
     else:
         key = sys.stdin.readline()
-    click.echo(terminal_safe(f"{name} is kept {store.save(name, key)}."), err=True)
+    click.echo(terminal_safe(f"{name} is stored {store.save(name, key)}."), err=True)
     if os.environ.get(name):
-        click.echo(f"What counts is the variable {name} of the environment.", err=True)
+        click.echo(f"The environment variable {name} takes precedence over it.", err=True)
     return 0
 
 
@@ -202,4 +202,6 @@ def _variable(provider: str) -> str:
     if name := key_variable(provider):
         return name
     names = ", ".join(name for name in SECRETS if "KEY" in name)
-    raise UsageError(f"There is no provider {provider}.", hint=f"Name it or its variable: {names}.")
+    raise UsageError(
+        f"There is no provider {provider}.", hint=f"Use a provider or a variable of: {names}."
+    )

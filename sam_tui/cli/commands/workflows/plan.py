@@ -39,9 +39,14 @@ def plan_group() -> None:
 
 @plan_group.command("new", short_help="Make a plan, and wait for its approval.")
 @click.argument("task")
-@click.option("--id", "name", default="", metavar="ID", help="Name the task.")
-@click.option("--task-mode", type=click.Choice(MODES), default="PLAN_ONLY", help="How far to go.")
-@click.option("--load", "load", default="", metavar="ID", help="The task of the last two modes.")
+@click.option("--id", "name", default="", metavar="ID", help="The name of the task.")
+@click.option(
+    "--task-mode",
+    type=click.Choice(MODES),
+    default="PLAN_ONLY",
+    help="Which part of the work to do.",
+)
+@click.option("--load", "load", default="", metavar="ID", help="The task for the last two modes.")
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--ai-service", metavar="NAME", help="The provider of its models, such as openai.")
@@ -57,9 +62,9 @@ def new_command(**values: Any) -> int:
     ))  # fmt: skip
 
 
-@plan_group.command("run", short_help="Carry out a plan, or plan and carry out a task.")
+@plan_group.command("run", short_help="Run a plan, or plan a task and run it.")
 @click.argument("task", metavar="ID|TASK")
-@click.option("--id", "name", default="", metavar="ID", help="Name a new task.")
+@click.option("--id", "name", default="", metavar="ID", help="The name of a new task.")
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--ai-service", metavar="NAME", help="The provider of its models, such as openai.")
@@ -85,10 +90,15 @@ def run_command(**values: Any) -> int:
     return _agent(values, begin)
 
 
-@plan_group.command("replan", short_help="Have another plan made, or put one in its place.")
+@plan_group.command("replan", short_help="Have a plan made again, or replace it.")
 @click.argument("task", metavar="ID")
-@click.option("--because", default="", metavar="TEXT", help="What the planner is told.")
-@click.option("--file", "file", metavar="FILE", help="Stages as JSON in its place; - reads them.")
+@click.option("--because", default="", metavar="TEXT", help="Instructions for the planner.")
+@click.option(
+    "--file",
+    "file",
+    metavar="FILE",
+    help="Stages as JSON that replace the plan; - reads standard input.",
+)
 @click.option("--answers", metavar="FILE", help="JSON patterns that answer approvals.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @agent_options
@@ -116,10 +126,12 @@ def show_command(**values: Any) -> int:
         return _show(at, _tasks(at.workflows), values["task"])
 
 
-@plan_group.command("export", short_help="Write a plan in the form of seed 002.")
+@plan_group.command("export", short_help="Write a plan in the format of seed 002.")
 @click.argument("task", metavar="ID")
 @click.option("--format", "form", type=click.Choice(["seed", "result", "bank"]), default="seed")
-@click.option("--output", metavar="FOLDER", help="Where the bank stands; default: saved_tasks.")
+@click.option(
+    "--output", metavar="FOLDER", help="The folder of the task bank (default: saved_tasks)."
+)
 @workflow_options
 def export_command(**values: Any) -> int:
     """Print the plan ID as stages of sub-tasks (seed), or the whole response (result).
@@ -136,7 +148,7 @@ def export_command(**values: Any) -> int:
     return 0
 
 
-@plan_group.command("capabilities", short_help="Print the roles and tools that a planner is told.")
+@plan_group.command("capabilities", short_help="Print the roles and tools that the planner sees.")
 @click.option("--json", "as_json", is_flag=True, hidden=True)
 @click.option(
     "--output", metavar="FILE", help="Write to FILE, such as config/agentCapabilities.json."
@@ -194,7 +206,7 @@ def _agent(values: Values, begin: "Callable[[PlannedTasks], str]") -> int:
                     stopped = await drive(attended, task, interrupts)
                     if stopped is None:
                         return _show(at, tasks, task)
-                    click.echo(f"Interrupted. Go on: sam-tui plan run {task}", err=True)
+                    click.echo(f"Interrupted. To continue: sam-tui plan run {task}", err=True)
                     return stopped
                 finally:
                     await runtime.close()
@@ -227,7 +239,7 @@ def _lines(result: dict[str, object], task: str) -> list[str]:
     if result["finalAnswer"]:
         lines += ["", str(result["finalAnswer"])]
     elif result["success"]:
-        lines.append(f"Approve and carry out: sam-tui plan run {task}")
+        lines.append(f"To approve and run it: sam-tui plan run {task}")
     return lines
 
 
@@ -269,7 +281,7 @@ def _stages(file: str) -> object:
     except UnusableFile as error:
         raise UsageError(f"{file} {error}.") from error
     except ValueError as error:
-        raise UsageError(f"{file} holds no plan: {error}") from error
+        raise UsageError(f"{file} contains no plan: {error}") from error
 
 
 def _json(value: Sequence[object] | dict[str, object]) -> str:
