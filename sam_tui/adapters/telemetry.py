@@ -52,7 +52,7 @@ def _address(endpoint: str) -> tuple[bool, str, int | None, str]:
     except ValueError:  # half an address, or a port that is none
         pass
     raise ConfigurationError(
-        f"{endpoint!r} is no address of a collector.", hint="Such as http://127.0.0.1:4318."
+        f"{endpoint!r} is not an address of a collector.", hint="Such as http://127.0.0.1:4318."
     )
 
 

@@ -86,7 +86,9 @@ class Worktrees:
             new = (path, branch) if existing else ("-b", branch, path)
             self._git(self.root, "worktree", "add", "--quiet", *new)
         elif not _is_worktree(path):
-            raise UsageError(f"{path} is there, and is no worktree.", hint="Choose another name.")
+            raise UsageError(
+                f"{path} exists and is not a worktree.", hint="Choose another name."
+            )
         below = os.path.relpath(self._folder, self.root)
         return os.path.normpath(os.path.join(path, below))
 
@@ -155,7 +157,7 @@ class Worktrees:
     def _path(self, name: str) -> str:
         if not _NAME.fullmatch(name):
             raise UsageError(
-                f"{name!r} is no name for a worktree.", hint="Letters, digits, - and _."
+                f"{name!r} cannot name a worktree.", hint="Letters, digits, - and _."
             )
         return os.path.join(f"{self.root}.worktrees", name)
 

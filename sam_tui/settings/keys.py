@@ -158,7 +158,7 @@ class KeyStore:
         key = key.strip()
         if not key or len(key) > _LONGEST or not key.isprintable():
             raise ConfigurationError(
-                "That is no key.", hint="A key is one line of visible characters."
+                "That is not a key.", hint="A key is one line of visible characters."
             )
         keyring, entry = system_keyring(), {"in": "file", "key": key}
         if keyring is not None:

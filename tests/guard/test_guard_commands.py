@@ -250,7 +250,7 @@ def test_a_policy_file_sets_the_mode_unless_a_flag_does_and_never_bypass(program
         ('caches = ["npm"]\nlocal = ["localhost:1"]\n', "a project cannot open caches"),
         ('rule = "none"\n', "rules are written as [[rule]]"),
         ('[[rule]]\neffect = "allow"\n', "the rule names nothing"),
-        (None, "is no regular file"),
+        (None, "is not a regular file"),
     ],
 )
 def test_a_broken_policy_of_a_folder_tightens_and_never_ends_the_program_trusted_or_not(
@@ -391,7 +391,7 @@ def test_lists_of_hosts_are_explained_linted_and_examined(program: Program) -> N
         assert (told["decision"], told["rule"]) == (decision, rule)
     code, out, _ = program("guard", "explain", "commands.connect_outside", '{"host": "a b"}')
     assert code == 2
-    assert "it is no host" in out
+    assert "it is not a host" in out
     code, out, _ = program("guard", "lint")
     assert code == 1
     assert "host *.co.uk: anybody has names below co.uk" in out

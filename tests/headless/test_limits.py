@@ -103,4 +103,4 @@ def test_a_limit_that_nothing_reaches_is_refused(
     number: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", "go", "--max-cost", number]) == 2
-    assert "no finite number" in capsys.readouterr().err
+    assert "not a finite number" in capsys.readouterr().err

@@ -116,7 +116,7 @@ def test_messages_come_while_it_works_join_the_turn_and_are_told_again(program: 
 
 
 WRONG = {
-    "no json": "it is no JSON",
+    "no json": "it is not JSON",
     "7": "it is not an object",
     '{"type": "user"}': "its message has no content",
     '{"type": "user", "message": {"content": ""}}': "its message is empty",
@@ -126,7 +126,7 @@ WRONG = {
     SHOWN.join(MESSAGE).replace("base64", "url"): "image 1 is not in the line itself",
     '{"type": "user", "message": {"role": "assistant", "content": "x"}}': 'message is "assistant"',
     '{"type": "more"}': 'its type is "more"',
-    '{"type": "user", "message": {"content": "\\ud800"}}': "it is no JSON in UTF-8",
+    '{"type": "user", "message": {"content": "\\ud800"}}': "it is not JSON in UTF-8",
     "": "",
 }
 

@@ -94,7 +94,7 @@ async def test_kept_sessions_are_listed_and_ended(
     assert out.startswith(session.id)
     code, _, err = await term(tmp_path, "kill", "term-none")
     assert code != 0
-    assert "No terminal session 'term-none' is kept" in err
+    assert "There is no terminal session 'term-none'" in err
     code, _, err = await term(tmp_path, "kill", "term-none", "--all")
     assert code == 2
     assert "either one session or --all" in err

@@ -118,7 +118,7 @@ async def test_odd_rows_of_an_engine_are_left_out(site: WebServer, web: GuardedW
     rows: list[Any] = [
         7,
         None,
-        {"title": "no address"},
+        {"title": "not an address"},
         {"url": 3},
         {"url": "ftp://x/"},
         {"url": "https://ok.example/"},

@@ -71,7 +71,7 @@ FAULTS = [
     ("steps:\n  - id: a\n    prompt: '@{item.x}'", 5, "no each"),
     ("steps:\n  - id: a\n    prompt: a\n    output: {type: thing}", 6, "no type 'thing'"),
     ("steps:\n  - id: a\n    prompt: a\n    output: {pattern: x}", 6, "'pattern' is not known"),
-    ("steps:\n  - id: a\n    prompt: a\n    guards:\n      - {tasks: a}", 7, "no step with each"),
+    ("steps:\n  - id: a\n    prompt: a\n    guards:\n      - {tasks: a}", 7, "not a step with “each”"),
     (
         "steps:\n  - id: a\n    prompt: a\n    guards:\n      - {value: x, evidence: y}",
         7,
@@ -156,7 +156,7 @@ def test_what_is_nested_too_deep_is_refused_before_the_rest_is_read(
 @pytest.mark.requirement("workflow:lint")
 def test_a_pipe_is_no_definition_and_nobody_waits_for_it(bench: Bench) -> None:
     os.mkfifo(bench.workspace / ".sam" / "workflows" / "pipe.md")
-    assert "no regular file" in bench.workflows.catalog.lint()[0].message
+    assert "not a regular file" in bench.workflows.catalog.lint()[0].message
 
 
 @pytest.mark.requirement("workflow:front-matter")

@@ -350,7 +350,7 @@ def test_what_is_no_list_fails_by_name(bench: Bench) -> None:
         params: {items: {required: true}}
         steps: [{id: a, prompt: a, each: "@{params.items}", attempts: 1}]
     """, items="text")  # fmt: skip
-    assert (done.state, "is no list" in done.message) == ("failed", True)
+    assert (done.state, "is not a list" in done.message) == ("failed", True)
 
 
 @pytest.mark.requirement("workflow:verbs")

@@ -34,7 +34,7 @@ def is_address(source: str) -> bool:
 def require_address(address: str, ref: str) -> None:
     """Refuse what git could take for an option, or what starts a program. Raises ``UsageError``."""
     if not address.isprintable() or " " in address or "::" in address or "@@" in address:
-        raise UsageError(f"{ascii(address)[:120]} is no address of a bundle.")
+        raise UsageError(f"{ascii(address)[:120]} is not an address of a bundle.")
     userinfo = address.partition("://")[2].partition("/")[0].rpartition("@")[0]
     if ":" in userinfo:
         raise UsageError(
@@ -43,11 +43,11 @@ def require_address(address: str, ref: str) -> None:
         )
     if not (_URL.fullmatch(address) or _SCP.fullmatch(address)):
         raise UsageError(
-            f"{ascii(address)[:120]} is no address of a bundle.",
+            f"{ascii(address)[:120]} is not an address of a bundle.",
             hint="https://…, ssh://…, user@host:path, file:///…, or a folder.",
         )
     if not _REF.fullmatch(ref or "HEAD"):
-        raise UsageError(f"{ascii(ref)[:80]} is no branch, tag or commit.")
+        raise UsageError(f"{ascii(ref)[:80]} is not a branch, tag or commit.")
 
 
 def read_commit(

@@ -190,7 +190,7 @@ def require_name(name: str) -> str:
     """A name that a bundle can have. Raises ``UsageError``."""
     if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise UsageError(
-            f"{ascii(name)[:80]} is no name for a bundle.",
+            f"{ascii(name)[:80]} cannot name a bundle.",
             hint=f"At most {LONGEST_NAME} small letters, digits and dashes: --name gives another.",
         )
     return name

@@ -38,7 +38,7 @@ class LocalConversationFiles:
         document = read_json(text) or read_foreign(text)
         if document is None or not document.entries:
             raise UsageError(
-                "This is no conversation that can be read.",
+                "This is not a conversation that can be read.",
                 hint="Give it a file of “sam-tui sessions export --format json”, a session file of"
                 " Claude Code (~/.claude/projects/…/….jsonl) or one of Codex"
                 " (~/.codex/sessions/…/rollout-….jsonl).",

@@ -74,7 +74,7 @@ def rates_of(texts: Sequence[str]) -> Mapping[str, Rate]:
         match = _RATE.fullmatch(text)
         if match is None or not (match["at_once"] or match["per_minute"]):
             raise ConfigurationError(
-                f"{text!r} is no limit.", hint="It is MODEL=AT_ONCE/PER_MINUTE."
+                f"{text!r} is not a limit.", hint="It is MODEL=AT_ONCE/PER_MINUTE."
             )
         rates[match["model"]] = Rate(int(match["at_once"] or 0), float(match["per_minute"] or 0))
     return rates
@@ -112,7 +112,7 @@ def read_tasks(path: str) -> list[FleetTask]:
         more = f"\nand {len(faults) - _SHOWN_FAULTS} more" if len(faults) > _SHOWN_FAULTS else ""
         listed = "\n".join(faults[:_SHOWN_FAULTS]) or "It holds no task."
         raise ConfigurationError(
-            f"{path} is no list of tasks:\n{listed}{more}",
+            f"{path} is not a list of tasks:\n{listed}{more}",
             hint='A line is {"prompt": "…"}; docs/fleet.md has what else it may hold.',
         )
     return tasks

@@ -129,7 +129,7 @@ def refused_in(patch: str) -> str:
     try:
         patch.encode()
     except UnicodeEncodeError:
-        return "It holds bytes that are no UTF-8."
+        return "It holds bytes that are not UTF-8."
     return ""
 
 

@@ -114,7 +114,7 @@ def _word(hook: Hook, data: dict[str, object], specific: dict[str, object]) -> t
     except TypeError:
         word = "deny"
     if word == "deny" and decision not in ("block", "deny"):
-        return word, f"it decided {str(decision)[:60]!r}, which is no decision"
+        return word, f"it decided {str(decision)[:60]!r}, which is not a decision"
     return word, reason or (_SILENT if word == "deny" else "")
 
 

@@ -60,7 +60,7 @@ def _exact(order: ImageOrder, model: str, fixed: tuple[Size, ...] | None) -> Siz
         raise ToolError(f"{model} does not make {size[0]}x{size[1]}.", hint=f"It makes {sizes}.")
     if any(side % 8 or not 64 <= side <= _MOST for side in size):
         raise ToolError(
-            f"{size[0]}x{size[1]} is no size of an image here.",
+            f"{size[0]}x{size[1]} is not a size of an image here.",
             hint=f"Sides are multiples of 8 from 64 to {_MOST}.",
         )
     return size

@@ -202,7 +202,7 @@ def _typed(field: Mapping[str, Any], text: str) -> Value:
         case "number":
             value = float(text)
             if not math.isfinite(value):
-                raise ValueError("it is no number")
+                raise ValueError("it is not a number")
         case "array":
             value = _several(field, text)
         case _:

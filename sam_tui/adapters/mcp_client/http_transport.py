@@ -163,7 +163,7 @@ class LoginAddresses:
         """
         scheme = urlsplit(address).scheme
         if scheme not in ("http", "https"):
-            raise OAuthFlowError("The page of the login is no web page")
+            raise OAuthFlowError("The page of the login is not a web page")
         try:
             passage = await self._url_guard.passage(address)
         except ToolError as refusal:

@@ -249,7 +249,7 @@ class _Reader:
         for name in named:
             if not isinstance(name, str) or not _SERVER.fullmatch(name):
                 hint = 'Write host and port: local = ["localhost:3000", "[::1]:8080"].'
-                raise self._fault(f"{name!r} is no server", ("local",), hint)
+                raise self._fault(f"{name!r} is not a server", ("local",), hint)
         return tuple(named)
 
     def _minutes(self, table: Mapping[str, object]) -> float | None:

@@ -24,7 +24,7 @@ LARGEST = 65_536
 MOST = 200
 """Files of one folder."""
 
-_REFUSED = {"link": "is a link, and no link is followed", "other": "is no regular file"}
+_REFUSED = {"link": "is a link, and no link is followed", "other": "is not a regular file"}
 """Why an entry of a kind is not read."""
 
 

@@ -57,7 +57,7 @@ class UrlTarget:
         try:
             return canonical(urljoin(self.url, location.strip()))
         except ValueError:
-            raise ToolError(f"{self.url} redirects to something that is no URL.") from None
+            raise ToolError(f"{self.url} redirects to something that is not a URL.") from None
 
 
 def canonical(url: str) -> UrlTarget:

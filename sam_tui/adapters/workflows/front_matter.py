@@ -176,7 +176,7 @@ def _number(kind: str, node: Any, line: int) -> Any:
             loader.construct_yaml_int(node) if kind == "int" else loader.construct_yaml_float(node)
         )
     except (ValueError, OverflowError):
-        raise FrontMatterFault(f"{node.value!r} is no number", line) from None
+        raise FrontMatterFault(f"{node.value!r} is not a number", line) from None
     finally:
         loader.dispose()  # pyright: ignore[reportUnknownMemberType] # untyped
 

@@ -141,4 +141,4 @@ def _insist(about: os.stat_result) -> None:
     if stat.S_ISLNK(about.st_mode):
         raise UnusableFile("is a link, and links are not read here")
     if not stat.S_ISREG(about.st_mode):
-        raise UnusableFile("is no regular file")
+        raise UnusableFile("is not a regular file")

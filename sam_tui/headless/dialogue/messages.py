@@ -121,7 +121,7 @@ class MessageInput:
             value: object = json.loads(line.decode("utf-8-sig"))
             json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
-            raise self._wrong("it is no JSON in UTF-8") from None
+            raise self._wrong("it is not JSON in UTF-8") from None
         if not isinstance(value, dict):
             raise self._wrong("it is not an object")
         return cast("Any", value)

@@ -276,7 +276,7 @@ class WorkflowRuns:
             try:
                 tasks.replace(execution, json.loads(text))
             except (ValueError, RecursionError) as error:
-                self._say(f"That is no JSON: {error}")
+                self._say(f"That is not JSON: {error}")
             except SamError as error:
                 self._complain(error)
 

@@ -168,7 +168,7 @@ def _unknown_listener(_: PolicyState, case: AccessCase) -> Judgement:
     host = case.subject.host
     address = address_of(host) if host else None
     if address is not None and (why := refusal(address)):
-        return case.ask("connect-outside", f"{host} is no public address: {why}")
+        return case.ask("connect-outside", f"{host} is not a public address: {why}")
     gives = given_away(case.target)
     why = "who listens there is not held by the sandbox"
     return case.ask("connect-outside", f"{why}: {gives}" if gives else why)

@@ -265,7 +265,7 @@ def _read_role(
 
 
 def _misnamed(file: DefinitionFile, name: str) -> DefinitionProblem:
-    text = f"{name!r} is no name: use up to 64 letters, digits, dots, dashes and underscores"
+    text = f"{name!r} is not a name: use up to 64 letters, digits, dots, dashes and underscores"
     return DefinitionProblem(file.path, file.line(("name",)), text)
 
 

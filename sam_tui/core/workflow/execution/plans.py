@@ -189,7 +189,9 @@ def _child_faults(case: ExecutionCase, plan: str, text: _PlanText) -> list[str]:
     faults = [f"the id {i!r} is used twice" for i in sorted({i for i in ids if ids.count(i) > 1})]
     for where, step in text.steps:
         missing = [n for n in step.needs if n not in ids]
-        faults += [f"{where} needs {n!r}, which is no step" for n in missing if step.task is None]
+        faults += [
+            f"{where} needs {n!r}, which is not a step" for n in missing if step.task is None
+        ]
         local = [*_permission_faults(case, plan, step), *_reference_faults(step, needs, outside)]
         faults += [f"{where}: {fault}" for fault in local]
     if circle := cycle(needs):

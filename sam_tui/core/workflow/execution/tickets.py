@@ -80,7 +80,7 @@ def read_token(token: str) -> TokenText:
     except (ValueError, binascii.Error, RecursionError) as error:
         raise WorkflowRefused(
             "token_malformed",
-            "That is no continuation token.",
+            "That is not a continuation token.",
             hint="Send the token of the step exactly as it was given.",
         ) from error
 

@@ -188,7 +188,7 @@ class TerminalRequests:
             "open a link",
             visible_line(address.partition(":")[0]),
             (address,),
-            "It is no web page: your desktop would choose a program for it.",
+            "It is not a web page: your desktop would choose a program for it.",
             "",
             choices=(_ONCE,),
         )

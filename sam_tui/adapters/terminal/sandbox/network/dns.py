@@ -39,7 +39,7 @@ class DnsQuestion:
         """The one question of a message. Raises ValueError for anything else."""
         number, flags, questions, *_ = _header(message)
         if flags & _ANSWER or questions != 1:
-            raise ValueError("it is no question")
+            raise ValueError("it is not a question")
         name, end = _name(message, _HEADER.size)
         kind, group = _pair(message, end)
         if group != INTERNET:
