@@ -101,7 +101,7 @@ class OtlpSender:
             connection.request("POST", path, data, self._headers)
             status = connection.getresponse().status
         except HTTPException as error:
-            raise ValueError(f"it answers no HTTP: {error}") from None
+            raise ValueError(f"it does not speak HTTP: {error}") from None
         finally:
             connection.close()
         if status >= 300:

@@ -186,7 +186,7 @@ async def test_what_a_worker_refuses_or_what_is_of_a_file_is_not_done_there(
     remembered = ["begin to be remembered", "end to be remembered"]
     assert away.lines == (remembered, ["begin refuse"])
     assert any(
-        "c: done here" in line and "kept by this program" in line for line in away.stage.said
+        "c: done here" in line and "needs data of this program" in line for line in away.stage.said
     )
     away.runs.tools = {ROLE: []}
     with pytest.raises(Exception, match="has no tool"):

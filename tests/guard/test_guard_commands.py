@@ -293,8 +293,8 @@ def test_a_url_is_explained_as_the_door_will_decide(program: Program) -> None:
         ("http://metadata.google.internal/", "deny", "a name of this machine or its network"),
         ("http://example.org:22/", "deny", "Port 22"),
         ("ftp://example.org/", "deny", "only http and https"),
-        ("http://localhost:3000/x", "allow", "nothing is against it"),
-        ("https://example.org/", "allow", "every address of a name is judged"),
+        ("http://localhost:3000/x", "allow", "nothing forbids it"),
+        ("https://example.org/", "allow", "every address of the name is judged"),
     ):
         call = json.dumps({"url": url})
         told = json.loads(program("guard", "explain", "web_operations.fetch", call)[1])

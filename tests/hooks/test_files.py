@@ -102,7 +102,7 @@ async def test_a_file_that_breaks_later_is_told_once_and_what_was_read_goes_on(
     place.user_file.write_text("{", encoding="utf-8")
     first, second = await touch(runtime), await touch(runtime)
     assert not made(place)
-    assert any("What was read of it before goes on" in w for w in first.warnings)
+    assert any("Its previous content stays active" in w for w in first.warnings)
     assert second.warnings == []
 
 

@@ -213,7 +213,7 @@ def test_a_commit_is_read_and_none_of_it_checked_out(bundles: Bundles) -> None:
     object_id = bytes.fromhex(blob)
     refused(b"120000 a\0" + object_id, "is a link out of it")
     refused(b"160000 a\0" + bytes.fromhex(commit), "is a submodule")
-    refused(b"100644 a\nb\0" + object_id, "cannot be shown")
+    refused(b"100644 a\nb\0" + object_id, "cannot be displayed")
     refused(b"100644 A\0" + object_id + b"100644 a\0" + object_id, "another case")
     refused(
         b"40000 ..\0" + bytes.fromhex(git(source, "rev-parse", "HEAD^{tree}")), "leads elsewhere"
@@ -222,7 +222,7 @@ def test_a_commit_is_read_and_none_of_it_checked_out(bundles: Bundles) -> None:
     for _ in range(9):
         tree = git(source, "hash-object", "-t", "tree", "-w", "--stdin", stdin=level)
         level = b"".join(b"40000 %d\0" % n + bytes.fromhex(tree) for n in range(10))
-    refused(level, "too much for a bundle")
+    refused(level, "too large for a bundle")
 
 
 @pytest.mark.requirement("bundles:hostile")

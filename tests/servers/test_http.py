@@ -127,7 +127,7 @@ async def test_a_compressed_answer_that_nobody_asked_for_is_refused(
     house.user(web={"url": site.url})
     async with house.open() as sam:
         assert await sam.arrive() == []
-        assert "encoding that was not asked for" in sam.reports["web"].error
+        assert "encoding that was not requested" in sam.reports["web"].error
 
 
 @pytest.mark.requirement("servers:restart")

@@ -40,8 +40,8 @@ async def test_duckduckgo_gives_addresses_of_results_without_counters_and_advert
         (ROBOT, "robot"),
         (Answer(b"", 202), "robot"),
         (Answer(b"", 403), "robot"),
-        (page("<html><body><p>A new design</p></body></html>"), "no results that could be read"),
-        (page(""), "no results that could be read"),
+        (page("<html><body><p>A new design</p></body></html>"), "no readable results"),
+        (page(""), "no readable results"),
         (Answer(b"", 500), "500"),
     ],
 )
@@ -118,7 +118,7 @@ async def test_odd_rows_of_an_engine_are_left_out(site: WebServer, web: GuardedW
     rows: list[Any] = [
         7,
         None,
-        {"title": "not an address"},
+        {"title": "no address"},
         {"url": 3},
         {"url": "ftp://x/"},
         {"url": "https://ok.example/"},

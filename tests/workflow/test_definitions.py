@@ -71,7 +71,11 @@ FAULTS = [
     ("steps:\n  - id: a\n    prompt: '@{item.x}'", 5, "no each"),
     ("steps:\n  - id: a\n    prompt: a\n    output: {type: thing}", 6, "no type 'thing'"),
     ("steps:\n  - id: a\n    prompt: a\n    output: {pattern: x}", 6, "'pattern' is not known"),
-    ("steps:\n  - id: a\n    prompt: a\n    guards:\n      - {tasks: a}", 7, "not a step with “each”"),
+    (
+        "steps:\n  - id: a\n    prompt: a\n    guards:\n      - {tasks: a}",
+        7,
+        "not a step with “each”",
+    ),
     (
         "steps:\n  - id: a\n    prompt: a\n    guards:\n      - {value: x, evidence: y}",
         7,
@@ -83,7 +87,7 @@ FAULTS = [
     ("steps: [", 3, "YAML"),
     ("steps: &a [*a]", 3, "anchors and aliases"),
     ("steps: !!python/object:os.system []", 3, "tag"),
-    ("steps:\n  - {id: a, prompt: a}\nsteps: []", 5, "stands twice"),
+    ("steps:\n  - {id: a, prompt: a}\nsteps: []", 5, "appears twice"),
 ]
 
 

@@ -52,7 +52,7 @@ PLANS: dict[str, tuple[str | Callable[[Path], None], str]] = {
     "no end": (zero, "is longer than 1000000 bytes"),
 }
 PERSONAS = {
-    "a bomb": ("name: a\na: &a [x, x]\nb: [*a, *a]", "anchors and aliases are not taken"),
+    "a bomb": ("name: a\na: &a [x, x]\nb: [*a, *a]", "anchors and aliases are not supported"),
     "deep": ("name: " + DEEP, "nested too deep"),
     "a key twice": ("name: a\nname: b", "the key 'name' stands twice"),
     "a name that clears the screen": ('name: "e\\x1b[2J"', r"'e\x1b[2J' is no name"),

@@ -114,7 +114,7 @@ class _Reader:
         if value in ("", "*"):
             return ""
         if event not in MATCHED:
-            self._leave(self._fault(path, f"{event} has nothing to match", "Leave it out."))
+            self._leave(self._fault(path, f"{event} takes no matcher", "Leave it out."))
             return ""
         try:
             re.compile(value)

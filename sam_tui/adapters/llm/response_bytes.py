@@ -246,7 +246,8 @@ def require_plain(headers: Mapping[str, str], where: str) -> None:
     if coding not in ("", "identity"):
         raise ModelRejected(
             f"{where} answered with compressed data that nobody asked for ({coding[:20]}).",
-            hint="Have the server, or the proxy before it, leave event streams as they are.",
+            hint="Configure the server, or the proxy before it, to send event streams "
+            "uncompressed.",
         )
 
 

@@ -120,7 +120,7 @@ async def listing(ask: Callable[..., Any], key: str) -> Listing[Any]:
         if not page.next_cursor:
             break
         if page.next_cursor in cursors or len(cursors) == MOST_PAGES:
-            faults.append(("nextCursor", f"the list does not end: read were {len(cursors)} pages"))
+            faults.append(("nextCursor", f"the list does not end: {len(cursors)} pages were read"))
             break
         cursors.append(page.next_cursor)
     return Listing(entries[:MOST_LISTED], faults)

@@ -127,7 +127,7 @@ class LoginFile:
         """Store new tokens. Raises ``OAuthTokenError`` for one that no header can hold."""
         token = tokens.access_token
         if not (token and token.isascii() and token.isprintable()):
-            raise OAuthTokenError("Its access token is none that can be sent")
+            raise OAuthTokenError("Its access token contains characters that cannot be sent")
         lasting = tokens.expires_in
         self.login.tokens = tokens
         if self._context is not None:
@@ -247,7 +247,7 @@ async def callback(port: int) -> AsyncGenerator[Callback]:
                 head = await reads.readuntil(b"\r\n\r\n")
                 target = urlsplit(head.split(b" ", 2)[1].decode("ascii"))
                 ours = head.startswith(b"GET ") and target.path == PATH
-                words = "You can close this page." if ours else "There is nothing here."
+                words = "You can close this page." if ours else "Not found."
                 body = _PAGE.format(words).encode()
                 status = b"200 OK" if ours else b"404 Not Found"
                 writes.write(
@@ -296,11 +296,11 @@ async def authorized(
 
 
 async def _nobody(url: str) -> None:
-    raise OAuthFlowError(f"It wants a new login: {LOGIN}")
+    raise OAuthFlowError(f"It requires a new login: {LOGIN}")
 
 
 async def _nobody_answers() -> AuthorizationCodeResult:
-    raise OAuthFlowError(f"It wants a new login: {LOGIN}")
+    raise OAuthFlowError(f"It requires a new login: {LOGIN}")
 
 
 def _by_itself(settings: ServerSettings, file: LoginFile) -> OAuthClientProvider:

@@ -222,8 +222,12 @@ class _Reader:
         if "modes" not in table:
             return PERMISSION_MODES
         if self.layer != "system":
-            hint = "The administrator's file can; “mode” says which one you begin with."
-            raise self._fault("the modes on offer are not yours to say", ("modes",), hint)
+            hint = "Only the administrator's file can; “mode” sets the mode you start with."
+            raise self._fault(
+                "the modes on offer are not yours to say",
+                (("your file cannot limit the modes"),),
+                hint,
+            )
         entries = cast("list[object]", table["modes"] if isinstance(table["modes"], list) else [])
         if not entries or any(mode not in PERMISSION_MODES for mode in entries):
             hint = f"Write some of: {', '.join(PERMISSION_MODES)}."

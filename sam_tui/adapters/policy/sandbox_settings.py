@@ -205,7 +205,7 @@ def _hosts(table: Mapping[str, object], fault: Fault) -> tuple[str, ...] | None:
         if not isinstance(name, str) or not isinstance(entries, list):
             raise fault(f"{name!r} cannot stand in a list of hosts", ("hosts",), hint)
         if name.strip() == ANY:
-            raise fault("a list that names every host is none", ("hosts",), 'network = "on".')
+            raise fault("a list cannot contain every host", ("hosts",), 'network = "on".')
         try:
             HostEntry.of(name)
         except ValueError as error:
@@ -255,7 +255,8 @@ def held_to(
     ):
         if minimum and flag and order.index(flag) < order.index(minimum):
             raise ConfigurationError(
-                f"{source} does not allow --{name} {flag}.", hint=f"At least {minimum!r} holds."
+                f"{source} does not allow --{name} {flag}.",
+                hint=f"The weakest setting allowed is {minimum!r}.",
             )
         names[name] = max((v for v in (minimum, value) if v), key=order.index, default=None)
     lists = () if least.hosts is None or least.network != "hosts" else (least.hosts,)

@@ -69,7 +69,7 @@ class FileDefinitions:
                     problems.append(FileProblem(printable(file), str(why)))
                     continue
                 if definition.name in definitions:
-                    why = f"{definition.name} is there already"
+                    why = f"{definition.name} exists already"
                     problems.append(FileProblem(printable(file), why))
                     continue
                 definitions[definition.name] = definition

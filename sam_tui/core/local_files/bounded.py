@@ -37,9 +37,9 @@ def open_regular(path: str, *, root: str = "") -> int:
             if folder is not None:
                 os.close(folder)
     except FileNotFoundError:
-        raise MissingFile("is not there") from None
+        raise MissingFile("does not exist") from None
     except ValueError:
-        raise UnusableFile("has a name that no file has") from None
+        raise UnusableFile("has a name that files cannot have") from None
     except OSError as error:
         raise UnusableFile(f"cannot be read: {error.strerror}") from None
     try:
@@ -58,7 +58,7 @@ def read_bounded(path: str, *, most: int, root: str = "", alone: bool = False) -
     try:
         with os.fdopen(open_regular(path, root=root), "rb") as file:
             if alone and os.fstat(file.fileno()).st_nlink > 1:
-                raise UnusableFile("has other names, and such files are not read here")
+                raise UnusableFile("has other names (hard links), and such files are not read here")
             data = file.read(most + 1)
     except OSError as error:
         raise UnusableFile(f"cannot be read: {error.strerror}") from None
@@ -94,9 +94,9 @@ def read_named(path: str, *, most: int) -> bytes:
             os.set_blocking(file.fileno(), True)
             data = file.read(most + 1)
     except FileNotFoundError:
-        raise MissingFile("is not there") from None
+        raise MissingFile("does not exist") from None
     except ValueError:
-        raise UnusableFile("has a name that no file has") from None
+        raise UnusableFile("has a name that files cannot have") from None
     except OSError as error:
         raise UnusableFile(f"cannot be read: {error.strerror}") from None
     if len(data) > most:
@@ -122,15 +122,15 @@ def _parent_of(path: str, root: str) -> tuple[int, str]:
     """The folder that holds it, entered part by part below the root, and the name in it."""
     *above, name = os.path.relpath(path, root).split(os.sep)
     if os.pardir in above or name in (os.curdir, os.pardir):
-        raise UnusableFile("lies outside the folder")
+        raise UnusableFile("is outside the folder")
     folder = os.open(root, _FOLDER & ~os.O_NOFOLLOW)
     for part in above:
         try:
             if stat.S_ISLNK(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode):
-                raise UnusableFile(f"lies behind {part}, which is a link")
+                raise UnusableFile(f"is behind {part}, which is a link")
             below = os.open(part, _FOLDER, dir_fd=folder)
         except NotADirectoryError:
-            raise MissingFile("is not there") from None
+            raise MissingFile("does not exist") from None
         finally:
             os.close(folder)
         folder = below

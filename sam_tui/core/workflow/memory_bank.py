@@ -18,7 +18,7 @@ _DECISIONS = {
     "plan_adopted": "A plan was adopted",
     "plan_approved": "The plan was approved",
     "plan_unachievable": "The task was found not achievable",
-    "replan_asked": "A new plan was asked for",
+    "replan_asked": "A new plan was requested",
     "budget_exhausted": "A budget was used up",
     "question_answered": "A person decided",
 }

@@ -188,7 +188,7 @@ def _http(client: socket.socket, connect: Connect, may: Reachable) -> None:
         head, more = _head(client)
         onward = _Onward.of(_Request.of(head))
     except ValueError:
-        _answer(client, b"400 Bad Request", "This request to a proxy is not understood.")
+        _answer(client, b"400 Bad Request", "This request to a proxy cannot be read.")
         return
     if not may(onward.host, onward.port):
         _answer(client, b"403 Forbidden", f"{onward.host} was not allowed.")
