@@ -315,8 +315,8 @@ ACTIONS: tuple[WorkbenchAction, ...] = (
     ),
     WorkbenchAction(
         "key",
+        "Key of a provider",
         "Store the key of a provider for later runs",
-        "Keep a key for the next time too",
         (),
         "key",
         "PROVIDER",

@@ -137,5 +137,5 @@ def test_nobody_else_says_which_modes_are_on_offer(opened: Opened, folder: Path)
     (folder / ".sam").mkdir()
     (folder / ".sam" / "policy.toml").write_text('modes = ["bypass"]\n', encoding="utf-8")
     runtime = opened().runtime
-    assert "the modes on offer are not yours to say" in runtime.trust.ignored[0]
+    assert "your file cannot limit the modes" in runtime.trust.ignored[0]
     assert runtime.guard.policy.modes[-1] == "bypass"

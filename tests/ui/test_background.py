@@ -105,7 +105,7 @@ async def test_background_commands_are_listed_read_and_ended_by_the_person(stage
         await me.ready()
         await me.send("/jobs")
         await me.until(lambda: isinstance(me.app.screen, Picker))
-        await me.until(lambda: "Ctrl+B sends a command there" in me.drawn())
+        await me.until(lambda: "Ctrl+B moves one there" in me.drawn())
         await me.pilot.press("escape")
         await me.send("go")
         await waited_for(me, stage)

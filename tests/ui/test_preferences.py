@@ -111,7 +111,7 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
         app.screen.query_one(Input).value = "sk-verysecret-0123456789"
         assert "verysecret" not in me.drawn()
         await me.pilot.press("enter")
-        await me.until(lambda: "The key is kept" in me.transcript())
+        await me.until(lambda: "The key is stored" in me.transcript())
         stored = json.loads((data / "keys.json").read_text())
         assert stored["keys"]["OPENAI_API_KEY"]["key"] == "sk-verysecret-0123456789"
         assert (data / "keys.json").stat().st_mode & 0o777 == 0o600

@@ -223,11 +223,7 @@ class _Reader:
             return PERMISSION_MODES
         if self.layer != "system":
             hint = "Only the administrator's file can; “mode” sets the mode you start with."
-            raise self._fault(
-                "the modes on offer are not yours to say",
-                (("your file cannot limit the modes"),),
-                hint,
-            )
+            raise self._fault("your file cannot limit the modes", ("modes",), hint)
         entries = cast("list[object]", table["modes"] if isinstance(table["modes"], list) else [])
         if not entries or any(mode not in PERMISSION_MODES for mode in entries):
             hint = f"Write some of: {', '.join(PERMISSION_MODES)}."

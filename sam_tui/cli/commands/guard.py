@@ -128,9 +128,7 @@ def lint_command(**values: object) -> int:
     return 1 if findings else 0
 
 
-@guard_group.command(
-    "List temporary and permanent grants.", short_help="What is granted, for a while and for good."
-)
+@guard_group.command("grants", short_help="List temporary and permanent grants.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 @place_options
 def grants_command(**values: object) -> int:
@@ -212,9 +210,7 @@ def _left(expires: float) -> float:
 def _how_long(row: dict[str, Any]) -> str:
     if "source" in row:
         return (
-            f"in {row['workspace']}, permanently"
-            if row["workspace"]
-            else ("everywhere, permanently")
+            f"in {row['workspace']}, permanently" if row["workspace"] else "everywhere, permanently"
         )
     if row["until"] is None:
         return "until its conversation ends"

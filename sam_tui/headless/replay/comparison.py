@@ -69,7 +69,7 @@ def _of_turns(
         for position, (step, again) in enumerate(zip_longest(before, after), 1):
             where = f"{whose}turn {number}, step {position}"
             if step is None or again is None:
-                words = "was not there" if again is None else "was not present"
+                words = "was not reached" if again is None else "was not there"
                 yield Deviation("requests", where, words)
                 continue
             requests = guidance.compared(step.request, again.request, subagent=bool(whose))

@@ -26,7 +26,7 @@ SCREEN_ACTIONS: tuple[WorkbenchAction, ...] = (
         ("f9",),
         "mouse",
     ),
-    WorkbenchAction("top", "Scroll to the beginning", "Scroll to the first text", ("ctrl+home",)),
+    WorkbenchAction("top", "To the beginning", "Scroll to the beginning", ("ctrl+home",)),
     WorkbenchAction(
         "layout",
         "Layout",

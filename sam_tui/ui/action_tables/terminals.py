@@ -22,7 +22,7 @@ TERMINAL_ACTIONS: tuple[WorkbenchAction, ...] = (
     ),
     WorkbenchAction("tab_new", "New terminal", "Open another shell in its own tab", ("alt+t",)),
     WorkbenchAction("tab_close", "Close terminal", "End this shell and close its tab", ("alt+w",)),
-    WorkbenchAction("tab_rename", "Rename this terminal tab", "Give this terminal tab a name"),
+    WorkbenchAction("tab_rename", "Rename terminal", "Rename this terminal tab"),
     WorkbenchAction(
         "end_command",
         "End the command",

@@ -56,7 +56,7 @@ class AuditScreen(Dialog):
         self._whole = "checking the seals …"
         self._broken: int | None = None
         self._fetching: Worker[None] | None = None
-        self._filter = Input(placeholder="type to narrow, ↑↓ to look", id="filter")
+        self._filter = Input(placeholder="type to filter, ↑↓ to look", id="filter")
         self._list = ChoiceList(id="choices")
         self._list.can_focus = False
         self._detail = Static(markup=False)

@@ -145,7 +145,7 @@ for _command in (
 @sessions_group.command("list", short_help="List conversations, last used first.")
 @_AS_JSON
 @_LIMIT
-@click.option("Only archived ones.", is_flag=True, help="Those that were put away.")
+@click.option("--archived", is_flag=True, help="Only archived ones.")
 @place_options
 def list_command(**values: Any) -> int:
     """List conversations, pinned ones first, then by last use; with --workspace of that folder only."""
