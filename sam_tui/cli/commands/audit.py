@@ -22,7 +22,7 @@ _NO_ENTRY = "0" * 64
 
 @click.group("audit", short_help="The log of the guard's decisions.")
 def audit_group() -> None:
-    """The log of the guard's decisions: each is sealed over the one before it."""
+    """The log of the guard's decisions; each entry is sealed with the one before it."""
 
 
 @audit_group.command("list")
@@ -60,10 +60,10 @@ def list_command(**values: Any) -> int:
 @click.option("--seal", metavar="HEX", help="A seal noted earlier, which must still be in the log.")
 @place_options
 def verify_command(**values: Any) -> int:
-    """Check that no entry was changed or taken out; exit 1 when one was.
+    """Check that no entry was changed or removed; exit 1 when one was.
 
-    Prints the count and the last seal. Entries cut off at the end leave a shorter log that is
-    whole in itself: note the seal elsewhere, and give it with --seal to find that, too.
+    Prints the count and the last seal. A log that was cut off at the end still
+    verifies: note the seal elsewhere, and pass it with --seal to detect that, too.
     """
     require_output()
     with _opened(values) as decisions:
@@ -92,7 +92,7 @@ def verify_command(**values: Any) -> int:
 )
 @place_options
 def export_command(**values: Any) -> int:
-    """Write every decision as one JSON object a line, with its seal."""
+    """Write every decision as one JSON object per line, with its seal."""
     with contract_output() as stream, _opened(values) as decisions:
         out = HeadlessOutput(stream)
         for entry in decisions.all(values["conversation"]):

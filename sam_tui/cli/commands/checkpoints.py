@@ -64,7 +64,7 @@ def list_command(**values: object) -> int:
 @_ID
 @place_options
 def show_command(**values: Any) -> int:
-    """What restoring the checkpoint ID would do to each file, as the workspace is now."""
+    """Show what restoring the checkpoint ID would change in each file of the workspace."""
     require_output()
     plan, differences = _ask(values, lambda runtime: _shown(runtime, values["checkpoint"]))
     if values["as_json"]:
@@ -98,8 +98,8 @@ async def _shown(runtime: Runtime, checkpoint: int) -> tuple[RewindPlan, list[st
 def restore_command(**values: Any) -> int:
     """Restore the files of the checkpoint ID: all, or those named below the workspace.
 
-    A file that something else changed since is left alone unless it is named, or with --all. A new
-    checkpoint is made before, to which the same command leads back.
+    A file that something else changed since is not restored unless you name it or pass --all. The
+    command makes a new checkpoint first, so that you can return to the present state.
     """
     require_output()
     plan, restored, forward = _ask(
@@ -141,9 +141,10 @@ async def _restore(
 @click.option("--all", "everything", is_flag=True, help="Drop all of this workspace.")
 @place_options
 def prune_command(**values: Any) -> int:
-    """Drop the checkpoints of this workspace that are too old or too much; it happens by itself, too.
+    """Drop checkpoints of this workspace that exceed the limits of age or size; this also happens
+    automatically.
 
-    Those of folders that are gone are dropped here, and by themselves once they are too old.
+    Checkpoints of deleted folders are dropped, too, and automatically once they are too old.
     """
     require_output()
     everything = values["everything"]

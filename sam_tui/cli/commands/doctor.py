@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 @click.option("--fix", is_flag=True, help="Repair what can be repaired, and say what was done.")
 @place_options
 def doctor_command(**values: Any) -> int:
-    """Say which protections hold here, and what is missing; exit 1 when anything is.
+    """Report which protections this machine has, and what is missing; exit 1 when anything is.
 
-    --fix makes missing folders, takes permissions of others away, and removes what ended programs
-    left and indexes that are damaged.
+    --fix creates missing folders, removes permissions of other users, and removes files that ended
+    programs left behind and damaged indexes.
     """
     from sam_tui.adapters.policy import AppFolders
 

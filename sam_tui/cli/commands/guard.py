@@ -51,7 +51,7 @@ _HTTPS = 443
 
 @click.group("guard", short_help="What the guard decides, its rules and grants.")
 def guard_group() -> None:
-    """What the guard would say to a call; its rules; what is granted."""
+    """What the guard would decide about a call, its rules, and grants."""
 
 
 @guard_group.command("explain", short_help="Explain what the guard would decide about a call.")
@@ -63,8 +63,8 @@ def guard_group() -> None:
 def explain_command(**values: Any) -> int:
     """Print the decision on a call as JSON: allow, ask or deny, why, what it touches, and the trace.
 
-    With --jsonl every input line {"operation": ..., "arguments": {...}} gets one output line; a bad
-    one gets {"error": ...}, and the exit code is 2 when there was any.
+    With --jsonl every input line {"operation": ..., "arguments": {...}} gets one output line; a
+    malformed one gets {"error": ...}, and the exit code is then 2.
     """
     if bool(values["name"]) == values["jsonl"]:
         raise UsageError("Name one operation, or use --jsonl and name it in every line.")
@@ -132,7 +132,7 @@ def lint_command(**values: object) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 @place_options
 def grants_command(**values: object) -> int:
-    """List what is granted: by running programs for a while, and for good in your policy file."""
+    """List the temporary grants of running programs and the permanent ones of your policy file."""
     from sam_tui.adapters.policy import FileLedger, SavedRules
 
     require_output()
@@ -164,7 +164,7 @@ def grants_command(**values: object) -> int:
 @click.argument("grant_id", metavar="ID")
 @place_options
 def revoke_command(**values: Any) -> int:
-    """Take a grant back, of a running program or of your policy file."""
+    """Revoke a grant of a running program or of your policy file."""
     from sam_tui.adapters.policy import FileLedger, SavedRules
 
     folders, _ = guard_places(values)

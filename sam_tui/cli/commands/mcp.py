@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.group("mcp", short_help="Our tools for other agents, and servers for our agent.")
 def mcp_group() -> None:
-    """The Model Context Protocol: serve our tools to other agents, or give servers to ours."""
+    """The Model Context Protocol: serve our tools to other agents, or add servers to our agent."""
 
 
 for _command in SERVER_COMMANDS:
@@ -77,10 +77,10 @@ for _command in SERVER_COMMANDS:
 )
 @server_options
 def serve_command(**values: object) -> int:
-    """Serve MCP clients until they hang up (stdio) or a signal comes.
+    """Serve MCP clients until they disconnect (stdio) or a signal arrives.
 
-    Nothing but the protocol is written to standard output. With http a client sends the token that
-    is kept in mcp-token in the data folder as “Authorization: Bearer …”.
+    Standard output carries nothing but the protocol. With http a client sends the token from the file
+    mcp-token of the data folder as “Authorization: Bearer …”.
     """
     if values["transport"] == "http" and values["conversation"]:
         raise UsageError(

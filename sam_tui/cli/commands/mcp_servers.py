@@ -31,7 +31,7 @@ _MARKS = {"ready": "✓", "failed": "✗", "untrusted": "·", "disabled": "·"}
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 @guarded_options
 def list_command(**values: Any) -> int:
-    """List the MCP servers that your file and this folder name; nothing is started without --check."""
+    """List the MCP servers of your file and of this folder; none is started without --check."""
     require_output()
     reports = asyncio.run(_reports(values, start=values["check"]))
     if values["as_json"]:
@@ -73,7 +73,7 @@ def get_command(**values: Any) -> int:
 @click.option("--force", is_flag=True, help="Replace a server of the same name.")
 @place_options
 def add_command(**values: Any) -> int:
-    """Name an MCP server in mcp.json of your settings, for every folder.
+    """Add an MCP server to mcp.json of your settings, for every folder.
 
     Put -- before a command that has options: sam-tui mcp add docs -- npx -y some-server --flag
     """
@@ -90,7 +90,7 @@ def add_command(**values: Any) -> int:
 @click.argument("name")
 @place_options
 def remove_command(**values: Any) -> int:
-    """Name an MCP server no longer."""
+    """Remove an MCP server from your file."""
     from sam_tui.adapters.mcp_client.settings import without_server
 
     path, name = _own_file(values), values["name"]
@@ -103,9 +103,9 @@ def remove_command(**values: Any) -> int:
 @click.argument("name")
 @guarded_options
 def login_command(**values: Any) -> int:
-    """Open the page of a server's login in your browser; what it gives is kept in the data folder.
+    """Open a server's login page in your browser, and store the login in the keyring or the data folder.
 
-    A browser on this machine has to come back to an address of this machine.
+    The browser has to run on this machine, because it returns to an address of this machine.
     """
     require_output()
     report = _chosen(
@@ -120,7 +120,7 @@ def login_command(**values: Any) -> int:
 @click.argument("name")
 @guarded_options
 def logout_command(**values: object) -> int:
-    """Delete what a login gave; at the server's own pages it can be withdrawn as well."""
+    """Delete a stored login; you can also revoke it on the server's own pages."""
     _chosen(asyncio.run(_reports(values, start=False)), values)
     deleted = asyncio.run(_forgotten(values))
     click.echo(
@@ -133,7 +133,7 @@ def logout_command(**values: object) -> int:
 @click.argument("name")
 @guarded_options
 def test_command(**values: Any) -> int:
-    """Start a server, list its tools, and say in one line each how it did; exit 1 where it failed."""
+    """Start a server, list its tools, and print the outcome of each step; exit 1 when it failed."""
     require_output()
     report = _chosen(asyncio.run(_reports(values, start=True, name=values["name"])), values)
     ready = report.standing == "ready"

@@ -53,14 +53,14 @@ _NEVER_EMPTY = (
 def run_command(**values: object) -> int:
     """Run one prompt and print the answer; - or no prompt reads it from standard input.
 
-    Nobody is asked anything: what would need an approval is refused, unless --answers says else.
+    Nobody is asked: what would need an approval is refused, unless --answers allows it.
     """
     return run_once(values)
 
 
 @click.group("schema", short_help="The formats that programs can rely on, as JSON Schema.")
 def schema_group() -> None:
-    """What programs can rely on, as JSON Schema."""
+    """The formats that programs can rely on, as JSON Schema."""
 
 
 @schema_group.command(

@@ -51,12 +51,12 @@ _ADDRESS = re.compile(r"https?://(?:[A-Za-z0-9-]+\.)*[A-Za-z0-9-]+(?::[0-9]{1,5}
 )
 @server_options
 def serve_command(**values: object) -> int:
-    """Serve POST /api/generate-plan and its companions on 127.0.0.1 until a signal comes.
+    """Serve POST /api/generate-plan and its companions on 127.0.0.1 until a signal arrives.
 
-    A client sends the token that is kept in plan-token in the data folder as “Authorization: Bearer …”.
-    What a task needs approved waits at /api/inquiries for an answer.
+    A client sends the token from the file plan-token of the data folder as “Authorization: Bearer …”.
+    Approvals that a task needs wait at /api/inquiries for an answer.
 
-    With --web it prints an address to open in a browser: each page there has a workbench of its own.
+    With --web it prints an address to open in a browser: each page has its own workbench.
     """
     asyncio.run(_serve_pages(values) if values["web"] else _serve(values))
     return 0

@@ -33,7 +33,7 @@ def term_group() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 @_DATA
 def list_command(**values: Any) -> int:
-    """List the sessions that are kept, oldest first."""
+    """List the sessions, oldest first."""
     require_output()
     terminals = asyncio.run(_holders(values).all())
     if values["as_json"]:
@@ -52,7 +52,7 @@ def list_command(**values: Any) -> int:
 @click.argument("session", required=False)
 @_DATA
 def attach_command(**values: Any) -> int:
-    """Be at a session here. Ctrl+] twice leaves it running. The id can be left out where there is one."""
+    """Attach to a session. Ctrl+] twice leaves it running. You can omit the id if there is only one."""
     if not (os.isatty(0) and os.isatty(1)):
         raise UsageError("term attach needs a terminal on standard input and output.")
 
@@ -104,7 +104,7 @@ def kill_command(**values: Any) -> int:
     help="Shorten every pause to this many seconds (2).",
 )
 def play_command(**values: Any) -> int:
-    """Play an asciicast recording (v2 or v3) here. Space pauses and goes on, q ends it."""
+    """Play an asciicast recording (v2 or v3) here. Space pauses and resumes, q ends it."""
     from sam_tui.adapters.terminal.recordings.asciicast import Recording
     from sam_tui.adapters.terminal.sessions.attachment import show
 
@@ -117,7 +117,7 @@ def play_command(**values: Any) -> int:
 @click.argument("recording", type=click.Path(dir_okay=False))
 @click.argument("copy", type=click.Path(dir_okay=False))
 def export_command(**values: Any) -> int:
-    """Write a copy of a recording without secrets, to give away.
+    """Write a copy of a recording without secrets, to share.
 
     Known secrets are those of the environment and of .env here; others are known by their form.
     """

@@ -121,7 +121,7 @@ def _in_words(origin: Mapping[str, object]) -> str:
 @profile_option
 @place_options
 def schema_command(**values: object) -> int:
-    """Print what the model is told: one tool, or all as one JSON list. The same bytes every time."""
+    """Print what the model receives: one tool, or all as one JSON list, with the same bytes every time."""
     require_output()
     registry = open_runtime(values).registry
     if values["tool"] is None:
@@ -153,7 +153,7 @@ def schema_command(**values: object) -> int:
 def call_command(**values: object) -> int:
     """Call one operation and print one JSON object.
 
-    Exit code: 0 done, 1 failed, 2 malformed JSON or no such operation, 3 it needs an approval.
+    Exit code: 0 done, 1 failed, 2 malformed JSON or no such operation, 3 it needed an approval.
     """
     with contract_output() as out:
         code, answer = _answer(values)

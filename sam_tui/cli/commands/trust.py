@@ -29,8 +29,8 @@ def trust_command(
 ) -> int:
     """Trust a folder (this one) as it is now.
 
-    Until then its policy only tightens and its hooks, servers and instructions are not believed.
-    When its policy or instruction files change, it has to be trusted again.
+    Until then its policy only tightens, and its hooks, servers and instructions are not used.
+    When one of these files changes, you have to trust the folder again.
     """
     from sam_tui.adapters.policy import AppFolders, FileTrust
     from sam_tui.core.authorization.paths.containment import Workspace

@@ -41,7 +41,7 @@ _ref_option = click.option(
 
 @click.group("bundles", short_help="Skills, commands, agents, hooks and servers of others.")
 def bundles_group() -> None:
-    """Folders of skills, commands, agents, hooks and servers; what you have not trusted does nothing."""
+    """Folders of skills, commands, agents, hooks and servers; only trusted ones are active."""
 
 
 @bundles_group.command("add", short_help="Show a bundle, and trust it if you agree.")
@@ -54,7 +54,7 @@ def bundles_group() -> None:
 @_trust_option
 @place_options
 def add_command(**values: Any) -> int:
-    """Show what a folder, an address of git, or a bundle that this project names holds; ask for trust."""
+    """Show the content of a folder, a git address, or a bundle that this project names; ask for trust."""
     store, bundle = _store(values), _source(values)
     content = _fetched(bundle)
     bundle = replace(bundle, commit=content.commit, files=content.digests)
@@ -76,7 +76,10 @@ def add_command(**values: Any) -> int:
 @_trust_option
 @place_options
 def update_command(**values: Any) -> int:
-    """Fetch a bundle anew and show what differs; what you trusted counts until you trust the new one."""
+    """Fetch a bundle again and show the differences.
+
+    The trusted version stays active until you trust the new one.
+    """
     from sam_tui.adapters.bundles.content import read_folder
 
     store = _store(values)
@@ -95,7 +98,7 @@ def update_command(**values: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
 @place_options
 def list_command(**values: Any) -> int:
-    """List the bundles that you trust, how they stand, and those that this folder names."""
+    """List the bundles that you trust, their state, and those that this folder names."""
     require_output()
     store = _store(values)
     named, why = _project(values)
@@ -117,7 +120,7 @@ def list_command(**values: Any) -> int:
 @click.argument("name")
 @place_options
 def show_command(**values: Any) -> int:
-    """Show what is in a bundle: names, programs, where it comes from."""
+    """Show the content of a bundle: names, programs, origin."""
     from sam_tui.adapters.bundles.content import read_folder
 
     require_output()
@@ -134,7 +137,7 @@ def show_command(**values: Any) -> int:
 @click.argument("name")
 @place_options
 def remove_command(**values: Any) -> int:
-    """Trust a bundle no longer, and delete its copy."""
+    """End the trust in a bundle, and delete its copy."""
     _store(values).remove(values["name"])
     click.echo(terminal_safe(f"{values['name']} is no longer trusted."), err=True)
     return 0

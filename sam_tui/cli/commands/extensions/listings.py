@@ -32,7 +32,7 @@ def skills_group() -> None:
 )
 @place_options
 def list_skills(**values: Any) -> int:
-    """List them in the order in which they count; what cannot be used is told on standard error."""
+    """List them in order of precedence; unusable ones are reported on standard error."""
     require_output()
     with closing_runtime(values) as runtime:
         parts = runtime.parts
@@ -62,14 +62,14 @@ _NOTHING = "matches no operation"
 
 @click.group("hooks", short_help="Programs that run at events and can refuse calls.")
 def hooks_group() -> None:
-    """Programs that run at events and may object: yours, and those of a trusted folder."""
+    """Programs that run at events and can refuse calls: yours, and those of a trusted folder."""
 
 
 @hooks_group.command("list", short_help="List them in the order in which they run.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @place_options
 def list_hooks(**values: object) -> int:
-    """List the hooks in the order in which they are asked, and the files that do not count."""
+    """List the hooks in the order in which they run, and the files that are ignored."""
     require_output()
     with closing_runtime(values) as runtime:
         hooking = runtime.executor.hooks()
@@ -113,14 +113,14 @@ def note_on(hook: Hook, names: Sequence[str]) -> str:
 
 @click.group("prompts", short_help="System prompts, personalities and mini prompts.")
 def prompts_group() -> None:
-    """The prompts there are: built in, in your folder, and in the workspace."""
+    """The available prompts: built in, in your folder, and in the workspace."""
 
 
 @prompts_group.command("list", short_help="List them by kind and order.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @place_options
 def list_command(**values: object) -> int:
-    """List them by kind and order; a file that cannot be used is told on standard error."""
+    """List them by kind and order; unusable files are reported on standard error."""
     require_output()
     library = open_runtime(values).prompts
     listings = {

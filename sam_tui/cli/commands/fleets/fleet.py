@@ -33,7 +33,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 
 @click.group("fleet", short_help="Many headless tasks, by workers here and elsewhere.")
 def fleet_group() -> None:
-    """Fleets: many headless tasks, each in a copy of the workspace; their patches come home."""
+    """Fleets: many headless tasks, each in a copy of the workspace; their patches are applied here."""
 
 
 @fleet_group.command("run", short_help="Run the tasks of a JSON Lines file.")
@@ -96,10 +96,10 @@ def fleet_group() -> None:
 @_JSON
 @fleet_options
 def run_command(**values: Any) -> int:
-    """Run every task of the file: one JSON object a line, with “prompt” and what else it needs.
+    """Run every task of the file: one JSON object per line, with “prompt” and other keys.
 
     Each runs headless in its own copy of the last commit of this folder's repository. Its patch is
-    applied here, through the guard. Ctrl+C ends the drive; “sam-tui fleet retry” goes on.
+    applied here, through the guard. Ctrl+C stops the fleet; “sam-tui fleet retry” continues it.
     """
     from sam_tui.adapters.fleet.records import Fleets, FleetSettings
     from sam_tui.adapters.fleet.tasks import FleetLimits, rates_of, read_tasks
@@ -146,7 +146,7 @@ def run_command(**values: Any) -> int:
 @_JSON
 @fleet_options
 def retry_command(**values: Any) -> int:
-    """Go on with a fleet (the newest, or ID), and do again what failed or did not fit."""
+    """Continue a fleet (the newest, or ID), and retry tasks that failed or whose patch did not apply."""
     from sam_tui.adapters.fleet.workspaces import head_bundle
 
     require_output()
@@ -165,7 +165,7 @@ def retry_command(**values: Any) -> int:
 @_JSON
 @place_options
 def status_command(**values: Any) -> int:
-    """Show how fleets stand; with ID every task of one."""
+    """Show the state of fleets; with ID every task of one."""
     require_output()
     fleets = _fleets(values)
     if values["id"]:
@@ -184,7 +184,7 @@ def status_command(**values: Any) -> int:
 def cancel_command(**values: Any) -> int:
     """End a fleet: the newest, or ID.
 
-    No task begins any more, and those that run are ended.
+    No further task begins, and running ones are ended.
     """
     fleets = _fleets(values)
     id = fleets.open(values["id"]).settings.id

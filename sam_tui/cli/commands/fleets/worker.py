@@ -55,9 +55,9 @@ def worker_command(**values: Any) -> int:
     """Take sub-tasks one at a time until a signal comes: whole tasks of fleets (FleetAgent), or the steps
     of plans of other roles, such as ResearchAgent and UtilityAgent.
 
-    The queues are in the data folder, or where SAM_TUI_DATABASE_URL says. Messages carry the seal of
-    the fleet key: SAM_TUI_FLEET_KEY, else the file fleet-key in the data folder. What a task may do is
-    what this worker was started with, whatever the task asks for.
+    The queues are in the data folder, or in the database of SAM_TUI_DATABASE_URL. Messages are sealed
+    with the fleet key: SAM_TUI_FLEET_KEY, else the file fleet-key in the data folder. The options of
+    this worker limit what a task may do, whatever the task asks for.
     """
     from sam_tui.adapters.fleet.headless import HeadlessRuns, WorkerAllowance
     from sam_tui.adapters.fleet.messages import FLEET_ROLE, SubTaskMessage, SubTaskResult

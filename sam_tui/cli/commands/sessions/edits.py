@@ -18,7 +18,7 @@ from sam_tui.headless.output import terminal_safe
 
 @click.group("edits", short_help="What a conversation changed, and undoing it.")
 def edits_group() -> None:
-    """The file changes of a conversation: list them, take one back."""
+    """The file changes of a conversation: list them, undo one."""
 
 
 _WHICH = click.option(
@@ -54,7 +54,7 @@ def list_edits(**values: Any) -> int:
 @_WHICH
 @place_options
 def undo_command(**values: Any) -> int:
-    """Take a change back (the newest without ENTRY); refused where the file changed since."""
+    """Undo a change (the newest without ENTRY); refused if the file changed since."""
     require_output()
     runtime = open_runtime(values)
     conversation = _conversation(runtime, values["conversation"])

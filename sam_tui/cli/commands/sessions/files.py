@@ -33,8 +33,8 @@ _FORMS = {"md": "markdown", "json": "json", "html": "html"}
 def export_command(**values: Any) -> int:
     """Write the conversation ID as Markdown, JSON or one HTML page, secrets masked.
 
-    Without --format the ending of the file says which; Markdown where there is none. A file that is
-    there already is not replaced.
+    Without --format the extension of the file decides; without one the format is Markdown. An existing
+    file is not replaced.
     """
     require_output()
     output = "" if values["output"] == "-" else values["output"]
@@ -67,8 +67,8 @@ def _private(path: str, flags: int) -> int:
 def import_command(**values: Any) -> int:
     """Store the conversation of each FILE in this workspace; prints the ids.
 
-    A FILE is one of “sessions export --format json”, or a session file of Claude Code or of Codex. Its
-    text gives nothing any authority: no permission, decision, reminder or trust is taken from it.
+    A FILE is one of “sessions export --format json”, or a session file of Claude Code or of Codex. No
+    permission, decision, reminder or trust is read from it.
     """
     require_output()
     with closing_runtime(values) as runtime:
@@ -93,7 +93,7 @@ def import_command(**values: Any) -> int:
 @click.command("repair", short_help="Save what is readable in a damaged database.")
 @place_options
 def repair_command(**values: object) -> int:
-    """Look at the whole database of conversations; where it is damaged, keep what is whole.
+    """Check the whole database of conversations; if it is damaged, save what is readable.
 
     The damaged file stays beside the new one.
     """
@@ -132,7 +132,7 @@ def worktree_group() -> None:
 @worktree_group.command("list", short_help="List them.")
 @_PLACE
 def list_command(workspace: str | None) -> int:
-    """List them with what is not committed and what is not merged."""
+    """List them with the number of uncommitted and unmerged changes."""
     require_output()
     for tree in _worktrees(workspace).listed():
         counts = f"{tree.changed} changed, {tree.ahead} to merge"

@@ -54,8 +54,8 @@ DIFFERS = 4
 def replay_command(**values: Any) -> int:
     """Play recorded conversations again: recorded answers, real tools, a scratch copy of the folder.
 
-    Told is what differs of requests, results and files. A FILE is one of “sessions to-test”. Nothing
-    outside of the scratch folder is allowed, whatever was allowed then, but with --allow-recorded.
+    The command prints differences in requests, results and files. A FILE is one of “sessions to-test”.
+    Outside the scratch folder nothing is allowed, whatever was allowed then, except with --allow-recorded.
     """
     from sam_tui.headless.replay.comparison import as_junit, as_text
 
@@ -85,7 +85,7 @@ def replay_command(**values: Any) -> int:
 def to_test_command(**values: Any) -> int:
     """Write the conversation ID as a file that “sam-tui replay FILE --check” plays.
 
-    It has the answers, results and decisions, and the files before and after; secrets are masked, and
+    It contains the answers, results and decisions, and the files before and after; secrets are masked, and
     folders of this machine are placeholders.
     """
     from sam_tui.headless.replay.scenario import write_scenario

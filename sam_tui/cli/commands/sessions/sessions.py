@@ -133,7 +133,7 @@ _LIMIT = click.option(
 
 @click.group("sessions", short_help="The stored conversations.")
 def sessions_group() -> None:
-    """The stored conversations: list, read, search, name, put away, export and import them."""
+    """The stored conversations: list, read, search, rename, archive, export and import them."""
 
 
 for _command in (
@@ -169,7 +169,7 @@ def list_command(**values: Any) -> int:
 @_LIMIT
 @place_options
 def search_command(**values: Any) -> int:
-    """Find conversations in which one message has all WORDS (or words that begin so), best first."""
+    """Find conversations in which one message has all WORDS (or words that begin with them), best first."""
     require_output()
     with closing_runtime(values, reads=True) as runtime:
         matches = runtime.sessions.search(" ".join(values["words"]), values["limit"])
@@ -221,7 +221,7 @@ def show_command(**values: Any) -> int:
 def fork_command(**values: Any) -> int:
     """Copy the conversation ID with todos, results, pins and archive; prints the id of the copy.
 
-    With --at it ends with the step of that message, or ahead of it where it is a prompt of yours.
+    With --at the copy ends with the step of that message, or before it if it is a prompt of yours.
     """
     require_output()
     with closing_runtime(values) as runtime:
@@ -247,7 +247,7 @@ def watch_command(**values: Any) -> int:
 @click.argument("title", nargs=-1, required=True)
 @place_options
 def rename_command(**values: Any) -> int:
-    """Give the conversation ID a title; its first words are one until then."""
+    """Give the conversation ID a title in place of its first words."""
 
     def rename(runtime: Runtime, conversation: ConversationId) -> str:
         return f"Its title is: {runtime.sessions.rename(conversation, ' '.join(values['title']))}"
@@ -260,7 +260,7 @@ def rename_command(**values: Any) -> int:
 @click.option("--off", is_flag=True, help="No longer.")
 @place_options
 def pin_command(**values: Any) -> int:
-    """List the conversation ID before the others, or no longer with --off."""
+    """Pin the conversation ID to the top of lists; --off removes the pin."""
 
     def pin(runtime: Runtime, conversation: ConversationId) -> str:
         runtime.sessions.pin(conversation, not values["off"])
@@ -274,7 +274,7 @@ def pin_command(**values: Any) -> int:
 @click.option("--off", is_flag=True, help="List it again.")
 @place_options
 def archive_command(**values: Any) -> int:
-    """Leave the conversation ID out of lists; a new message in it brings it back, and so does --off."""
+    """Leave the conversation ID out of lists; a new message in it, or --off, restores it."""
 
     def archive(runtime: Runtime, conversation: ConversationId) -> str:
         runtime.sessions.archive(conversation, not values["off"])
@@ -288,9 +288,9 @@ def archive_command(**values: Any) -> int:
 @click.option("--yes", is_flag=True, help="Skip the question.")
 @place_options
 def delete_command(**values: Any) -> int:
-    """Remove the conversation ID for good, with its subagents', results and memories.
+    """Delete the conversation ID permanently, with its subagents' conversations, results and memories.
 
-    The audit log keeps what was decided in it; checkpoints of files go by their own age.
+    The audit log keeps its decisions; checkpoints of files expire by their own age.
     """
 
     def delete(runtime: Runtime, conversation: ConversationId) -> str:

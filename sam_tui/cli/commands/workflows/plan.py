@@ -34,7 +34,7 @@ _LARGEST = 1_000_000
 
 @click.group("plan", short_help="Plans: a task as stages for worker roles.")
 def plan_group() -> None:
-    """Plans: make one, look at it, change it, have it carried out."""
+    """Plans: make, show, change and run one."""
 
 
 @plan_group.command("new", short_help="Make a plan, and wait for its approval.")
@@ -52,9 +52,9 @@ def plan_group() -> None:
 @click.option("--ai-service", metavar="NAME", help="The provider of its models, such as openai.")
 @agent_options
 def new_command(**values: Any) -> int:
-    """Make a plan for TASK and wait for approval; with another --task-mode carry it out or synthesise.
+    """Make a plan for TASK and wait for approval; with another --task-mode run it or synthesise.
 
-    Ends with 0 when the plan or the answer is there, 3 when it waits for something else, 1 when it failed.
+    Exits with 0 when the plan or the answer is ready, 3 when it waits for something else, 1 when it failed.
     """
     return _agent(values, lambda tasks: tasks.begin(
         values["task"], values["task_mode"], task_id=values["load"], name=values["name"],
@@ -71,9 +71,10 @@ def new_command(**values: Any) -> int:
 @hand_out_option
 @agent_options
 def run_command(**values: Any) -> int:
-    """Approve and carry out the plan ID, or go on with it; else plan and carry out TASK.
+    """Approve and run the plan ID, or continue it; else plan TASK and run it.
 
-    At a terminal you are asked there what comes up; elsewhere it is denied, unless --answers says else.
+    At a terminal you are asked for approvals there; elsewhere they are denied unless
+    --answers allows them.
     """
     service = values["ai_service"] or ""
     if not values["task"].strip():
@@ -103,7 +104,7 @@ def run_command(**values: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @agent_options
 def replan_command(**values: Any) -> int:
-    """Have the plan of ID made anew, or put the stages of a file in its place; what is done is kept."""
+    """Make the plan of ID again, or replace it by the stages of a file; finished steps are kept."""
     if values["file"]:
         with open_console(values) as at:
             tasks = _tasks(at.workflows)
@@ -121,7 +122,7 @@ def replan_command(**values: Any) -> int:
 @click.argument("task", metavar="ID")
 @workflow_options
 def show_command(**values: Any) -> int:
-    """Show a plan and what its steps came to."""
+    """Show a plan and the results of its steps."""
     with open_console(values) as at:
         return _show(at, _tasks(at.workflows), values["task"])
 
@@ -155,7 +156,7 @@ def export_command(**values: Any) -> int:
 )
 @agent_options
 def capabilities_command(**values: Any) -> int:
-    """Print ``agentCapabilities.json``: the worker roles with those of their tools that can be called."""
+    """Print ``agentCapabilities.json``: the worker roles and their available tools."""
     from sam_tui.adapters.workflows import save_file
     from sam_tui.core.workflow.definitions.roles import capabilities_json
 

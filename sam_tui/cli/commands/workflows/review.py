@@ -42,7 +42,7 @@ _HINT = "For example: git diff main...HEAD | sam-tui review --diff -"
 def review_command(**values: Any) -> int:
     """Review a diff, or what changed since the last commit.
 
-    The agent reads and changes nothing (plan mode). FOCUS says what to look at above all.
+    The agent reads and changes nothing (plan mode). FOCUS says what matters most.
     """
     from sam_tui.headless.findings import FORMS, ChangeReview, as_text
     from sam_tui.headless.output import terminal_safe
