@@ -212,7 +212,9 @@ async def test_a_worker_without_a_beat_loses_a_step_and_the_fourth_ends_it(
     assert (await away.stage.run(away.execution)).state == "completed"
     assert [task.stepId for task in hands.taken] == [*"aaaabb"]
     history = away.bench.workflows.records.history(away.execution)
-    assert "4 workers ended over it" in "".join(attempt.error for attempt in history)
+    assert "4 workers ended while they worked on it" in "".join(
+        attempt.error for attempt in history
+    )
 
 
 @pytest.mark.requirement("plans:workers")

@@ -98,9 +98,9 @@ def test_a_headless_run_says_what_it_does_not_believe(program: Program) -> None:
     call = ("run", "hello", "--model", f"scripted:{script}")
     code, out, said = program(*call)
     assert (code, out) == (0, "hi\n")
-    assert "is not trusted; not believed: AGENTS.md" in said
+    assert "is not trusted, and neither are its files: AGENTS.md" in said
     assert program("trust")[0] == 0
-    assert "believed" not in program(*call)[2]
+    assert "trusted" not in program(*call)[2]
     (program.folder / "ws/AGENTS.md").write_text("xy", encoding="utf-8")
     assert "changed since it was trusted" in program(*call)[2]
 
@@ -394,7 +394,7 @@ def test_lists_of_hosts_are_explained_linted_and_examined(program: Program) -> N
     assert "it is not a host" in out
     code, out, _ = program("guard", "lint")
     assert code == 1
-    assert "host *.co.uk: anybody has names below co.uk" in out
+    assert "host *.co.uk: anybody can register names below co.uk" in out
     checks = {c["name"]: c for c in json.loads(program("doctor", "--json")[1])}
     assert checks["network"]["state"] in ("ok", "note", "missing")
     assert "hosts" in checks["network"]["detail"]

@@ -212,7 +212,7 @@ def test_an_answer_of_another_form_is_asked_for_again_and_then_an_error(program:
     model = program.script({"text": "It is 7."}, {"text": '```json\n{"n": 7}\n```'})
     ended = program.stream(*asked, "--model", model)
     assert (ended.code, ended.result["structured_output"]) == (0, {"n": 7})
-    assert "is asked for again" in ended.of_kind("notice")[0]["text"]
+    assert "is asked again" in ended.of_kind("notice")[0]["text"]
     model = program.script(*({"text": text} for text in ("7", '{"n": "7"}', '{"n": NaN}')))
     ended = program.stream(*asked, "--model", model)
     assert (ended.code, ended.result["structured_output"]) == (65, None)

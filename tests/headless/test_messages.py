@@ -122,7 +122,7 @@ WRONG = {
     '{"type": "user", "message": {"content": ""}}': "its message is empty",
     '{"type": "user", "message": {"content": [{"type": "audio"}]}}': '"audio" is neither text',
     f'{{"type": "user", "message": {{"content": [{SHOWN}]}}}}': "its images have no words",
-    SHOWN.join(MESSAGE).replace(PIXEL, "bm9uZQ=="): "image 1 is no PNG",
+    SHOWN.join(MESSAGE).replace(PIXEL, "bm9uZQ=="): "image 1 is not a PNG",
     SHOWN.join(MESSAGE).replace("base64", "url"): "image 1 is not in the line itself",
     '{"type": "user", "message": {"role": "assistant", "content": "x"}}': 'message is "assistant"',
     '{"type": "more"}': 'its type is "more"',

@@ -153,7 +153,7 @@ def _call(program: Program) -> str:
     ("words", "why"),
     [
         (("--fork", "go"), "--fork goes with"),
-        (("--take-over", "go"), "--take-over needs"),
+        (("--take-over", "go"), "--take-over goes with"),
         (("--fork", "--take-over", *NAMED), "exclude each other"),
         (("--fork", *NAMED), "There is no conversation both to copy"),
     ],

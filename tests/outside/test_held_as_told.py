@@ -103,7 +103,7 @@ async def test_commands_have_a_temporary_folder_of_their_own(harness: Harness) -
     [
         ('sandbox = "off"', False, "sandbox cannot be 'off' here"),
         ('network = "maybe"', False, "network cannot be 'maybe' here"),
-        ('caches = ["pop"]', False, "'pop' is no cache"),
+        ('caches = ["pop"]', False, "'pop' is not a cache"),
         ('network = "on"', True, "network cannot be 'on' here"),
         ('sandbox = "default"', True, "sandbox cannot be 'default' here"),
         ('caches = ["pip"]', True, "a project cannot open caches"),

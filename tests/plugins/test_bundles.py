@@ -116,7 +116,7 @@ def test_a_bundle_counts_once_its_bytes_are_trusted_and_is_held_in_the_assembled
         ".claude-plugin/plugin.json: “hooks”: only hooks/hooks.json is read",
         "hooks/hooks.json: hooks: unknown key “SessionEnd”.",
         "hooks/hooks.json: hooks.PreToolUse[0].hooks[0]: unknown key “async”.",
-        "hooks/hooks.json: hooks.PreToolUse[0].hooks[1].type: 'prompt' is no kind of hook.",
+        "hooks/hooks.json: hooks.PreToolUse[0].hooks[1].type: 'prompt' is not a kind of hook.",
     ):
         assert f"  left out {left_out}\n" in shown, shown
     assert "“skills”" not in shown

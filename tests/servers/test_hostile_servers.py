@@ -217,9 +217,9 @@ async def test_entries_that_do_not_fit_the_protocol_are_left_out_alone_and_told(
 @pytest.mark.parametrize(
     ("following", "why"),
     [
-        ("again", "nextCursor: the list does not end: read were 2 pages"),
-        ("", "nextCursor: the list does not end: read were 50 pages"),
-        ("number", "nextCursor: it is no text, so what follows is not read"),
+        ("again", "nextCursor: the list does not end: 2 pages were read"),
+        ("", "nextCursor: the list does not end: 50 pages were read"),
+        ("number", "nextCursor: it is not text, so the rest is not read"),
     ],
 )
 async def test_a_list_that_does_not_end_is_read_so_far_and_told(

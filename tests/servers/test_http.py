@@ -101,7 +101,7 @@ async def test_a_login_that_is_missing_and_a_port_where_nobody_listens_are_said(
     house.user(closed={"url": closed}, nobody={"url": "http://127.0.0.1:1/mcp"})
     async with house.open() as sam:
         assert await sam.arrive() == []
-        assert "It answered 401 Unauthorized. It wants a login" in sam.reports["closed"].error
+        assert "It answered 401 Unauthorized. It requires a login" in sam.reports["closed"].error
         assert "127.0.0.1 cannot be reached" in sam.reports["nobody"].error
 
 
@@ -113,7 +113,7 @@ async def test_an_event_without_an_end_is_cut_off(house: House, site: Site) -> N
         site.flood = b"data: " + b"x" * 1_000_000
         done = await sam.call("mcp__web__echo", a=1)
         assert not done.finished.ok
-        assert re.search(r"went away while it worked: \w", done.finished.text), done.finished.text
+        assert re.search(r"ended during the call: \w", done.finished.text), done.finished.text
         assert site.flooded < 100_000_000
         site.flood = b""
         assert await sam.text("mcp__web__echo", a=2) == '{"a": 2}'

@@ -31,7 +31,7 @@ async def test_a_server_that_does_not_answer_is_given_up_and_ended(house: House)
     house.user(mute=raw("mute"))
     async with house.open(environ={"MCP_TIMEOUT": "1500"}) as sam:
         assert await sam.arrive() == []
-        assert "did not come up within 1.5 s" in sam.reports["mute"].error
+        assert "did not start within 1.5 s" in sam.reports["mute"].error
 
 
 @pytest.mark.requirement("servers:start")

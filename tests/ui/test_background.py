@@ -186,7 +186,7 @@ async def test_a_server_that_runs_when_plan_mode_begins_is_named(stage: Stage) -
         await me.ready()
         await me.until(lambda: [r.standing for r in stage.runtime.servers.reports()] == ["ready"])
         await me.send("/mode plan")
-        await me.until(lambda: "writing to the workspace: MCP server one." in me.transcript())
+        await me.until(lambda: "write to the workspace: MCP server one." in me.transcript())
 
 
 @pytest.mark.requirement("ui:watched-command")

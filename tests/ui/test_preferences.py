@@ -48,7 +48,7 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
         await me.until(lambda: "keys.audit" in me.transcript())
         for fault in (
             "keys.no_such: there is no such action",
-            "keys.send: its keys cannot be changed",
+            "keys.send: its keys are fixed",
             "keys.jobs: “x” is no key",
             "keys.todos: f9 is set for theme already",
             "keys.audit: ctrl+c belongs to “interrupt”",

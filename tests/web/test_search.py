@@ -99,7 +99,7 @@ async def test_searxng_brave_and_tavily_are_asked_in_their_own_way(
     ("answer", "words"),
     [
         (answered({"error": "bad key"}, status=401), "did not accept the key. It says: bad key"),
-        (answered({"detail": {"error": "limit"}}, status=429), "fewer requests. It says: limit"),
+        (answered({"detail": {"error": "limit"}}, status=429), "limits requests. It says: limit"),
         (answered([1], status=200), "status 200"),
         (page("<html>maintenance</html>"), "status 200"),
         (answered({"error": {"message": "boom\u0007"}}, status=500), "status 500. It says: boom"),

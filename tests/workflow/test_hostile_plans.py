@@ -54,9 +54,9 @@ PLANS: dict[str, tuple[str | Callable[[Path], None], str]] = {
 PERSONAS = {
     "a bomb": ("name: a\na: &a [x, x]\nb: [*a, *a]", "anchors and aliases are not supported"),
     "deep": ("name: " + DEEP, "nested too deep"),
-    "a key twice": ("name: a\nname: b", "the key 'name' stands twice"),
-    "a name that clears the screen": ('name: "e\\x1b[2J"', r"'e\x1b[2J' is no name"),
-    "a path as name": ("name: ../../x", "'../../x' is no name"),
+    "a key twice": ("name: a\nname: b", "the key 'name' appears twice"),
+    "a name that clears the screen": ('name: "e\\x1b[2J"', r"'e\x1b[2J' is not a name"),
+    "a path as name": ("name: ../../x", "'../../x' is not a name"),
     "a program": ('name: !!python/object/apply:os.system ["id"]', "is not taken"),
     "many keys": (
         "name: a\n" + "".join(f"k{n}: 1\n" for n in range(9000)),

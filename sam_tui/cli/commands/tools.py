@@ -121,7 +121,7 @@ def _in_words(origin: Mapping[str, object]) -> str:
 @profile_option
 @place_options
 def schema_command(**values: object) -> int:
-    """Print what the model receives: one tool, or all as one JSON list, with the same bytes every time."""
+    """Print what the model receives: one tool, or all as JSON. The bytes are the same every time."""
     require_output()
     registry = open_runtime(values).registry
     if values["tool"] is None:

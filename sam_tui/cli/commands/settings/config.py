@@ -47,7 +47,7 @@ def _settings() -> Settings:
 @click.option("--origin", is_flag=True, help="Print the origin of each value: layer, file, line.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object by key.")
 def show_command(keys: tuple[str, ...], *, origin: bool, as_json: bool) -> int:
-    """Show all settings, or the named ones, in the syntax of a settings file."""
+    """Show all settings, or the named ones, as a settings file."""
     require_output()
     settings = _settings()
     rows = [s for s in SETTINGS if not keys or {s.key, s.section} & set(keys)]
