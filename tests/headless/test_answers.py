@@ -148,7 +148,7 @@ def test_a_wrong_file_is_refused_with_the_entry_that_is_wrong(
 
 @pytest.mark.requirement("headless:answers-invalid")
 def test_a_missing_file_is_a_configuration_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="does not exist"):
+    with pytest.raises(ConfigurationError, match="is not there"):
         read_answers(str(tmp_path / "none.json"))
 
 

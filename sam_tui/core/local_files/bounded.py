@@ -37,7 +37,7 @@ def open_regular(path: str, *, root: str = "") -> int:
             if folder is not None:
                 os.close(folder)
     except FileNotFoundError:
-        raise MissingFile("does not exist") from None
+        raise MissingFile("is not there") from None
     except ValueError:
         raise UnusableFile("has a name that files cannot have") from None
     except OSError as error:
@@ -94,7 +94,7 @@ def read_named(path: str, *, most: int) -> bytes:
             os.set_blocking(file.fileno(), True)
             data = file.read(most + 1)
     except FileNotFoundError:
-        raise MissingFile("does not exist") from None
+        raise MissingFile("is not there") from None
     except ValueError:
         raise UnusableFile("has a name that files cannot have") from None
     except OSError as error:
@@ -130,7 +130,7 @@ def _parent_of(path: str, root: str) -> tuple[int, str]:
                 raise UnusableFile(f"is behind {part}, which is a link")
             below = os.open(part, _FOLDER, dir_fd=folder)
         except NotADirectoryError:
-            raise MissingFile("does not exist") from None
+            raise MissingFile("is not there") from None
         finally:
             os.close(folder)
         folder = below
