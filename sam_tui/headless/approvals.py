@@ -223,9 +223,7 @@ def _read_entry(where: str, raw: object) -> BlockedEntry:
     names = [item.name for item in fields(BlockedEntry)]
     for name in names:
         if not isinstance(table.get(name), kinds.get(name, str)):
-            raise ConfigurationError(
-                f"{where}: “{name}” was changed; only “reply” may be.", hint=_HINT
-            )
+            raise ConfigurationError(f"{where}: “{name}” is not as it was written.", hint=_HINT)
     entry = BlockedEntry(**{name: table[name] for name in names})
     if entry.reply.strip() and entry.operation != "question" and not entry.answer.decides:
         why = f"{where}: “{entry.reply.strip()}” is neither yes nor no."

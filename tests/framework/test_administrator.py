@@ -129,7 +129,7 @@ def test_a_file_that_others_can_write_or_that_is_broken_ends_the_start(
             opened()
         assert str(broken.value).startswith(f"{path}{said}")
     os.chmod(administer("minutes = 2"), 0o666)
-    with pytest.raises(ConfigurationError, match="can be written by others"):
+    with pytest.raises(ConfigurationError, match="other than the owner can write"):
         opened()
 
 

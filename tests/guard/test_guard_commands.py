@@ -58,7 +58,7 @@ def test_escapes_in_names_are_shown_and_not_dropped(program: Program) -> None:
     (program.folder / "ws/.sam").mkdir()
     (program.folder / "ws/.sam/a\x1b[2Kb").write_text("x", encoding="utf-8")
     assert ".sam/a\\x1b[2Kb: settings" in program("trust", "--show")[1]
-    assert "believed: .sam/a\\x1b[2Kb" in program("trust")[2]
+    assert "trusted: .sam/a\\x1b[2Kb" in program("trust")[2]
 
 
 @pytest.mark.requirement("trust:command")
@@ -83,7 +83,7 @@ def test_trust_shows_what_would_be_believed_and_decides_nothing(program: Program
     told = json.loads(out)
     assert (code, told["state"], told["changes"]) == (0, "untrusted", [])
     assert [(b["name"], b["size"]) for b in told["believed"]] == [("AGENTS.md", 1)]
-    assert "believed: AGENTS.md (instructions" in program("trust")[2]
+    assert "trusted: AGENTS.md (instructions" in program("trust")[2]
     (program.folder / "ws/AGENTS.md").write_text("xy", encoding="utf-8")
     out = program("trust", "--show")[1]
     assert "is changed." in out and "changed: AGENTS.md" in out

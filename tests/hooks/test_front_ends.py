@@ -113,7 +113,7 @@ def test_the_doctor_says_which_instructions_are_believed(command: Command, confi
     assert "instructions     none" in command("doctor").out
     (config / "AGENTS.md").write_text("x", encoding="utf-8")
     (command.workspace / "CLAUDE.md").write_text("x", encoding="utf-8")
-    assert f"{config}/AGENTS.md; not believed: CLAUDE.md" in command("doctor").out
+    assert f"{config}/AGENTS.md; not trusted: CLAUDE.md" in command("doctor").out
     command("trust")
     assert f"{config}/AGENTS.md, CLAUDE.md" in command("doctor").out
 

@@ -184,7 +184,7 @@ def test_a_project_names_bundles_by_digest_once_it_is_trusted(bundles: Bundles) 
     entry["address"] = "../elsewhere"
     named.write_text(json.dumps({"bundles": {"house": entry}}), encoding="utf-8")
     trust.trust(str(bundles.workspace))
-    assert "lies outside" in bundles("list")[1]
+    assert "is outside" in bundles("list")[1]
 
 
 @needs("git")

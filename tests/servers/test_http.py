@@ -139,7 +139,7 @@ async def test_a_session_that_the_server_forgot_is_begun_again_by_the_next_call(
         await sam.arrive()
         assert await sam.text("mcp__web__echo") == "{}"
         site.session = "second"
-        assert "went away" in await sam.text("mcp__web__echo")
+        assert "ended during the call" in await sam.text("mcp__web__echo")
         assert await sam.text("mcp__web__echo") == "{}"
 
 

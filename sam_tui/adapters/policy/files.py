@@ -288,7 +288,7 @@ class _Reader:
             value = fields.get(key, allowed[0])
             if value not in allowed:
                 hint = f"One of: {', '.join(allowed)}."
-                raise self._fault(f"{value!r} is no {key}", ("rule", index, key), hint)
+                raise self._fault(f"{value!r} is not valid for “{key}”", ("rule", index, key), hint)
         if "effect" not in fields:
             raise self._fault("the rule has no “effect”", ("rule", index), "allow, ask or deny.")
         if not {"operation", "path", "command", "class", "host"} & set(fields):
