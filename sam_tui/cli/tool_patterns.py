@@ -27,7 +27,10 @@ _FORMS = "Bash(npm test), Bash(git log *), Read(docs/**), Edit(//tmp/out/**), We
 
 @dataclass(frozen=True, slots=True)
 class ToolPattern:
-    """One entry. ``operations`` are tools or ``tool.operation``; what else is named narrows it."""
+    """One entry of a list of tools.
+
+    ``operations`` are tools or ``tool.operation``; the other fields narrow it.
+    """
 
     text: str
     operations: tuple[str, ...]

@@ -95,7 +95,7 @@ def test_plan_mode_uses_a_tool_of_a_server_only_where_a_rule_allows_it(
         ('[[rule]]\neffect = "permit"\npath = "x"\n', 2, "'permit' is not valid for “effect”"),
         ('[[rule]]\npath = "x"\n', 1, "no “effect”"),
         ('[[rule]]\neffect = "deny"\n', 1, "names nothing"),
-        ('[[rule]]\neffect="deny"\npath="x"\n\n[[rule]]\neffect="deny"\nclass="bad"\n', 7, "not valid for “class”"),
+        ('[[rule]]\neffect="deny"\npath="x"\n\n[[rule]]\neffect="deny"\nclass="bad"\n', 7, "not valid for"),
         ('[[rule]]\neffect = "deny"\ncommand = "a && b"\n', 3, "without operators"),
         ('[[rule]]\neffect = "deny"\ncommand = "a \'b"\n', 3, "No closing quotation"),
         ('[[rule]]\neffect = "deny"\npath = "x"\nbetween = "9-18"\n', 4, "not like 09:00"),

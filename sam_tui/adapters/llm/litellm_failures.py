@@ -38,8 +38,10 @@ class LiteLLMFailures:
     def error_of(
         self, litellm: Any, error: Exception, wire: LiteLLMWire, *, started: bool
     ) -> ModelError:
-        """One of our errors for whatever litellm raised: by the response, since litellm's own class,
-        status and words are not reliable."""
+        """The ``ModelError`` for an exception of litellm.
+
+        It is chosen by the response, because litellm's own class, status and words are not reliable.
+        """
         if isinstance(error, ModelError):
             return error
         names = litellm.exceptions

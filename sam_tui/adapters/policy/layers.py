@@ -43,7 +43,7 @@ SHARED = ("skills", "hooks", "bundles")
 
 @dataclass(frozen=True, slots=True)
 class AppFolders:
-    """Where things are: settings, data, home, the administrator's, as absolute paths."""
+    """Absolute paths of the folders of settings, data, home and the administrator."""
 
     config_dir: str
     data_dir: str

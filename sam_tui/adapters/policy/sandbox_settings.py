@@ -71,7 +71,7 @@ def _number(name: str, value: object) -> int | None:
 
 
 def tightened(user: Mapping[str, int], project: Mapping[str, int]) -> CommandLimits:
-    """The person's limits, or the usual ones; those of a project count where they are lower."""
+    """The limits of the person or the defaults, each lowered to the project's if that is lower."""
     limits = CommandLimits(**user)
     lower = {name: value for name, value in project.items() if value < getattr(limits, name)}
     return CommandLimits(**{**user, **lower})

@@ -107,7 +107,7 @@ class FileTrust:
         return tuple(believed)
 
     def inspect(self, folder: str) -> Inspection:
-        """What would count, and its digests: each file is read once for both."""
+        """The files that trust would cover and their digests, from one read of each file."""
         real = os.path.realpath(folder)
         believed: list[Believed] = []
 

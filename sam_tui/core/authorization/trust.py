@@ -53,7 +53,7 @@ class FolderTrust:
         return self._store.believed(self.folder, deep=deep)
 
     def inspect(self) -> Inspection:
-        """The same, with the folders below, as it is now: for ``trust`` once the person saw it."""
+        """The present files and digests of the folder and its subfolders, to review before ``trust``."""
         return self._store.inspect(self.folder)
 
     def vouches(self, name: str, data: bytes) -> bool:

@@ -54,13 +54,13 @@ class MemoryBank:
         return "key_decisions_and_learnings.md", _decisions(self._events())
 
     def decided(self, after: int) -> tuple[bool, int]:
-        """Whether there are decisions after an event, by its number; and the newest event's."""
+        """Whether decisions follow the event with this number, and the number of the newest event."""
         events = self._workflows.records.events(EventQuery(self._task, after=after, limit=_EVENTS))
         newest = events[-1].seq if events else after
         return any(event.type in _DECISIONS for event in events), newest
 
     def archive(self) -> list[BankFile]:
-        """What is written at the end."""
+        """The files that are written when the task has ended."""
         result = self._planned.result(self._task)
         answer = result["finalAnswer"] or "There is none yet."
         log = _log(result["executedPlan"], str(result["message"]))

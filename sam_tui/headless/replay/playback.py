@@ -202,9 +202,9 @@ def files_below(root: str) -> FilesByPath:
 async def play(
     runtime: Runtime, scenario: Scenario, placeholders: PathPlaceholders, data: str
 ) -> tuple[Scenario, list[str]]:
-    """Play all turns; what came of it as a scenario, and what went wrong with turns, in words.
+    """Play all turns. Returns the outcome as a scenario, and a message for each turn that failed.
 
-    ``data`` is the runtime's data folder, which has nothing in it.
+    ``data`` is the empty data folder of the runtime.
     """
     root = runtime.workspace.root
     before = files_below(root)
