@@ -217,4 +217,4 @@ def test_an_answer_of_another_form_is_asked_for_again_and_then_an_error(program:
     ended = program.stream(*asked, "--model", model)
     assert (ended.code, ended.result["structured_output"]) == (65, None)
     assert ended.result["subtype"] == "error_max_structured_output_retries"
-    assert "NaN is no JSON" in ended.result["error"]["message"]
+    assert "NaN is not JSON" in ended.result["error"]["message"]

@@ -50,7 +50,7 @@ WRONG: list[tuple[Any, str]] = [
     ),
     (group(entry(), entry(timeout=0)), r"hooks\[1\]\.timeout: 0 is not a number of seconds"),
     (group(entry(timeout="60")), r"hooks\[0\]\.timeout: must be a number"),
-    (group(entry(timeout=1e9)), "timeout: 1000000000.0 is no number"),
+    (group(entry(timeout=1e9)), "timeout: 1000000000.0 is not a number"),
     (
         group(entry(asynchronous=True)),
         "unknown key “asynchronous”.*\nKnown: type, command, timeout",

@@ -203,7 +203,7 @@ async def test_the_terminal_around_is_as_it_was_after_being_at_a_session(
     text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
     around, untouched = EmulatedScreen(83, 19), EmulatedScreen(83, 19)
     around.feed(AROUND + text)
-    untouched.feed(AROUND + b"\r\n[the session goes on]\r\n")
+    untouched.feed(AROUND + b"\r\n[the session continues]\r\n")
     assert around.text() == untouched.text()
     assert look(around) == look(untouched)
 

@@ -57,7 +57,7 @@ PERSONAS = {
     "a key twice": ("name: a\nname: b", "the key 'name' appears twice"),
     "a name that clears the screen": ('name: "e\\x1b[2J"', r"'e\x1b[2J' is not a name"),
     "a path as name": ("name: ../../x", "'../../x' is not a name"),
-    "a program": ('name: !!python/object/apply:os.system ["id"]', "is not taken"),
+    "a program": ('name: !!python/object/apply:os.system ["id"]', "is not supported"),
     "many keys": (
         "name: a\n" + "".join(f"k{n}: 1\n" for n in range(9000)),
         "more than 5000 values",
