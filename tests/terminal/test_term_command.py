@@ -117,7 +117,7 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
             window.write(b"stty size; printf '\\33[>1u\\33[?1004h\\33[4 q'; echo by-ha''nd\r")
             text += _read_until(window, b"by-hand\r\n")
             window.write(b"\x1d\x1d")
-            text += _read_until(window, b"goes on]")
+            text += _read_until(window, b"continues]")
         return text.decode()
 
     text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
@@ -196,9 +196,9 @@ async def test_the_terminal_around_is_as_it_was_after_being_at_a_session(
                 text += data
             if ending in ENDINGS:
                 window.write(ENDINGS[ending])
-                return text + _read_until(window, b"goes on]")
+                return text + _read_until(window, b"continues]")
             window.kill(signal.SIGTERM)
-            return text + _read_until(window, b"goes on]")
+            return text + _read_until(window, b"continues]")
 
     text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
     around, untouched = EmulatedScreen(83, 19), EmulatedScreen(83, 19)
@@ -253,7 +253,7 @@ async def test_a_session_on_its_other_screen_is_drawn_and_comes_back_to_its_line
             window.write(b"\x1d")
             assert "^]x" not in until("x^]")
             window.write(b"\x1d\x1d")
-            _read_until(window, b"goes on]")
+            _read_until(window, b"continues]")
         return seen
 
     first, second, third = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
@@ -275,7 +275,7 @@ async def test_a_session_whose_program_reads_nothing_can_be_left_however_much_wa
             _read_until(window, b"deaf\r\n")
             window.write(b"x" * 20_000)
             window.write(b"\x1d\x1d")
-            _read_until(window, b"goes on]")
+            _read_until(window, b"continues]")
 
     await asyncio.wait_for(asyncio.to_thread(at_it), 60)
 
