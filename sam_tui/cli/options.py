@@ -61,39 +61,34 @@ _PLACE = (
     ),
 )
 _MODEL = (
+    option("--model", metavar="NAME", envvar="SAM_TUI_MODEL", help="Such as openai/gpt-4o."),
     option(
-        "--model", metavar="NAME", envvar="SAM_TUI_MODEL", help="The model, such as openai/gpt-4o."
-    ),
-    option(
-        "--api-base",
-        metavar="URL",
-        envvar="SAM_TUI_API_BASE",
-        help="The address that serves the model.",
+        "--api-base", metavar="URL", envvar="SAM_TUI_API_BASE", help="Where the model is served."
     ),
     option(
         "--api-key",
         metavar="KEY",
         envvar="SAM_TUI_API_KEY",
         callback=_hide,
-        help="The key of the model; better set it in the environment.",
+        help="Its key; better set in the environment.",
     ),
     option(
         "--provider",
         type=click.Choice(["auto", "direct", "litellm"]),
-        help="The client that talks to the provider.",
+        help="Which client talks to it.",
     ),
     option(
         "--request-timeout",
         type=FiniteRange(min=0, min_open=True),
         metavar="SECONDS",
-        help="The longest time that the provider may be silent.",
+        help="The longest silence of a provider.",
     ),
     option(
         "--context-tokens",
         type=click.IntRange(min=1024),
         metavar="N",
         envvar="SAM_TUI_CONTEXT_TOKENS",
-        help="The context window of the model, if the provider does not report it.",
+        help="How much the model takes, where it does not say.",
     ),
 )
 _PERMISSIONS = (
@@ -102,28 +97,26 @@ _PERMISSIONS = (
         "mode",
         type=click.Choice(list(MODES)),
         metavar="MODE",
-        help="ask, ask-all (asks about every edit, too), accept-edits, plan, auto or bypass "
-        "(Claude Code's names work too); without it the mode of the policy files, else "
-        "ask.",
+        help="ask, ask-all (every edit, too), accept-edits, plan, auto or bypass (Claude Code's "
+        "names work too); without it what the policy files say, else ask.",
     ),
     option(
         "--sandbox",
         type=click.Choice(["default", "strict", "off"]),
         metavar="KIND",
-        help="The sandbox of commands: default, strict (bubblewrap) or off (the guard asks "
-        "about each).",
+        help="The sandbox of commands: default, strict (bubblewrap) or off (each is asked).",
     ),
     option(
         "--network",
         type=click.Choice(["on", "hosts", "off"]),
         metavar="on|hosts|off",
-        help="What commands reach without a question: on (everything), hosts (those of your "
-        "policy file; the guard asks about others; the default), or off (nothing).",
+        help="Whether commands reach the internet without a question: all of it, the hosts of your "
+        "policy file and others asked for by name (the default), or nothing.",
     ),
     option(
         "--rehearse",
         is_flag=True,
-        help="Try commands on a copy of the workspace; show their changes before they are applied.",
+        help="Try commands on a copy of the workspace; show their changes before they are made.",
     ),
     option(
         "--add-dir", multiple=True, metavar="DIR", help="Another folder to work in; repeatable."
@@ -138,7 +131,7 @@ _BEHAVIOUR = (
     option(
         "--system-prompt",
         metavar="ID|TEXT",
-        help="The id of a system prompt (“sam-tui prompts list”), or your own text.",
+        help="One of the system prompts (“sam-tui prompts list”), or words of your own.",
     ),
     option(
         "--personality",
@@ -146,9 +139,7 @@ _BEHAVIOUR = (
         help="How the agent speaks (“sam-tui prompts list”).",
     ),
     option("--topic", metavar="NAME", help="Share memory with conversations of this topic."),
-    option(
-        "--workflow-mode", is_flag=True, help="Continue while the model says that it is not done."
-    ),
+    option("--workflow-mode", is_flag=True, help="Continue while the model is not done."),
     option(
         "--disallowed-tools",
         "--disallowedTools",
@@ -164,19 +155,13 @@ _SERVERS = (
         "--mcp-config",
         multiple=True,
         metavar="FILE|JSON",
-        help="MCP servers for the agent; they override those of other files; repeatable.",
+        help="MCP servers for the agent, before those of other files; repeatable.",
     ),
-    click.option("--strict-mcp-config", is_flag=True, help="Use only servers of --mcp-config."),
+    click.option("--strict-mcp-config", is_flag=True, help="Only servers that --mcp-config names."),
 )
 _CONVERSATION = (
-    click.option("--agent", metavar="COMMAND", help="Use another agent (ACP) in place of a model."),
-    click.option(
-        "-c",
-        "--continue",
-        "latest",
-        is_flag=True,
-        help="Continue the last conversation of this folder.",
-    ),
+    click.option("--agent", metavar="COMMAND", help="An ACP agent in place of a model."),
+    click.option("-c", "--continue", "latest", is_flag=True, help="Continue the last one here."),
     click.option(
         "-r",
         "--resume",
@@ -186,54 +171,35 @@ _CONVERSATION = (
         help="Continue this conversation; without ID, choose one.",
     ),
     click.option(
-        "--fork",
-        "--fork-session",
-        "fork",
-        is_flag=True,
-        help="Continue in a copy of the conversation.",
+        "--fork", "--fork-session", "fork", is_flag=True, help="Continue in a copy of it."
     ),
     click.option(
-        "--take-over", is_flag=True, help="Continue it even while another program has it open."
+        "--take-over", is_flag=True, help="Continue it while another program has it open."
     ),
 )
 _RUN = (
-    option("--session-id", metavar="ID", help="Continue or create the conversation with this id."),
-    option(
-        "--output-format",
-        type=click.Choice(OUTPUT_FORMATS),
-        help="The format of the output; text by default.",
-    ),
-    option("--max-turns", type=click.IntRange(min=1), help="The most model calls."),
-    option("--max-tokens", type=click.IntRange(min=1), help="The most tokens, in and out."),
+    option("--session-id", metavar="ID", help="Continue or create this conversation."),
+    option("--output-format", type=click.Choice(OUTPUT_FORMATS), help="text by default."),
+    option("--max-turns", type=click.IntRange(min=1), help="Model calls at most."),
+    option("--max-tokens", type=click.IntRange(min=1), help="Tokens at most, in and out."),
     option(
         "--max-cost",
         "--max-budget-usd",
         "max_cost",
         type=FiniteRange(min=0, min_open=True),
         metavar="USD",
-        help="The most US dollars, if the price is known.",
+        help="US dollars at most, where the price is known.",
     ),
-    option("--answers", metavar="FILE", help="A JSON file with patterns that answer approvals."),
+    option("--answers", metavar="FILE", help="JSON patterns that answer approvals."),
     option("--inquiries-fd", type=click.IntRange(min=3), hidden=True),
-    option(
-        "--include-partial-messages",
-        is_flag=True,
-        help="Also print pieces of answers as they arrive.",
-    ),
-    option("--goal", metavar="COMMAND", help="Continue until this command passes."),
-    option(
-        "--goal-turns",
-        type=click.IntRange(min=1),
-        default=10,
-        help="The most turns for --goal (10).",
-    ),
+    option("--include-partial-messages", is_flag=True, help="Print pieces as they arrive."),
+    option("--goal", metavar="COMMAND", help="Continue until this passes."),
+    option("--goal-turns", type=click.IntRange(min=1), default=10, help="Most turns for it (10)."),
     option("--image", "images", multiple=True, metavar="FILE", help="An image for the model."),
-    option("--include-hook-events", is_flag=True, help="Also print events of hooks."),
+    option("--include-hook-events", is_flag=True, help="Print hook events too."),
     option("--stdin", "wait_stdin", is_flag=True, help="Wait for the end of standard input."),
-    option("--verbose", is_flag=True, help="Print progress on standard error."),
-    option(
-        "-o", "--output-last-message", metavar="FILE", help="Also write the final answer to FILE."
-    ),
+    option("--verbose", is_flag=True, help="Progress on standard error."),
+    option("-o", "--output-last-message", metavar="FILE", help="Write the final answer there."),
 )
 RUN_ONLY = (
     "goal", "goal_turns", "images", "session_id", "output_format", "answers", "inquiries_fd", "wait_stdin",

@@ -84,7 +84,7 @@ async def test_kept_sessions_are_listed_and_ended(
     tmp_path: Path,
     lives: Callable[[int], bool],
 ) -> None:
-    assert await term(tmp_path, "list") == (0, "", "There is no terminal session.\n")
+    assert await term(tmp_path, "list") == (0, "", "No terminal session is kept.\n")
     session = await kept_session(holders, sandbox, workspace)
     _, out, _ = await term(tmp_path, "list", "--json")
     (row,) = json.loads(out)
@@ -94,10 +94,10 @@ async def test_kept_sessions_are_listed_and_ended(
     assert out.startswith(session.id)
     code, _, err = await term(tmp_path, "kill", "term-none")
     assert code != 0
-    assert "There is no terminal session 'term-none'" in err
+    assert "No terminal session 'term-none' is kept" in err
     code, _, err = await term(tmp_path, "kill", "term-none", "--all")
     assert code == 2
-    assert "either one session or --all" in err
+    assert "not both" in err
     assert lives(row["pid"])
     code, _, err = await term(tmp_path, "kill", session.id)
     assert (code, err) == (0, f"ended {session.id}\n")
@@ -117,7 +117,7 @@ async def test_a_kept_session_is_attached_to_typed_into_and_left_running(
             window.write(b"stty size; printf '\\33[>1u\\33[?1004h\\33[4 q'; echo by-ha''nd\r")
             text += _read_until(window, b"by-hand\r\n")
             window.write(b"\x1d\x1d")
-            text += _read_until(window, b"continues]")
+            text += _read_until(window, b"goes on]")
         return text.decode()
 
     text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
@@ -196,14 +196,14 @@ async def test_the_terminal_around_is_as_it_was_after_being_at_a_session(
                 text += data
             if ending in ENDINGS:
                 window.write(ENDINGS[ending])
-                return text + _read_until(window, b"continues]")
+                return text + _read_until(window, b"goes on]")
             window.kill(signal.SIGTERM)
-            return text + _read_until(window, b"continues]")
+            return text + _read_until(window, b"goes on]")
 
     text = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
     around, untouched = EmulatedScreen(83, 19), EmulatedScreen(83, 19)
     around.feed(AROUND + text)
-    untouched.feed(AROUND + b"\r\n[the session continues]\r\n")
+    untouched.feed(AROUND + b"\r\n[the session goes on]\r\n")
     assert around.text() == untouched.text()
     assert look(around) == look(untouched)
 
@@ -253,7 +253,7 @@ async def test_a_session_on_its_other_screen_is_drawn_and_comes_back_to_its_line
             window.write(b"\x1d")
             assert "^]x" not in until("x^]")
             window.write(b"\x1d\x1d")
-            _read_until(window, b"continues]")
+            _read_until(window, b"goes on]")
         return seen
 
     first, second, third = await asyncio.wait_for(asyncio.to_thread(at_it), 60)
@@ -275,7 +275,7 @@ async def test_a_session_whose_program_reads_nothing_can_be_left_however_much_wa
             _read_until(window, b"deaf\r\n")
             window.write(b"x" * 20_000)
             window.write(b"\x1d\x1d")
-            _read_until(window, b"continues]")
+            _read_until(window, b"goes on]")
 
     await asyncio.wait_for(asyncio.to_thread(at_it), 60)
 

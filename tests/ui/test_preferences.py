@@ -49,7 +49,7 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
         for fault in (
             "keys.no_such: there is no such action",
             "keys.send: its keys are fixed",
-            "keys.jobs: “x” is no key",
+            "keys.jobs: “x” is not a key",
             "keys.todos: f9 is set for theme already",
             "keys.audit: ctrl+c belongs to “interrupt”",
         ):

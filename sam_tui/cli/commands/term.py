@@ -17,30 +17,27 @@ if TYPE_CHECKING:
     from sam_tui.adapters.terminal.holders.client import Holders, KeptSession
 
 _DATA = option(
-    "--data-dir",
-    metavar="PATH",
-    envvar="SAM_TUI_DATA_DIR",
-    help="The folder of the data of sam-tui.",
+    "--data-dir", metavar="PATH", envvar="SAM_TUI_DATA_DIR", help="Where sam-tui keeps its data."
 )
 
 
-@click.group("term", short_help="Terminal sessions that outlive the workbench, and recordings.")
+@click.group("term", short_help="Terminal sessions that go on, and recordings.")
 def term_group() -> None:
     """Agents' terminal sessions that outlive the workbench, and recordings of terminals."""
 
 
 @term_group.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON list.")
+@click.option("--json", "as_json", is_flag=True, help="As one JSON list.")
 @_DATA
 def list_command(**values: Any) -> int:
-    """List the sessions, oldest first."""
+    """List the sessions that are kept, oldest first."""
     require_output()
     terminals = asyncio.run(_holders(values).all())
     if values["as_json"]:
         click.echo(json.dumps([_fields(terminal) for terminal in terminals], indent=2))
         return 0
     if not terminals:
-        click.echo("There is no terminal session.", err=True)
+        click.echo("No terminal session is kept.", err=True)
     for terminal in terminals:
         state = "attached" if terminal.attached else f"idle {_span(terminal.idle)}"
         row = f"{terminal.origin.id}  {state:<12}  {terminal.origin.conversation}  {terminal.origin.cwd}"
@@ -52,7 +49,7 @@ def list_command(**values: Any) -> int:
 @click.argument("session", required=False)
 @_DATA
 def attach_command(**values: Any) -> int:
-    """Attach to a session. Ctrl+] twice leaves it running. You can omit the id if there is only one."""
+    """Be at a session here. Ctrl+] twice leaves it running. The id can be left out where there is one."""
     if not (os.isatty(0) and os.isatty(1)):
         raise UsageError("term attach needs a terminal on standard input and output.")
 
@@ -64,19 +61,19 @@ def attach_command(**values: Any) -> int:
 
     code = asyncio.run(attaching())
     click.echo(
-        ("\\r\n[the session continues]") if code is None else f"\r\n[ended: exit {code}]", err=True
+        "\r\n[the session goes on]" if code is None else f"\r\n[ended: exit {code}]", err=True
     )
     return 0
 
 
 @term_group.command("kill")
 @click.argument("session", required=False)
-@click.option("--all", "everything", is_flag=True, help="End every stored session.")
+@click.option("--all", "everything", is_flag=True, help="Every session that is kept.")
 @_DATA
 def kill_command(**values: Any) -> int:
     """End a session with all that runs in it: HUP, TERM, KILL."""
     if values["everything"] and values["session"]:
-        raise UsageError("Use either one session or --all.")
+        raise UsageError("One session or --all, not both.")
 
     async def killing() -> "list[KeptSession]":
         holders = _holders(values)
@@ -96,15 +93,15 @@ def kill_command(**values: Any) -> int:
 
 @term_group.command("play")
 @click.argument("recording", type=click.Path(dir_okay=False))
-@click.option("--speed", type=FiniteRange(min=0.01), default=1.0, help="The speed (1).")
+@click.option("--speed", type=FiniteRange(min=0.01), default=1.0, help="Times as fast (1).")
 @click.option(
     "--idle-limit",
     type=FiniteRange(min=0.0),
     default=2.0,
-    help="Shorten every pause to this many seconds (2).",
+    help="No pause is longer than so many seconds (2).",
 )
 def play_command(**values: Any) -> int:
-    """Play an asciicast recording (v2 or v3) here. Space pauses and resumes, q ends it."""
+    """Play an asciicast recording (v2 or v3) here. Space pauses and goes on, q ends it."""
     from sam_tui.adapters.terminal.recordings.asciicast import Recording
     from sam_tui.adapters.terminal.sessions.attachment import show
 
@@ -117,7 +114,7 @@ def play_command(**values: Any) -> int:
 @click.argument("recording", type=click.Path(dir_okay=False))
 @click.argument("copy", type=click.Path(dir_okay=False))
 def export_command(**values: Any) -> int:
-    """Write a copy of a recording without secrets, to share.
+    """Write a copy of a recording without secrets, to give away.
 
     Known secrets are those of the environment and of .env here; others are known by their form.
     """
@@ -142,8 +139,8 @@ async def _one(holders: "Holders", prefix: str | None) -> "KeptSession":
         return terminals[0]
     if not terminals:
         named = f" {terminal_safe(prefix)!r}" if prefix else ""
-        raise UsageError(f"There is no terminal session{named}.", hint="sam-tui term list")
-    raise UsageError("There is more than one session.", hint="Name an id of: sam-tui term list")
+        raise UsageError(f"No terminal session{named} is kept.", hint="sam-tui term list")
+    raise UsageError("More than one session is meant.", hint="Give an id of: sam-tui term list")
 
 
 def _fields(terminal: "KeptSession") -> dict[str, Any]:

@@ -103,8 +103,7 @@ class Guard:
             run.key,
             f"make the changes: {words} · {run.line}",
             tuple(change.path for change in changes),
-            "the command ran on a copy; none of these changes is in the workspace "
-            f"yet{self._planted(changes)}",
+            f"the command ran on a copy; nothing of this is in the workspace yet{self._planted(changes)}",
             self.workspace.root,
             preview=tuple(changes),
             asker=run.asker,
@@ -117,7 +116,7 @@ class Guard:
         """Which changes would later run or instruct, in words."""
         root = self.workspace.root
         paths = [c.path for c in changes if place_of(f"{root}/{c.path}", root)]
-        return f"; these files would later run or instruct: {', '.join(paths)}" if paths else ""
+        return f"; of it this would later run or instruct: {', '.join(paths)}" if paths else ""
 
     async def confirm(self, request: Request, why: str, rule: str) -> Decision:
         """Ask about a call that nothing here stops. A yes holds for this call alone."""
@@ -259,7 +258,7 @@ class Guard:
         except ToolError as error:
             return Decision(operation, "deny", "rule", "unlocated", str(error))
         if not accesses:
-            reason = f"{access.path} led elsewhere at the second look"
+            reason = f"{access.path} led elsewhere when it was looked at again"
             return Decision(operation, "deny", "rule", "moved", reason, targets=(access.path,))
         what = summary_of(access, run), accesses, lambda: preview_of(access), run.asker
         request = Request(run.conversation, run.call, operation, *what, then_of(access), run.once)
@@ -275,13 +274,13 @@ class Guard:
         accesses = widened(refused, self.workspace)
         paths = tuple(a.location.real for a in accesses if a.location is not None)
         if not paths:
-            reason = "none of the refused calls can be allowed"
+            reason = "nothing that it was refused can be given to it"
             return Decision(CHANGE, "deny", "rule", "nothing-to-widen", reason), ()
         request = Request(
             run.conversation,
             run.call,
             CHANGE,
-            f"run it again with wider write access · {run.line}",
+            f"run it again with more to write to · {run.line}",
             accesses,
             no_preview,
             run.asker,

@@ -31,12 +31,7 @@ from sam_tui.cli.commands.workflows.lines import (
     execution_object,
     refusal_object,
 )
-from sam_tui.cli.options import (
-    Values,
-    agent_options,
-    place_options,
-    workspace_of,
-)
+from sam_tui.cli.options import Values, agent_options, place_options, workspace_of
 from sam_tui.cli.settings import data_dir_of
 from sam_tui.cli.streams import contract_output, input_descriptor
 from sam_tui.core.clock import SystemClock
