@@ -43,7 +43,7 @@ async def test_what_a_failed_command_in_a_terminal_may_have_wanted_is_told_once(
     assert 'pass = ["CLOUD_TOKEN"]' in told
     assert await typed("echo 401 Unauthorized; false") == ["CLOUD_TOKEN", "OTHER_TOKEN"]
     (told,) = notices(harness)
-    assert "look like secrets: OTHER_TOKEN." in told
+    assert "from commands: OTHER_TOKEN." in told
     done = await harness.run('test -n "$CLOUD_TOKEN$OTHER_TOKEN"')
     assert "CLOUD_TOKEN, OTHER_TOKEN" in done.finished.text
     assert notices(harness) == []

@@ -111,7 +111,7 @@ async def test_a_compaction_is_looked_at_done_and_undone_and_pins_stand_after_it
         await me.until(lambda: "The last compaction is undone" in me.transcript())
         assert list(session.messages)[: len(whole)] == whole
         await me.send("/pin")
-        await me.until(lambda: titled("take it back"))
+        await me.until(lambda: titled("unpin it"))
         await me.pilot.press("enter")
         await me.until(lambda: "No longer pinned" in me.transcript())
 

@@ -172,7 +172,7 @@ async def test_a_log_that_was_changed_is_told_at_the_start(stage: Stage, tmp_pat
     connection.close()
     async with driven(app_over(stage)) as me:
         await me.until(lambda: "log broken: /audit" in me.drawn())
-        assert me.transcript().count("entry 2 does not fit") == 1
+        assert me.transcript().count("entry 2 does not match") == 1
 
 
 @pytest.mark.requirement("ui:audit")

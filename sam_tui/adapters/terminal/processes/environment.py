@@ -63,8 +63,8 @@ class Misses:
         if fresh := [name for name in missed if name not in self._told]:
             self._told.update(fresh)
             self._tell(
-                "A command failed that may need variables which commands do not get because "
-                f"they look like secrets: {', '.join(fresh)}. {how_to_pass(fresh)}"
+                f"A command failed that may have wanted variables that look like secrets and are"
+                f" withheld from commands: {', '.join(fresh)}. {how_to_pass(fresh)}"
             )
         return missed
 
