@@ -67,7 +67,7 @@ async def fill(server: str, message: str, schema: Mapping[str, Any], ask: Asks) 
 async def visit(server: str, message: str, url: str, ask: Asks) -> None:
     """Show a URL that the person is asked to open. Raises ``Declined``."""
     prompt = f"The MCP server {server} asks you to open a page: {_line(message)}"
-    await _choice(prompt, f"{_line(url)}\nsam-tui does not open it. Done?", ("done",), ask)
+    await _choice(prompt, f"{_line(url)}\nIt is not opened for you. Done?", ("done",), ask)
 
 
 async def _field(
