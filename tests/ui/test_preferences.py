@@ -50,7 +50,7 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
             "keys.no_such: there is no such action",
             "keys.send: its keys are fixed",
             "keys.jobs: “x” is not a key",
-            "keys.todos: f9 is set for theme already",
+            "keys.todos: f9 is already set for theme",
             "keys.audit: ctrl+c belongs to “interrupt”",
         ):
             assert fault in me.transcript(), fault
