@@ -86,7 +86,7 @@ async def test_a_person_sets_keys_a_look_a_setting_and_a_key(stage: Stage, tmp_p
             (("request_timeout", "enter", "soon", "enter", "escape"), "request_timeout = 12.0"),
             (("rehearse", "enter"), "rehearse = true"),
             (("compaction", "enter"), 'compaction = "rules"'),
-            (("look auto", "ctrl+d"), ""),
+            (("theme auto", "ctrl+d"), ""),
         ):
             app.screen.query_one("#filter", Input).value = line[0]
             await me.pilot.pause()
